@@ -5,8 +5,9 @@ rowtui while another one keeps asking what became of them, and at random moments
 connections are cut, the login node stops listening, the controller freezes, or both; with
 `--crashes` the controller is also killed and started again on the state that it had saved. With
 `--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. With
-`--damage` files below .row/rowtui are deleted, Row's files damaged, the clock is set, and squeue
-shows only some of the jobs. `--cluster` also takes `local` and `grid_engine`; with `--submitters 2`
+`--damage` files below .row/rowtui are deleted, Row's files damaged and the clock is set; squeue
+shows only some of the jobs (odd seeds), or journals of unfinished submissions are deleted too
+(even seeds). `--cluster` also takes `local` and `grid_engine`; with `--submitters 2`
 two submit at the same time. Who sends gives up now and then and begins again with what is left.
 Printed is a line for each seed; the exit code is 1 if any directory was lost or ran twice, or
 anything stayed held or reserved.
@@ -126,12 +127,15 @@ class Chaos:
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
         self.kinds: list[Callable[[], None]] = []
+        # The journal of an unfinished submission and the queue are the two witnesses of what was
+        # sent. A seed takes one of them away, never both.
+        self.contradicts = isinstance(here, RemoteProjects) and seed % 2 == 1
         if isinstance(here, RemoteProjects):
             self.kinds += [self.cut, self.deafen, self.freeze, self.both]
             self.kinds += [self.crash] * crashes
         if outcome.damage:
             self.kinds += [self.lose, self.damage_rows, self.set_clock]
-            self.kinds += [self.contradict] * isinstance(here, RemoteProjects)
+            self.kinds += [self.contradict] * self.contradicts
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -193,9 +197,14 @@ class Chaos:
         cluster._start_controller(fresh=False)  # the nodes go on meanwhile
 
     def lose(self) -> None:
-        """Delete some of rowtui's own files."""
-        files = [path for path in (self.folder / ".row/rowtui").rglob("*") if not path.is_dir()]
-        for path in sorted(files):
+        """Delete some of rowtui's own files.
+
+        Open journals only where squeue is right: without both nothing shows what was sent.
+        """
+        ours = self.folder / ".row/rowtui"
+        for path in sorted(path for path in ours.rglob("*") if not path.is_dir()):
+            if self.contradicts and path.parent == ours / "journal":
+                continue
             if self.chance.random() < LOST_SHARE:
                 path.unlink(missing_ok=True)
 
@@ -327,7 +336,10 @@ class Seed:
     async def look_after(self) -> None:
         """Ask what became of the jobs, and enter it."""
         while True:
-            await self.ask()
+            try:
+                await self.ask()
+            except RowtuiError as error:  # records were lost while they were used
+                self.talk(f"not asked: {error}")
             await asyncio.sleep(RECONCILED)
 
     async def administer(self) -> None:

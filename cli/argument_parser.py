@@ -1,6 +1,6 @@
-"""How this program's argument parsers read and speak: errors, help, common options.
+"""The program's argument parsers: parsing rules, errors, help and common options.
 
-The grammar is written with these (`parser.py`, `*_parser.py`).
+The grammar is written with these classes (`parser.py`, `*_parser.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rowtui.core.text import visible
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Row says `Usage:`; scripts look for it."""
+    """Help formatter with Row's `Usage:`, which scripts search for."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=32, width=_help_width())
@@ -25,7 +25,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 def _help_width() -> int:
-    """As wide as the terminal, at most 100."""
+    """Return the terminal's width, at most 100."""
     try:
         return min(os.get_terminal_size().columns, 100) - 2
     except OSError:
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         self._given: set[str] = set()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; what this command does not know is refused with its own usage."""
+        """Parse as argparse does; refuse unknown words with the usage of this command."""
         self._given.clear()
         values, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
         return values, unknown
 
     def _refuse(self, unknown: Sequence[str]) -> None:
-        """End with the words that no argument takes, and with the option that may be meant."""
+        """Exit with an error that names the unknown words, and the option that may be meant."""
         option = unknown[0].split("=")[0]
         known = [it for it in self._option_string_actions if it.startswith("--")]
         meant = [it for it in known if option.startswith("--") and it.startswith(option)]
@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(map(visible, unknown))}{tip}")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """The values of one argument; argparse calls this each time that an option is given."""
+        """Return the values of one argument; argparse calls this for each occurrence."""
         if action.option_strings and not self._collects(action):
             if action.dest in self._given:
                 self.error(f"argument {'/'.join(action.option_strings)}: given more than once")
@@ -76,23 +76,23 @@ class Parser(argparse.ArgumentParser):
         return isinstance(action, argparse._AppendAction | argparse._CountAction)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, how it is used, and where help is."""
+        """Exit with the error, the usage, and a hint at the help."""
         message = message.replace("not allowed with argument", "cannot be used with")
         self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
 
 
 class MixedParser(Parser):
-    """Options may stand between other arguments, and what follows --tag may begin with a minus."""
+    """A parser that accepts options between other arguments, and a minus after --tag."""
 
     _mixing = False
 
     def _refuse(self, unknown: Sequence[str]) -> None:
-        """Only once both kinds of arguments have been read."""
+        """Refuse unknown words only after both kinds of arguments have been parsed."""
         if not self._mixing:
             super()._refuse(unknown)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, whatever the order."""
+        """Parse as argparse does, for options and arguments in any order."""
         if self._mixing or args is None:
             return super().parse_known_args(args, namespace)
         self._mixing = True
@@ -107,7 +107,7 @@ class MixedParser(Parser):
 
 
 def _with_joined_tags(words: Sequence[str]) -> list[str]:
-    """`--tag -y` as `--tag=-y`, which argparse takes."""
+    """Return the words with `--tag -y` as `--tag=-y`, which argparse accepts."""
     joined: list[str] = []
     for word in words:
         if joined and joined[-1] == "--tag" and word.startswith("-") and word[1:2] not in ("", "-"):
@@ -118,7 +118,7 @@ def _with_joined_tags(words: Sequence[str]) -> list[str]:
 
 
 class Unasked:
-    """In the place of a parser whose command is not on the command line: only its name counts.
+    """Placeholder for the parser of a command that is not on the command line.
 
     Making all options of all commands takes longer than showing a status.
     """
@@ -126,32 +126,32 @@ class Unasked:
     several_clusters = False
 
     def add_argument(self, *args: Any, **options: Any) -> None:
-        """Nobody will look at it."""
+        """Ignore the argument."""
 
     def set_defaults(self, **values: Any) -> None:
-        """Nor ask for these."""
+        """Ignore the defaults."""
 
     def add_argument_group(self, title: str) -> Unasked:
-        """Nor at these."""
+        """Return this placeholder as the group."""
         return self
 
     def add_mutually_exclusive_group(self) -> Unasked:
-        """Nobody will look at its options either."""
+        """Return this placeholder as the group."""
         return self
 
 
 def _sub_parser(*, asked: bool, mixed: bool = False, **options: Any) -> Parser | Unasked:
-    """The parser of one command; of one that nobody asked for, none."""
+    """Return the parser of one command, or a placeholder if the command line does not name it."""
     if not asked:
         return Unasked()
     return MixedParser(**options) if mixed else Parser(**options)
 
 
-sub_parser: Any = _sub_parser  # argparse asks for a class, and only calls it
+sub_parser: Any = _sub_parser  # argparse expects a class, but only calls it
 
 
 class _Cluster(argparse.Action):
-    """Store the name; commands on several clusters take all names that were given."""
+    """Store the cluster's name; commands on several clusters collect all given names."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         """See argparse."""
@@ -160,7 +160,7 @@ class _Cluster(argparse.Action):
 
 
 def common_options() -> argparse.ArgumentParser:
-    """The options that every command takes, before or after its name."""
+    """Return the options that every command takes, before or after its name."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group("Common options")
     group.add_argument(

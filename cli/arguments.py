@@ -1,4 +1,4 @@
-"""What the grammars of commands share: kinds of numbers, and options that many commands take."""
+"""Shared parts of the commands' grammars: number types, and options of many commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def positive(text: str) -> int:
-    """A number from 1 on."""
+    """Parse a number from 1 on."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -15,28 +15,28 @@ def positive(text: str) -> int:
 
 
 def count(text: str) -> int:
-    """A number from 0 on."""
+    """Parse a number from 0 on."""
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError("must not be negative")
     return number
 
 
-positive.__name__ = count.__name__ = "number"  # argparse names the kind when it refuses a text
+positive.__name__ = count.__name__ = "number"  # argparse names the type when it refuses a text
 
 
 def json_option(parser: Any) -> None:
-    """`--json`."""
+    """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def directories_argument(parser: Any, text: str) -> None:
-    """The names of directories."""
+    """Add the names of directories."""
     parser.add_argument("directories", nargs="*", metavar="DIRECTORIES", help=text)
 
 
 def watch_option(parser: Any, seconds: int = 5) -> None:
-    """`--watch [SECONDS]`."""
+    """Add `--watch [SECONDS]`."""
     parser.add_argument(
         "--watch",
         nargs="?",

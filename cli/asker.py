@@ -1,8 +1,9 @@
-"""The person at the terminal, who answers what a login asks.
+"""Login prompts to the user at the terminal.
 
-Takes the questions of one cluster's login; asks on the terminal that the process belongs to,
-whatever its standard streams are. Typed answers show only where the question says so. Without a
-terminal, every question is answered with no. Answers go back to the login and are kept nowhere.
+The input is the questions of one cluster's login. They are asked on the terminal that the process
+belongs to, independent of its standard streams. Typed answers are echoed only if the question
+allows it. Without a terminal, every question is answered with no. Answers are returned to the login
+and never stored.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
-# There is one terminal: logins of several clusters wait for one another.
+# There is one terminal, so logins of several clusters wait for one another.
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 class TerminalAsker:
-    """Asks on the terminal. `cluster`: named before the questions, if given.
+    """Asks on the terminal. `cluster`: printed before the questions, if given.
 
     `complaint`: why the last question could not be asked or answered, "" if it could.
     """
@@ -32,7 +33,7 @@ class TerminalAsker:
         self._asked: list[Sequence[Prompt]] = []
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        """See `Asker`. Ctrl-D gives up; Return alone is an answer, which some servers want."""
+        """See `Asker`. Ctrl-D gives up; Return alone is an answer, which some servers expect."""
         answers: list[str] = []
         self.complaint = ""
         again = self._is_asked_again(prompts)
@@ -44,13 +45,13 @@ class TerminalAsker:
                     if answer is None:
                         return None
                     answers.append(answer.reveal())
-        except RowtuiError as error:  # no terminal, or what was typed is no text
+        except RowtuiError as error:  # no terminal, or the typed bytes are not text
             self.complaint = error.message
             return None
         return answers
 
     async def host_key(self, question: UnknownHostKey) -> bool:
-        """See `Asker`. Only the word yes says yes."""
+        """See `Asker`. Only the word yes accepts."""
         text = self._named(
             f"{visible(question.host)} was never seen before. It shows this key:\n"
             f"  {visible(question.kind)} {visible(question.fingerprint)}\n"
@@ -66,9 +67,9 @@ class TerminalAsker:
         return answer is not None and answer.reveal().strip().lower() == "yes"
 
     def _is_asked_again(self, prompts: Sequence[Prompt]) -> str:
-        """What to say above questions that were asked before.
+        """Return the text above questions that were asked before.
 
-        No server says that an answer was wrong; and a jump host may ask in the same words.
+        No server reports that an answer was wrong, and a jump host may ask in the same words.
         """
         if list(prompts) not in map(list, self._asked):
             self._asked.append(prompts)

@@ -1,6 +1,7 @@
-"""What goes on and for how long, on stderr, for work that cannot say how far it is.
+"""The current activity and its duration, on stderr, for work without a known progress.
 
-A thread of its own writes the line, since the work holds this one. Without a terminal: silent.
+A separate thread writes the line, because the work occupies this one. Without a terminal nothing is
+written.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Busy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wipe the line."""
+        """Erase the line."""
         if self._thread is not None and self._over is not None:
             self._over.set()
             self._thread.join()
@@ -53,7 +54,7 @@ class Busy:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Nothing is written meanwhile: somebody may be asked something."""
+        """Write nothing within this context, because the user may be asked a question."""
         if self._lock is None:
             yield
             return
@@ -87,7 +88,7 @@ class Busy:
 
 @contextmanager
 def busy_with(project: Project, out: Output, title: str) -> Iterator[Busy]:
-    """The same for work of a project, which may want an answer to a login in between."""
+    """As `Busy`, for work of a project, which may have to ask the user login questions."""
     before = project.wait
     with Busy(out, title) as busy:
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
-from rowtui.core.text import visible
+from rowtui.core.submission.charges import charges_of
+from rowtui.core.submission.model import GPU_HOURS
+from rowtui.core.text import Cost, visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
@@ -18,11 +20,13 @@ _STYLES = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offere
 
 
 def say_checks(project: Project, plan: Plan, out: Output) -> bool:
-    """A line for each check and each thing that was found; whether none failed."""
+    """Print a line for each check and each finding; return whether none failed."""
+    from rowtui.core.runs.limits import NEARLY, amount
+
     checks = run_async(_checks(project, plan))
     good = True
     for check in checks:
-        over = [budget for budget in check.budgets if _left(plan, budget) < 0]
+        over = [budget for budget in check.budgets if _left(plan, budget) < -NEARLY]
         state = "failed" if over else check.state.value
         good = good and state != "failed"
         text = visible(check.text)
@@ -35,7 +39,8 @@ def say_checks(project: Project, plan: Plan, out: Output) -> bool:
         for finding in check.findings:
             out.print(f"    {visible(finding.text)}" + (f" ({finding.fix})" if finding.fix else ""))
         for budget in check.budgets:
-            left = f"{budget.left:,.0f} → {_left(plan, budget):,.0f} {budget.unit}"
+            unit = budget.unit
+            left = f"{amount(budget.left)} → {amount(_left(plan, budget))} {unit}"
             out.print(f"    {visible(budget.name)} {visible(budget.where)}: {left}")
     return good
 
@@ -49,7 +54,8 @@ async def _checks(project: Project, plan: Plan) -> list[Check]:
 
 
 def _left(plan: Plan, budget: Budget) -> float:
-    """What the plan leaves of it."""
-    gpus = budget.unit == "GPU-hours"
-    jobs = (plan.jobs[at].cost for first, last in budget.jobs for at in range(first, last))
-    return budget.left - sum(cost.gpu_hours if gpus else cost.cpu_hours for cost in jobs)
+    """Return what the plan leaves of the budget."""
+    paid = {plan.jobs[at].token for first, last in budget.jobs for at in range(first, last)}
+    charges = (it.cost for it in charges_of(plan) if it.jobs[0].token in paid)
+    cost = Cost.total(charges)
+    return budget.left - (cost.gpu_hours if budget.unit == GPU_HOURS else cost.cpu_hours)

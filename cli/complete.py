@@ -1,4 +1,4 @@
-"""Completion in the shell, through argcomplete; loaded only while a shell asks for it."""
+"""Completion in the shell, through argcomplete; loaded only when a shell requests it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _directories(prefix: str, **_: Any) -> list[str]:
 
 
 def _jobs(prefix: str, **_: Any) -> list[str]:
-    """Those that may still be with a scheduler; an array of which there are several tasks too."""
+    """Return the jobs that may still be with a scheduler, and arrays with several such tasks."""
     from collections import Counter
 
     from rowtui.core.errors import RowtuiError
@@ -93,7 +93,7 @@ def _clusters(**_: Any) -> list[str]:
 
 
 def _connections(**_: Any) -> list[str]:
-    """Those that are reached over SSH."""
+    """Return the clusters that are reached over SSH."""
     import os
 
     from rowtui.core.clusters.load import load_clusters
@@ -102,7 +102,7 @@ def _connections(**_: Any) -> list[str]:
 
 
 def _destinations(**_: Any) -> list[str]:
-    """Those of the mapping files here, of which nothing runs, and the partitions of clusters."""
+    """Return the destinations of the mapping files, without running them, and all partitions."""
     import os
 
     from rowtui.cli.mapping_files import usual_files
@@ -119,7 +119,7 @@ def _destinations(**_: Any) -> list[str]:
 
 
 def _machines(**_: Any) -> list[str]:
-    """Those of netrc alone: a key ring might ask for its password while one types."""
+    """Return the machines of netrc alone: a key ring might prompt for its password."""
     import asyncio
     import os
 
@@ -134,7 +134,7 @@ def _machines(**_: Any) -> list[str]:
 
 
 def _nodes(**_: Any) -> list[str]:
-    """Sources and nodes of network.toml; nothing that they name is read."""
+    """Return the sources and nodes of network.toml, without reading the files they name."""
     from rowtui.core.errors import RowtuiError
     from rowtui.core.network.load import load_network
     from rowtui.core.workflow.find import find_project
@@ -147,7 +147,7 @@ def _nodes(**_: Any) -> list[str]:
 
 
 def _runs(**_: Any) -> list[str]:
-    """The network's runs, the newest first."""
+    """Return the network's runs, the newest first."""
     from rowtui.core.errors import RowtuiError
     from rowtui.core.runs.store import RunStore
     from rowtui.core.workflow.find import find_project
@@ -159,7 +159,7 @@ def _runs(**_: Any) -> list[str]:
 
 
 def _trashes(**_: Any) -> list[str]:
-    """What `network restore` can bring back."""
+    """Return the names that `network restore` can bring back."""
     from rowtui.core.errors import RowtuiError
     from rowtui.core.project.project import Project
     from rowtui.core.runs.trash import trashes

@@ -22,7 +22,7 @@ _UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """Both commands, with what each is for."""
+    """Add both commands, with their descriptions."""
     connect = add(commands, "connect", "connect", about["connect"], _CONNECT_EXAMPLES)
     connect.add_argument(
         "connection", nargs="?", metavar="CLUSTER", help="one that clusters.toml reaches over SSH"
@@ -55,7 +55,7 @@ def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
 
 
 def _time(text: str) -> float:
-    """`8h`, `1h30m`, `2d`, in seconds."""
+    """Parse `8h`, `1h30m` or `2d` into seconds."""
     if not re.fullmatch(r"(\d{1,9}[dhms])+", text):
         raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90m, 8h or 1h30m")
     parts = re.findall(r"(\d+)([dhms])", text)
@@ -66,7 +66,7 @@ def _time(text: str) -> float:
 
 
 def in_words(seconds: float) -> str:
-    """`8 h`, `1 h 30 min`, `20 s`: what a person wants to know of it."""
+    """Format seconds for the user: `8 h`, `1 h 30 min`, `20 s`."""
     minutes, rest = divmod(round(max(0.0, seconds)), 60)
     if not minutes:
         return f"{rest} s"

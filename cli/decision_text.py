@@ -1,7 +1,7 @@
-"""A decision as lines of text: where the job goes, who said what, and every destination.
+"""A decision as lines of text: the job's destination, the sources of each rule, every destination.
 
-Takes a `Decision` and what is known of the queues; gives lines for a terminal or a pipe. All text
-from outside is made visible.
+The input is a `Decision` and the known loads of the queues; the result is lines for a terminal or a
+pipe. Control characters in text from outside are made visible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rowtui.core.mapping.decision import Candidate, Check, Decision, Refusal
 from rowtui.core.mapping.destinations import Offer, amount_text
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.reasons import check_sentence, outcome_sentence, what_to_do
-from rowtui.core.text import plural, visible
+from rowtui.core.text import memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LONGEST = 200  # characters of one value or condition
 
 
 def decision_lines(decision: Decision, loads: Loads, out: Output) -> Iterator[str]:
-    """Everything about one decision."""
+    """Yield all lines about one decision."""
     yield from _outcome(decision, out)
     yield from _section("Job", [_job(decision)], out)
     yield from _section("Matched, in this order", list(_matched(decision)), out)
@@ -43,7 +43,7 @@ def decision_lines(decision: Decision, loads: Loads, out: Output) -> Iterator[st
 
 
 def destination_lines(decision: Decision, offer: Offer, loads: Loads, out: Output) -> Iterator[str]:
-    """Everything about one destination for this job."""
+    """Yield all lines about one destination for this job."""
     name = offer.entity.id
     yield from _outcome(decision, out)
     everything: list[Candidate | Refusal] = [*decision.candidates, *decision.refusals]
@@ -122,16 +122,9 @@ def _section(title: str, lines: Sequence[str], out: Output) -> Iterator[str]:
 def _job(decision: Decision) -> str:
     request = decision.request
     job = decision.job
-    if job == (None, None, None):  # it never got so far
+    if job == (None, None, None):  # the job was refused before its amounts were known
         job = request.declared
-    parts = [
-        f"{what} {'not said' if value is None else amount_text(value)}{unit}"
-        for what, value, unit in (
-            ("cores", job.cores, ""),
-            ("mem", job.mem, "" if job.mem is None else " GB"),
-            ("gpus", job.gpus, ""),
-        )
-    ]
+    parts = [_counted(job.cores, "CPU"), _memory(job.mem), _counted(job.gpus, "GPU")]
     if request.totals is not None:
         parts.append(f"walltime {format_duration(request.totals.walltime_seconds)}")
     if request.user is not None:
@@ -141,6 +134,24 @@ def _job(decision: Decision) -> str:
     if request.attempt > 1:
         parts.append(f"attempt {request.attempt}")
     return ", ".join(parts)
+
+
+def _counted(amount: Any, noun: str) -> str:
+    """Return `4 CPUs` or `no GPUs`; a job without a number of GPUs has none."""
+    if amount is None and noun == "CPU":
+        return "CPUs not stated"
+    if not amount:
+        return f"no {noun}s"
+    return f"{amount_text(amount)} {noun}" + ("" if amount == 1 else "s")
+
+
+def _memory(amount: Any) -> str:
+    """Return `16 GB`; mapping files state memory in GB."""
+    if amount is None:
+        return "memory not stated"
+    return (
+        memory(amount * 1024) if isinstance(amount, (int, float)) else f"{amount_text(amount)} GB"
+    )
 
 
 def _matched(decision: Decision) -> Iterator[str]:
@@ -229,7 +240,7 @@ def _changes(refusal: Refusal) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    """A value, code or text; text of several lines as one."""
+    """Return a value, code or text on one line; several lines are joined."""
     if not isinstance(value, str):
         return _short(str(value))
     return _short(value) if "\n" in value.strip() else _short(repr(value.strip("\n")))

@@ -1,4 +1,4 @@
-"""The options of `rowtui demo`, and those that record a dashboard or play a recording."""
+"""The options of `rowtui demo`, and those for recording a dashboard or playing a recording."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SCENARIOS = {
     "network": "a study whose samples flow through four actions, driven by itself",
     "large": "100,000 directories and four simulated clusters on a fast clock",
 }
-LEAST, MOST = 2_000, 1_000_000  # directories of the large one
+LEAST, MOST = 2_000, 1_000_000  # directories of the large demo
 
 
 def add_recording(parser: Any) -> None:
-    """`--record`, `--replay`, `--hash-actions`."""
+    """Add `--record`, `--replay` and `--hash-actions`."""
     parser.add_argument(
         "--record", metavar="FILE", help="write what the dashboard is told, with all names hashed"
     )
@@ -26,7 +26,7 @@ def add_recording(parser: Any) -> None:
 
 
 def add_demo(commands: Any, add: Any, text: str) -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     demo = add(
         commands,
         "demo",

@@ -1,4 +1,4 @@
-"""The scripts of a dry run, each written when it is made."""
+"""The scripts of a dry run; each is printed as soon as it is made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def printed(
     among: Sequence[int] | None,
     out: Output,
 ) -> int | None:
-    """Print the scripts of what would be submitted; the exit code, or None if that takes a plan."""
+    """Print the scripts that would be submitted; return the exit code, None if a plan is needed."""
     from rowtui.core.project.dry_run import dry_run
 
     with busy_with(project, out, "Planning"):
@@ -48,7 +48,7 @@ def printed(
 
 
 def say_left_out(sentences: Sequence[str], out: Output) -> None:
-    """What the user asked for and no job does: errors, since the command ends with 1 for them."""
+    """Report requested work that no job does, as errors, because the command then ends with 1."""
     for sentence in dict.fromkeys(sentences):
         out.error(sentence)
 
@@ -56,7 +56,7 @@ def say_left_out(sentences: Sequence[str], out: Output) -> None:
 def say_totals(
     clusters: Collection[str], totals: Mapping[str, tuple[int, Cost]], out: Output
 ) -> None:
-    """With -v: a line for each action, with its jobs and their cost."""
+    """With -v, print a line for each action, with its jobs and their cost."""
     out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
     for name, (jobs, cost) in totals.items():
         out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")

@@ -15,12 +15,12 @@ FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 
 
 def _environment(name: str) -> str | None:
-    """`ROWTUI_<name>`, else Row's `ROW_<name>`."""
+    """Return `ROWTUI_<name>`, else Row's `ROW_<name>`."""
     return os.environ.get(f"ROWTUI_{name}", os.environ.get(f"ROW_{name}"))
 
 
 def environment_flag(name: str) -> bool:
-    """A yes/no variable. Raises: RowtuiError for any other word."""
+    """Return a yes/no variable. Raises: RowtuiError for any other word."""
     word = (_environment(name) or "").lower()
     if word in TRUE_WORDS:
         return True
@@ -30,7 +30,7 @@ def environment_flag(name: str) -> bool:
 
 
 def environment_number(name: str, default: int) -> int:
-    """A number from the environment. Raises: RowtuiError if it is none."""
+    """Return a number from the environment. Raises: RowtuiError if the text is no number."""
     text = _environment(name)
     if not text:
         return default
@@ -40,14 +40,14 @@ def environment_number(name: str, default: int) -> int:
 
 
 def environment_word(name: str, default: str | None) -> str | None:
-    """A word from the environment."""
+    """Return a word from the environment."""
     return _environment(name) or default
 
 
 def refuse_empty_cluster(names: Sequence[str]) -> None:
-    """Refuse an empty `--cluster` or variable, as Row does: it is a mistake, not a wish to detect.
+    """Refuse an empty `--cluster` or variable, as Row does, because it is probably a mistake.
 
-    `names`: of the option; without any, the environment counts. Raises: RowtuiError.
+    `names`: the values of the option; without any, the environment is checked. Raises: RowtuiError.
     """
     if "" in (names or (_environment("CLUSTER"),)):
         where = "--cluster" if names else "ROW_CLUSTER"

@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from rowtui.core.project.logs import Log, Piece
     from rowtui.core.project.project import Project
 
-LOOK_SECONDS = 0.5  # our own queue, on this machine: a look costs a listing
+LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
 SHOWN_FAILURES = 10
-# Of the output of all jobs in one look. The jobs that run share both limits.
+# Limits for the output of all jobs in one poll, shared by the running jobs.
 LOOK_BYTES = 1 << 20
 LOOK_LINES = 10_000
-LEAST_BYTES = 1 << 14  # that a single job gets, however many there are
+LEAST_BYTES = 1 << 14  # minimum for a single job, for any number of jobs
 LEAST_LINES = 100
-LINE_LENGTH = 2_000  # characters of a line of output; the rest is cut off
+LINE_LENGTH = 2_000  # characters of a line of output; longer lines are cut
 _NOT_STARTED = frozenset({JobState.HELD, JobState.PENDING, JobState.CANCELLED})
 
 
 async def follow(
     project: Project, tokens: Sequence[str], out: Output, *, with_output: bool = False
 ) -> bool:
-    """Wait until these jobs have ended, and say which failed. Whether all ended well.
+    """Wait until these jobs have ended, and report failed ones; return whether all ended well.
 
-    `with_output`: print the output of the jobs. Raises: KeyboardInterrupt, after saying that the
-    jobs go on.
+    `with_output`: print the output of the jobs. Raises: KeyboardInterrupt, after a message that the
+    jobs continue.
     """
     progress = Progress(out, "Jobs")
     output = JobOutput(project, out, several=len(tokens) > 1, clear=progress.clear)
@@ -66,11 +66,11 @@ async def follow(
 
 
 class JobOutput:
-    """Prints what jobs have written since the last look, line by line.
+    """Prints the new output of jobs since the last poll, line by line.
 
-    With `several` jobs each line begins with the action and the job's id. The work of one look is
-    bounded: of a job that writes more, the latest lines are printed. `clear` is called before
-    anything is printed.
+    With `several` jobs each line begins with the action and the job's id. The work of one poll is
+    bounded: for a job that writes more, the latest lines are printed. `clear` is called before text
+    is printed.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class JobOutput:
         self._finished: set[str] = set()
 
     async def print_new(self, jobs: Sequence[JobView]) -> None:
-        """Look at the log of each job that runs, and once more after the job has ended."""
+        """Read the log of each running job, and once more after the job has ended."""
         readers = self._readers
         taken = {reader.log.name for reader in readers.values()}
         for job in jobs:
@@ -145,12 +145,12 @@ class _Reader:
         self._start_over()
 
     def _start_over(self) -> None:
-        # What is no text goes to programs as the bytes that were written.
+        # Bytes that are not text are passed on to programs unchanged.
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._rest = ""  # the beginning of a line that has no end yet
+        self._rest = ""  # the beginning of an incomplete line
 
     async def read(self, most: int, lines: int, *, ended: bool) -> tuple[list[str], int]:
-        """The new lines, and the number of bytes before them that are left out.
+        """Return the new lines, and the number of omitted bytes before them.
 
         Raises: RowtuiError.
         """
@@ -159,7 +159,7 @@ class _Reader:
         if piece is not None:
             at = 0 if self._last is None else self._last.stop
             if self._last is not None and (self._last.file != piece.file or piece.start < at):
-                at = 0  # a new log is in the place of the old one
+                at = 0  # a new log has replaced the old one
                 self._start_over()
             left_out = piece.start - at
             if left_out:
@@ -180,13 +180,13 @@ def _cut(line: str) -> str:
 
 
 def _say_failures(jobs: Sequence[JobView], out: Output) -> bool:
-    # What was refused or skipped was said when it was sent.
+    # Refused and skipped jobs were reported when the plan was sent.
     failed = [job for job in jobs if job.state.bad and job.record.job_id]
     for job in failed[:SHOWN_FAILURES]:
         record = job.record
-        reason = record.end_reason or job.state.value
+        why = f"{job.state.value}: {job.why}" if job.why else job.state.value
         out.error(
-            f"Job {record.label} ({visible(record.action)}) failed: {reason}.\n"
+            f"Job {record.label} ({visible(record.action)}) {why}.\n"
             f"Its log: {visible(record.log_path)}"
         )
     if len(failed) > SHOWN_FAILURES:

@@ -1,9 +1,9 @@
-"""Which jobs a command is about: by id, by action, or all of the project's.
+"""The jobs that a command applies to: by id, by action, or all of the project's.
 
-Takes what was typed and the jobs of the project; gives the chosen ones. A directory stands for its
-active jobs. A verb says in which states
-a job is one for it. An id that is no job's is said, and stops nothing; one that two clusters gave
-wants `--cluster`.
+The input is the command's arguments and the jobs of the project; the result is the chosen jobs. A
+directory stands for its active jobs. A verb defines the states in which a job can be chosen. An id
+without a job gives a warning and stops no other; an id of jobs on two clusters requires
+`--cluster`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ T = TypeVar("T")
 
 
 class Verb(NamedTuple):
-    """What is done to jobs. `of_all`: states that -a and --all take; `by_id`: that ids may name.
+    """A verb for jobs.
 
-    `asks_from`: so many jobs are only touched after a question.
+    `of_all`: states that -a and --all include; `by_id`: states that ids may name.
+
+    `asks_from`: number of jobs from which the user is asked for confirmation.
     """
 
     name: str
@@ -40,7 +42,7 @@ class Verb(NamedTuple):
 
 
 ACTIVE = frozenset(state for state in JobState if state.active)
-# Where the scheduler did not answer, or shows somebody else's jobs to nobody.
+# The scheduler did not answer, or hides other users' jobs.
 _PERHAPS = frozenset({JobState.UNKNOWN})
 CANCEL = Verb("cancel", "cancelled", ACTIVE | _PERHAPS, ACTIVE | _PERHAPS, asks_from=1)
 HOLD = Verb(
@@ -49,12 +51,12 @@ HOLD = Verb(
     frozenset({JobState.PENDING}),
     frozenset({JobState.PENDING, JobState.HELD}) | _PERHAPS,
 )
-# Right after `hold` a queue may still be known as it was before.
+# Right after `hold` a poll may still show the state before.
 RELEASE = Verb("release", "released", frozenset({JobState.HELD}), HOLD.by_id)
 
 
 def given_clusters(args: argparse.Namespace) -> list[str]:
-    """Those of `--cluster`, to which jobs are narrowed down; none: any."""
+    """Return the clusters of `--cluster`, to which jobs are restricted; none for any."""
     clusters: list[str] = getattr(args, "clusters", [])
     return clusters
 
@@ -62,7 +64,7 @@ def given_clusters(args: argparse.Namespace) -> list[str]:
 def choose_jobs(
     args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
 ) -> list[JobView]:
-    """The jobs that are meant. Raises: RowtuiError if an id is not enough to tell."""
+    """Return the chosen jobs. Raises: RowtuiError if an id is ambiguous."""
     from rowtui.core.grouping.select import matches
 
     clusters = given_clusters(args)
@@ -81,7 +83,7 @@ def choose_jobs(
 
 
 def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
-    """The jobs of one id or directory that the verb is for; a warning if there is none."""
+    """Return the jobs of one id or directory to which the verb applies; warn if there is none."""
     name = read_job_name(text)
     named = [it for it in jobs if name is not None and name.means(it.record)]
     if not named and (directory := text.rstrip("/")):
@@ -99,7 +101,7 @@ def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list
 
 
 def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
-    """Raises: RowtuiError if these jobs, which one id names, are on several clusters."""
+    """Refuse jobs of one id that are on several clusters. Raises: RowtuiError."""
     clusters = sorted({visible(record.cluster) for record in records})
     if len(clusters) > 1:
         raise RowtuiError(

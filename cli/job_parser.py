@@ -11,7 +11,7 @@ from rowtui.cli.arguments import count, json_option, watch_option
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
   rowtui queue --cluster alpha --cluster beta
-  rowtui queue --ended               also what has just ended
+  rowtui queue --ended               also what has ended
   rowtui queue --watch 30            and then what changes, every 30 seconds, until Ctrl-C
   rowtui queue --json --no-login     for programs, which nobody answers"""
 _LOGS = """\
@@ -33,7 +33,7 @@ _RELEASE = """\
 
 
 def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """All of them."""
+    """Add all of these commands."""
     _add_queue(add(commands, "queue", "queue", about["queue"], _QUEUE))
     _add_logs(add(commands, "logs", "logs", about["logs"], _LOGS))
     for verb, examples in (("cancel", _CANCEL), ("hold", _HOLD), ("release", _RELEASE)):
@@ -42,8 +42,8 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 
 def _add_queue(queue: Any) -> None:
     queue.several_clusters = True
-    queue.add_argument("--ended", action="store_true", help="also jobs that have just ended")
-    # What every look of a typed command does; scripts may still say it.
+    queue.add_argument("--ended", action="store_true", help="also jobs that have ended")
+    # The default behaviour of a typed command; scripts may still pass the option.
     queue.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     watch_option(queue, 30)
     queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
@@ -58,6 +58,7 @@ def _add_logs(logs: Any) -> None:
         "-n", "--lines", type=count, default=0, metavar="N", help="the last N lines [default: all]"
     )
     logs.add_argument("--path", action="store_true", help="only print where the log is")
+    json_option(logs)
 
 
 def _add_verb(verb: Any) -> None:

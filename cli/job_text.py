@@ -1,7 +1,8 @@
-"""How jobs look as text, in whatever list they stand: states, times, ids as people type them."""
+"""Text of jobs in all lists: states, times, and ids as users type them."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,17 +18,17 @@ _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "h
 
 
 def state_cell(state: JobState) -> Cell:
-    """A state in its colour."""
+    """Return a state in its colour."""
     return Cell(state.value, "red bold" if state.bad else _STYLES.get(state.value, ""))
 
 
-def clock(seconds: int | None) -> str:
-    """`00:12:05`; "" where it is not known."""
-    return "" if seconds is None else format_duration(seconds)
+def clock(seconds: float | None) -> str:
+    """Return `00:12:05`, rounded up; "" if unknown."""
+    return "" if seconds is None else format_duration(math.ceil(seconds))
 
 
 class JobName(NamedTuple):
-    """What somebody typed: `12`, a task of an array `12_3`, or a request of a bundle `12.3`."""
+    """A typed job id: `12`, a task of an array `12_3`, or a request of a bundle `12.3`."""
 
     id: int
     task: int | None = None
@@ -35,11 +36,11 @@ class JobName(NamedTuple):
 
     @property
     def of_one(self) -> bool:
-        """Whether it says which of an array or a bundle."""
+        """Whether the id names one job within an array or a bundle."""
         return self.task is not None or self.member is not None
 
     def means(self, record: JobRecord) -> bool:
-        """Whether this job is meant; a bare id means a whole array or bundle."""
+        """Whether this job is named; a bare id names a whole array or bundle."""
         return (
             record.job_id == self.id
             and self.task in (None, record.task)
@@ -48,7 +49,7 @@ class JobName(NamedTuple):
 
 
 def read_job_name(text: str) -> JobName | None:
-    """What a text names, None if that is no job."""
+    """Parse a job id; None if the text is no job id."""
     match = _KEY.fullmatch(text)
     if match is None:
         return None

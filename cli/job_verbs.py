@@ -1,15 +1,14 @@
-"""What `cancel`, `hold` and `release` share: choosing, asking, telling clusters, saying it."""
+"""Shared steps of `cancel`, `hold` and `release`: choose, ask, send requests, report."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from rowtui.cli.job_choice import Verb, choose_jobs
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.project import open_project, say_notices
+from rowtui.cli.project import ask, open_project, say_notices
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.engine import JobView
     from rowtui.core.project.jobs import Jobs
@@ -33,7 +33,7 @@ def act(
     verb: Verb,
     tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
 ) -> int:
-    """Do it to the chosen jobs; 1 if one was not taken."""
+    """Apply the verb to the chosen jobs; 1 if a job was not accepted."""
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
     project = open_project(args, out, ask_queue=False)
@@ -47,7 +47,7 @@ def act(
         if args.json:
             out.print("[]")
         return 1 if args.jobs else 0
-    if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(jobs, verb, out):
+    if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
         out.warn(f"Nothing was {verb.past}.")
         return 0
     answers = run_async(_tell(project, jobs, tell))
@@ -60,7 +60,7 @@ async def _tell(
     jobs: Sequence[JobView],
     tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
 ) -> list[tuple[str, JobAnswer]]:
-    """What each cluster answers; all are told at the same time."""
+    """Return each cluster's answer; the requests are sent to all clusters at the same time."""
     tokens: dict[str, list[str]] = {}
     for job in jobs:
         tokens.setdefault(job.record.cluster, []).append(job.record.token)
@@ -72,8 +72,9 @@ def _say(
     args: argparse.Namespace, answers: Sequence[tuple[str, JobAnswer]], verb: Verb, out: Output
 ) -> int:
     if args.json:
-        values = [
-            {"id": answer.label, "cluster": name, "error": answer.error} for name, answer in answers
+        values: list[to.JobAnswer] = [
+            {"id": answer.label, "cluster": name, "error": answer.error or None}
+            for name, answer in answers
         ]
         out.print(json.dumps(values, indent=2))
     several = len({name for name, _ in answers}) > 1
@@ -86,20 +87,14 @@ def _say(
     return 1 if any(answer.error for _, answer in answers) else 0
 
 
-def _confirmed(jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
-    """No is the default; without a terminal there is nobody to ask."""
-    if not sys.stdin.isatty():
-        raise RowtuiError(
-            "nobody can be asked here", f"add --yes to {verb.name} without a question"
-        )
+def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
     several = len({job.record.cluster for job in jobs}) > 1
-    for job in jobs[:SHOWN_JOBS]:
+    for job in jobs[: 0 if args.json else SHOWN_JOBS]:
         record = job.record
         state = f"{job.state.value} on {visible(record.cluster)}" if several else job.state.value
         what = f"{record.label} {visible(record.action)} ({state})"
         out.print(f"  {what} on {plural(len(record.directories), 'directory', 'directories')}")
-    if len(jobs) > SHOWN_JOBS:
+    if len(jobs) > SHOWN_JOBS and not args.json:
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
-    sys.stdout.write(f"{verb.name.capitalize()} {plural(len(jobs), 'job')}? [y/N]: ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
+    return ask(question, out, default=False, as_json=args.json)

@@ -1,7 +1,7 @@
-"""The table of `show directories`, column by column: a million rows take seconds and little memory.
+"""The table of `show directories`, by columns: a million rows take seconds and little memory.
 
-Takes the groups of each action element, cut but not formed; gives the text in large pieces. Every
-status and every distinct value is laid out once. The layout is cli/table.py's.
+The input is the groups of each action element, cut but not formed; the result is the text in large
+pieces. Every status and every distinct value is laid out once. cli/table.py defines the layout.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ STYLES = {
     Status.WAITING: "cyan dim italic",
 }
 PIECE = 1 << 16  # rows that are laid out at once
-# So many rows, counted once and twice more for each value, are laid out faster by numpy, its import
-# included.
+# With this many rows, counted once plus twice for each value, numpy is faster, including its
+# import.
 WIDE_FROM = 150_000
-# Decoding all names at once is cheaper from this share of them on; if they have one length, that.
+# From this share of names on, decoding all names at once is cheaper; the second value is for names
+# of one length.
 ALL_NAMES_FROM = 1 / 8
 ALL_OF_ONE_LENGTH_FROM = 1 / 64
 
@@ -48,7 +49,7 @@ ALL_OF_ONE_LENGTH_FROM = 1 / 64
 class Element(NamedTuple):
     """One action element: its groups, how many of them are shown, and its records.
 
-    `only`: the status of all that are shown, where that is known.
+    `only`: the common status of all shown directories, if known.
     """
 
     cut: GroupCut
@@ -59,11 +60,11 @@ class Element(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many directories are shown."""
+        """Return how many directories are shown."""
         return self.cut.begins[self.shown]
 
     def names(self, directories: Directories) -> Iterator[list[str]]:
-        """The names of those that are shown, many at once."""
+        """Yield the names of the shown directories, many at once."""
         names = _Names(directories, self.size)
         for positions in _positions(self):
             yield names.at(positions)
@@ -94,7 +95,7 @@ class Listing:
         return _Names(self._directories, sum(element.size for element in self._elements))
 
     def write(self, out: Output, *, header: bool) -> None:
-        """Print it. Raises: RowtuiError, before anything is printed, for a missing value."""
+        """Print the table. Raises: RowtuiError, before any output, for a missing value."""
         columns = [Column("Directory", style="bold"), Column("Status")]
         if self._with_jobs:
             columns.append(Column("Job ID"))
@@ -104,7 +105,7 @@ class Listing:
         wide = None if out.color else self._wide(columns)
         widths = self._widths(columns) if wide is None else wide.widths
         if header:
-            # The widths go into the header by way of a row that is thrown away.
+            # A row that is thrown away passes the widths to the header.
             out.lines(table_lines(columns, [["x" * width for width in widths]], out)[:1])
         for number, element in enumerate(self._elements):
             last = number == len(self._elements) - 1
@@ -117,15 +118,16 @@ class Listing:
             out.write(self._ending(element, last=last))
 
     def _ending(self, element: Element, *, last: bool) -> str:
-        """An empty line after each group but an element's last, and each element but the last.
+        """Return the separators: an empty line after each group but the last of an element, and
+        after each element but the last.
 
-        As in Row also behind the last group of a list that -n shortened.
+        As in Row, an empty line also follows the last group of a list that -n shortened.
         """
         cut_short = self._separate and 0 < element.shown < len(element.cut)
         return "\n" * (cut_short + (not last))
 
     def _wide(self, columns: Sequence[Column]) -> WideRows | None:
-        """The rows as arrays, if there are so many that it pays, and they are that simple."""
+        """Return the rows as arrays, if there are enough rows and they are simple enough."""
         rows = sum(element.size for element in self._elements)
         if rows * (1 + 2 * len(self._pointers)) < WIDE_FROM:
             return None
@@ -136,7 +138,7 @@ class Listing:
         )
 
     def _widths(self, columns: Sequence[Column]) -> list[int]:
-        """The widest of each column, over all elements."""
+        """Return the largest width of each column, over all elements."""
         widths = [display_width(column.header) for column in columns]
 
         def widen(at: int, texts: Sequence[str]) -> None:
@@ -162,7 +164,7 @@ class Listing:
         return widths
 
     def _codes(self, element: Element) -> bytes:
-        """The status of every directory, told once for each element, and only if they differ."""
+        """Return the status of every directory, once for each element, only if statuses differ."""
         if element.only:
             return b""
         codes = self._known_codes.get(id(element))
@@ -174,7 +176,7 @@ class Listing:
     def _refuse_missing(
         self, values: Sequence[Sequence[str | None]], positions: Sequence[int]
     ) -> None:
-        """The first directory that lacks a value is an error, as in Row."""
+        """Raise an error for the first directory that lacks a value, as in Row."""
         faults = [(texts.index(None), at) for at, texts in enumerate(values) if None in texts]
         if faults:
             row, at = min(faults)
@@ -186,7 +188,7 @@ class Listing:
             )
 
     def _pieces(self, element: Element, widths: Sequence[int], out: Output) -> Iterator[str]:
-        """The lines of one element, many at once."""
+        """Yield the lines of one element, many at once."""
         codes = self._codes(element)
         start = 0
         for positions in _positions(element):
@@ -211,7 +213,7 @@ class Listing:
         widths: Sequence[int],
         out: Output,
     ) -> list[Sequence[str] | str]:
-        """The columns; a text where all its rows are the same, but for the names."""
+        """Return the columns except the names; a single text for a column of equal rows."""
         count = len(widths)  # the last column is not padded to the right
         names = self._names.at(positions)
         if not self._names.width:
@@ -240,9 +242,9 @@ class Listing:
 
 
 class _Names:
-    """Names of many directories: all are decoded at once where most of them are shown.
+    """Names of many directories, all decoded at once if most of them are shown.
 
-    `width`: that of every name, where all are plain and of one length; else 0.
+    `width`: that of every name, if all are plain and of one length; else 0.
     """
 
     def __init__(self, directories: Directories, shown: int) -> None:
@@ -271,7 +273,7 @@ def _positions(element: Element) -> Iterator[list[int]]:
 
 
 def begins(element: Element, start: int, length: int) -> Iterator[int]:
-    """Where groups begin among these rows, but for the element's first."""
+    """Yield where groups begin among these rows, except the element's first group."""
     begins = element.cut.begins
     at = max(1, bisect_left(begins, start))
     while at < element.shown and begins[at] < start + length:
@@ -281,7 +283,7 @@ def begins(element: Element, start: int, length: int) -> Iterator[int]:
 
 def status_with(code: int) -> Status:
     status = STATUS_OF[code]
-    assert status is not None  # whoever is in a group is included by the action
+    assert status is not None  # the action includes every directory of a group
     return status
 
 
@@ -294,7 +296,7 @@ def job_ids(element: Element, positions: Sequence[int]) -> list[str]:
 
 
 def _shown(texts: list[str]) -> list[str]:
-    """`visible` for many."""
+    """Apply `visible` to many texts."""
     together = "".join(texts)
     if together.isascii() and is_plain(together.encode()):
         return texts
@@ -302,7 +304,7 @@ def _shown(texts: list[str]) -> list[str]:
 
 
 def is_plain(text: bytes) -> bool:
-    """Whether all of it is printable ASCII; ten times as fast as `isprintable`."""
+    """Whether the text is printable ASCII; ten times as fast as `isprintable`."""
     return not text.translate(None, _PRINTABLE)
 
 

@@ -15,7 +15,7 @@ _endings: list[Callable[[], Awaitable[None]]] = []
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run something to its end, in the loop of this command."""
+    """Run a coroutine to its end, in the loop of this command."""
     global _runner  # noqa: PLW0603
     if _runner is None:
         import asyncio
@@ -25,12 +25,12 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def at_end(ending: Callable[[], Awaitable[None]]) -> None:
-    """Have this done in the loop before it is closed, if there was one."""
+    """Call this in the loop before it is closed, if there was a loop."""
     _endings.append(ending)
 
 
 def finish() -> None:
-    """End the loop, with all that lives in it."""
+    """Close the loop and everything in it."""
     global _runner
     runner, _runner = _runner, None
     endings = _endings[:]

@@ -1,7 +1,7 @@
-"""The entry point: parse, run one command, and turn whatever happens into words and a code.
+"""The entry point: parse, run one command, and convert the outcome into messages and an exit code.
 
-Exit codes: 0 done, 1 an error that is explained, 2 usage, 130 interrupted. An unexpected
-exception becomes one line and a log file with the details; no traceback reaches a person.
+Exit codes: 0 done, 1 an error that is explained, 2 usage, 130 interrupted. An unexpected exception
+becomes one line and a log file with the details; the user sees no traceback.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-# With one of these loaded there may be threads, processes or files that must be seen to at the end.
+# If one of these is loaded, threads, processes or files may need a regular exit.
 SEEN_TO_AT_EXIT = ("asyncio", "concurrent.futures", "coverage", "multiprocessing")
 
 
 def start() -> int:
-    """What the program `rowtui` calls: `main` for this process, which then ends.
+    """Run `main` for this process and end it; the entry point of the program `rowtui`.
 
-    A command that shows something makes no garbage worth collecting, and needs nothing taken
-    apart after its last line; each would cost a tenth of its time.
+    A command that shows data makes little garbage and needs no cleanup at exit; garbage collection
+    and cleanup would each cost a tenth of its time.
     """
     if not _only_shows(sys.argv[1:]):
         return main()
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         sys.stderr.write("\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python must not complain while it exits.
+        # The reader (head, less) has closed the pipe. Python must not report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except InvalidFileError as error:
@@ -144,7 +144,7 @@ def _plain_output() -> Output:
 
 
 def _explain_unexpected(error: Exception) -> str:
-    """One line for the person, the details for whoever mends it."""
+    """Return one line for the user, and write the details to a log file."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     if isinstance(error, OSError):

@@ -1,8 +1,8 @@
-"""What a mapping file could do, as a person reads it before trusting it.
+"""The code and settings of a mapping file, for the user to read before trusting the file.
 
-Takes a `Source`; gives lines: everything that would run with its place, and what would be set in
-jobs (their environment, their options); or, where the same file was trusted before, the difference
-to what was trusted. Nothing of it runs. All is made visible.
+The input is a `Source`. The result is lines: all code that would run with its place, and all
+settings for jobs (their environment, their options); or, if the same file was trusted before, the
+difference from the trusted content. No code of the file runs. Control characters are made visible.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from rowtui.core.mapping.sources import Source
 from rowtui.core.mapping.trust import TrustStore, difference
 from rowtui.core.text import plural, visible
 
-MOST_DIFFERENCE = 1_000_000  # lines: what somebody agrees to is never cut
-_CUT = "more character"  # what `difference` says of a line that it does not show in full
+MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
+_CUT = "more character"  # the mark that `difference` puts on a line it does not show in full
 
 
 class Expression(NamedTuple):
-    """One piece of code, or one setting: where it stands, whose it is, and its text."""
+    """One piece of code, or one setting: its place, its owner, and its text."""
 
     line: int
     what: str
@@ -32,9 +32,10 @@ class Expression(NamedTuple):
 
 
 def expressions(file: MappingFile) -> list[Expression]:
-    """All code of a file, in the order of its lines, each once.
+    """Return all code of a file, in the order of its lines, each once.
 
-    What is code in one of the dialects counts: another file may say which one is spoken.
+    Text that is code in any of the dialects is included, because another file may select the
+    dialect.
     """
     found = {
         Expression(piece.origin.place.line, _whose(piece.field, piece.origin), piece.code.text)
@@ -47,9 +48,9 @@ def expressions(file: MappingFile) -> list[Expression]:
 
 
 def settings(file: MappingFile) -> list[Expression]:
-    """What jobs would get as it is written: variables and shell code of env, and parameters.
+    """Return texts that jobs would get as written: variables and code of env, parameters.
 
-    A variable such as LD_PRELOAD decides what runs as much as an expression does.
+    A variable such as LD_PRELOAD decides which code runs as much as an expression does.
     """
     holders: list[Entity] = []
     for entity in _entities(file):
@@ -82,7 +83,7 @@ def _text(value: Any) -> str:
 
 
 def review_lines(source: Source, store: TrustStore) -> Iterator[str]:
-    """What somebody reads who is asked to trust a file."""
+    """Yield the lines that the user reads before trusting a file."""
     file = parse_mapping(source.data, source.name, digest=source.digest, sealed=True)
     size = plural(len(source.data), "byte")
     yield f"{source.name} ({size}, sha256 {source.digest})"

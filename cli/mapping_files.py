@@ -1,4 +1,4 @@
-"""What commands on mapping files share: finding them, and saying what is wrong with them."""
+"""Shared steps of commands on mapping files: finding the files, and reporting their problems."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.sources import Found
     from rowtui.core.project.mapping import ProjectMapping
 
-SHOWN = 5  # problems of mapping files that other commands name one by one
+SHOWN = 5  # problems of mapping files that other commands name individually
 
 
 def say_problems(mapping: ProjectMapping, out: Output) -> None:
-    """The first problems of the mapping files, and what is unusual about them."""
+    """Report the first problems of the mapping files, and unusual facts about the files."""
     for source in mapping.sources.sources:
         if source.notice:
             out.warn(source.notice)
@@ -35,7 +35,7 @@ def say_problems(mapping: ProjectMapping, out: Output) -> None:
 
 
 def project_root() -> Path | None:
-    """The folder of the project here, None if there is none."""
+    """Return the folder of the project here, None if there is none."""
     from rowtui.core.workflow.find import find_project
 
     try:
@@ -45,16 +45,16 @@ def project_root() -> Path | None:
 
 
 def usual_files() -> Found:
-    """The mapping files that count here: the user's, and the project's if this is one."""
+    """Return the mapping files in effect: the user's, and those of the project, if there is one."""
     from rowtui.core.mapping.sources import find_sources, user_places
 
     return find_sources(project_root(), places=user_places(os.environ), now=time.time())
 
 
 def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> Found:
-    """The files, folders and URLs that somebody named, with what they include.
+    """Return the files, folders and URLs that the user named, with their includes.
 
-    `for_untrusted`: fetch also what a file includes that is not trusted.
+    `for_untrusted`: also fetch the includes of untrusted files.
     """
     from rowtui.core.mapping.sources import Fetching, sources_from, user_places
 

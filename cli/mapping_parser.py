@@ -18,6 +18,8 @@ EXPLAIN_EXAMPLES = """\
   rowtui explain sample --why-not anvil/gpu    everything about one destination
   rowtui explain sample --cores 64 --mem 200   what if it asked for this?
   rowtui explain sample --tag +highmem --tag -small --user jane
+  rowtui explain sample --cpus 4 --write       set that in workflow.toml, after asking
+  rowtui explain sample --undo                 take the last write back
   rowtui explain sample >/dev/null || echo nowhere to go"""
 
 LINT_EXAMPLES = """\
@@ -65,20 +67,20 @@ _VERBS = (
 
 
 def add_mapping_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """`explain` and `mapping`."""
+    """Add `explain` and `mapping`."""
     _add_explain(commands, add, about["explain"])
     _add_mapping(commands, add, about["mapping"])
 
 
 def _add_explain(commands: Any, add: Any, text: str) -> None:
-    """The command `explain`."""
+    """Add the command `explain`."""
     parser = add(commands, "explain", "explain", text, EXPLAIN_EXAMPLES, mixed=True)
     if isinstance(parser, argparse.ArgumentParser):
         _explain_options(parser)
 
 
 def _add_mapping(commands: Any, add: Any, text: str) -> None:
-    """The command `mapping` with all that follows it."""
+    """Add the command `mapping` with its subcommands."""
     mapping = add(commands, "mapping", "", text)
     if not isinstance(mapping, argparse.ArgumentParser):
         return
@@ -101,7 +103,7 @@ def _add_mapping(commands: Any, add: Any, text: str) -> None:
 
 
 def _explain_options(parser: Any) -> None:
-    """The options of `explain`."""
+    """Add the options of `explain`."""
     parser.add_argument("action", metavar="ACTION", help="the name of an action")
     parser.add_argument(
         "directories",
@@ -116,13 +118,16 @@ def _explain_options(parser: Any) -> None:
     )
     what_if = parser.add_argument_group("What if")
     what_if.add_argument(
+        "--cpus",
         "--cores",
+        dest="cores",
         type=_amount,
         metavar="N",
-        help="the job had N cores, whatever files and bounds say",
+        help="the job had N CPUs, whatever files and bounds say",
     )
     what_if.add_argument("--mem", type=_amount, metavar="GB", help="... so much memory")
     what_if.add_argument("--gpus", type=_amount, metavar="N", help="... N GPUs")
+    what_if.add_argument("--time", type=_seconds, metavar="HH:MM:SS", help="... so much walltime")
     what_if.add_argument(
         "--tag",
         type=_tag,
@@ -135,11 +140,23 @@ def _explain_options(parser: Any) -> None:
     what_if.add_argument(
         "--roles", type=_names, metavar="A,B", help="with these roles [default: their Unix groups]"
     )
+    writing = parser.add_argument_group("Change workflow.toml")
+    which = writing.add_mutually_exclusive_group()
+    which.add_argument(
+        "--write",
+        action="store_true",
+        help="set the amounts above in workflow.toml for the action of the first group, after "
+        "showing what changes",
+    )
+    which.add_argument(
+        "--undo", action="store_true", help="take the last write to workflow.toml back"
+    )
+    writing.add_argument("--yes", action="store_true", help="with --write and --undo: do not ask")
     json_option(parser)
 
 
 def _lint_options(parser: Any) -> None:
-    """The options of `mapping lint`."""
+    """Add the options of `mapping lint`."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -156,7 +173,7 @@ def _lint_options(parser: Any) -> None:
 
 
 def _format_options(parser: Any) -> None:
-    """The options of `mapping format`."""
+    """Add the options of `mapping format`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--check", action="store_true", help="only say which ones would change")
@@ -166,7 +183,7 @@ def _format_options(parser: Any) -> None:
 
 
 def _test_options(parser: Any) -> None:
-    """The options of `mapping test`."""
+    """Add the options of `mapping test`."""
     parser.add_argument("cases", nargs="+", metavar="CASES", help="YAML files of cases")
     parser.add_argument(
         "--file",
@@ -186,7 +203,7 @@ def _test_options(parser: Any) -> None:
 
 
 def _show_options(parser: Any) -> None:
-    """The options of `mapping show`."""
+    """Add the options of `mapping show`."""
     parser.add_argument(
         "action", nargs="?", metavar="ACTION", help="an action [default: the files that count]"
     )
@@ -196,7 +213,7 @@ def _show_options(parser: Any) -> None:
 
 
 def _trust_options(parser: Any) -> None:
-    """The options of `mapping trust`."""
+    """Add the options of `mapping trust`."""
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a mapping file or URL, with all that it includes"
     )
@@ -216,8 +233,19 @@ def _amount(text: str) -> float | int:
 _amount.__name__ = "number"
 
 
+def _seconds(text: str) -> int:
+    """Parse a walltime in the format of workflow.toml into seconds."""
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.workflow.duration import parse_duration
+
+    try:
+        return parse_duration(text)
+    except (RowtuiError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _tag(text: str) -> tuple[str, str]:
-    """(tag, strength); the strength "" drops the tag."""
+    """Return (tag, strength); the strength "" drops the tag."""
     sign, name = text[:1], text[1:]
     if sign not in {"+", "-"} or not name:
         raise argparse.ArgumentTypeError(f"'{text}': +TAG gives the job a tag, -TAG takes one")

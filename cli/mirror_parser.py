@@ -15,7 +15,7 @@ _EXAMPLES = """\
 
 
 def add_mirror(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command, with what it is for."""
+    """Add the command, with its description."""
     mirror = add(commands, "mirror", "mirror", about["mirror"], _EXAMPLES)
     mirror.add_argument("of", nargs="?", metavar="CLUSTER", help="its copy [default: all]")
     verbs = mirror.add_mutually_exclusive_group()

@@ -1,11 +1,12 @@
-"""How a copy differs from its project: as a table for people, and as JSON."""
+"""The differences between a copy and its project: as a table for users, and as JSON."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.table import Cell, Column, table_lines
+from rowtui.core.json_views import utc
 from rowtui.core.mirror.compare import Side
 from rowtui.core.mirror.facts import FOLDER, LINK
 from rowtui.core.text import file_size, visible
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.mirror.compare import Copy, Transfer
     from rowtui.core.mirror.facts import FileFacts
     from rowtui.core.project.copy_by_hand import Compared
@@ -37,7 +39,7 @@ class Difference(NamedTuple):
 
 
 def differences(transfer: Transfer) -> Iterator[Difference]:
-    """All of them, what a person has to decide first."""
+    """Yield all differences, beginning with the ones that the user has to decide."""
     for conflict in transfer.conflicts:
         yield Difference("conflict", *conflict)
     for copy in transfer.send:
@@ -54,7 +56,7 @@ def _kind(copy: Copy, side: str) -> str:
 
 
 def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> None:
-    """Where the copy is, what differs and what to do about it."""
+    """Print where the copy is, the differences, and what the user can do."""
     name = visible(compared.cluster)
     out.print(f"{out.style(name, 'bold')}: {visible(compared.place)}")
     transfer = compared.transfer
@@ -98,7 +100,7 @@ def _noun(kind: str, number: int) -> str:
 
 
 def _unusual(it: Difference) -> bool:
-    """Whether times and sizes do not say already what the conflict is."""
+    """Whether times and sizes do not already explain the conflict."""
     return it.here is None or it.there is None or it.here.kind != it.there.kind
 
 
@@ -118,7 +120,7 @@ def _side(it: Difference, facts: FileFacts | None, side: str) -> str:
 
 
 def _moment(mtime_ns: int) -> str:
-    """`14:03:12`, with the day unless it is today."""
+    """Return `14:03:12`, with the day unless it is today."""
     try:
         then = time.localtime(mtime_ns // 10**9)
     except (OverflowError, ValueError, OSError):
@@ -129,8 +131,8 @@ def _moment(mtime_ns: int) -> str:
     return time.strftime("%m-%d %H:%M" if then[0] == now[0] else "%Y-%m-%d", then)
 
 
-def compared_json(compared: Compared) -> dict[str, Any]:
-    """For programs. Times are epoch seconds, sizes bytes."""
+def compared_json(compared: Compared) -> to.Comparison:
+    """Return the comparison for programs."""
     return {
         "cluster": compared.cluster,
         "place": compared.place,
@@ -141,7 +143,7 @@ def compared_json(compared: Compared) -> dict[str, Any]:
                 "path": it.path,
                 "here": _facts_json(it.here),
                 "there": _facts_json(it.there),
-                **({"reason": it.reason} if it.reason else {}),
+                "reason": it.reason or None,
             }
             for it in differences(compared.transfer)
         ],
@@ -149,12 +151,13 @@ def compared_json(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _facts_json(facts: FileFacts | None) -> dict[str, Any] | None:
+def _facts_json(facts: FileFacts | None) -> to.FileFacts | None:
     if facts is None:
         return None
-    told: dict[str, Any] = {"kind": facts.kind}
-    if facts.kind == LINK:
-        told["target"] = facts.target
-    elif facts.kind != FOLDER:
-        told |= {"size": facts.size, "modified": facts.mtime_ns / 1e9}
-    return told
+    of_file = facts.kind not in (LINK, FOLDER)
+    return {
+        "kind": facts.kind,
+        "size": facts.size if of_file else None,
+        "modified_at": utc(facts.mtime_ns / 1e9) if of_file else None,
+        "target": facts.target if facts.kind == LINK else None,
+    }

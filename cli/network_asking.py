@@ -1,7 +1,7 @@
-"""The person at the terminal, who is asked while a run is driven.
+"""Questions to the user at the terminal while a run is driven.
 
-Takes a plan and why limits do not allow it; gives the answer that the autopilot wants. The event
-loop goes on meanwhile, and Ctrl-C ends the question.
+The input is a plan and the limits that do not allow it; the result is the answer for the autopilot.
+The event loop continues during the question, and Ctrl-C ends the question.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from rowtui.cli.network_text import say
 from rowtui.cli.secret_input import readable
 from rowtui.cli.sending import say_packing
+from rowtui.core.project.prices import prices_of
 from rowtui.core.runs.autopilot import Answer
-from rowtui.core.runs.left import work_left
-from rowtui.core.runs.limits import Kind, Limits, amount, describe, money_of, units_of
-from rowtui.core.text import plural, visible
+from rowtui.core.runs.limits import Kind, Limits, cost_text, describe
+from rowtui.core.submission.charges import charges_of
+from rowtui.core.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
@@ -32,7 +33,7 @@ _LINE = 1 << 12  # a terminal gives no longer lines
 
 
 class Person:
-    """Answers by typing. `aside` takes away what is drawn on the terminal besides."""
+    """Asks the user on the terminal. `aside` clears other text that is drawn on the terminal."""
 
     def __init__(self, out: Output, networks: Networks, aside: Callable[[], None]) -> None:
         self.out = out
@@ -78,33 +79,28 @@ class Person:
         where = ", ".join(sorted({visible(str(job.destination)) for job in plan.jobs}))
         for sentence in (*plan.skipped, *plan.warnings):
             out.warn(sentence)
-        core_hours = sum(unit.core_hours for unit in units_of(plan, {}))
+        cost = cost_text(Cost.total(charge.cost for charge in charges_of(plan)))
         say(
             out,
             f"Submitting {plural(len(plan.jobs), 'job')} ({names}) to {where}, that may cost up to "
-            f"{amount(core_hours)} core-hours.",
+            f"{cost}.",
         )
         say_packing(plan, out)
 
     def _wider(self, plan: Plan, breaches: tuple[Breach, ...]) -> Limits:
-        """The limits that allow this plan, and what is known to come after it."""
+        """Return limits that allow this plan, and the known work after it."""
         assert self.networks.driving is not None
         running = self.networks.driving.running
         limits, spent = running.run.limits, running.spent()
         for breach in breaches:
             limits = _widened(limits, breach.kind, plan)
-        units = list(units_of(plan, money_of(plan)))
-        work = work_left(
-            running.project.workflow,
-            self.networks.view().nodes,
-            running.execution,
-            running.run.network.schedule,
-        )
-        if limits.core_hours is not None:
-            asked = max(work.core_hours, sum(unit.core_hours for unit in units))
-            limits = limits._replace(core_hours=max(limits.core_hours, spent.core_hours + asked))
+        units = list(charges_of(plan, prices_of(running.project, plan)))
+        work = self.networks.left().cost
+        if limits.cpu_hours is not None:
+            asked = max(work.cpu_hours, sum(unit.cost.cpu_hours for unit in units))
+            limits = limits._replace(cpu_hours=max(limits.cpu_hours, spent.cpu_hours + asked))
         if limits.gpu_hours is not None:
-            asked = max(work.gpu_hours, sum(unit.gpu_hours for unit in units))
+            asked = max(work.gpu_hours, sum(unit.cost.gpu_hours for unit in units))
             limits = limits._replace(gpu_hours=max(limits.gpu_hours, spent.gpu_hours + asked))
         if limits.money is not None:
             asked = sum(unit.money.amount for unit in units if unit.money is not None)
@@ -114,21 +110,23 @@ class Person:
 
 
 def _widened(limits: Limits, kind: Kind, plan: Plan) -> Limits:
-    """Without the limit that held the plan back; budgets are left to the caller."""
+    """Return the limits without the exceeded limit; the caller handles budgets."""
     if kind is Kind.DESTINATION:
         known = limits.destinations or ()
         more = (str(job.destination) for job in plan.jobs)
         return limits._replace(destinations=tuple(dict.fromkeys((*known, *more))))
     if kind is Kind.UNPRICED:
         return limits._replace(money=None, currency="")
+    if kind is Kind.BUDGET:
+        return limits._replace(over_budget=True)
     if kind is Kind.UNTIL and limits.until is not None and limits.until <= time.time():
         return limits._replace(until=None)
-    # Those of failures count from now on again, once they are confirmed.
+    # Limits of failures count from zero again once they are confirmed.
     return limits
 
 
 async def typed(question: str) -> str | None:
-    """The line that is typed; None: there was no answer (Ctrl-D)."""
+    """Return the typed line; None if there was no answer (Ctrl-D)."""
     sys.stdout.write(question)
     sys.stdout.flush()
     fd = sys.stdin.fileno()

@@ -1,4 +1,4 @@
-"""How far a run is: a line on stderr, below what is printed. Silent without a terminal."""
+"""The progress of a run: a line on stderr, below the printed text. Silent without a terminal."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 CELLS = 20
 _SAID = (
-    (JobState.ACTIVE, "sent"),
-    (JobState.READY, "ready"),
+    (JobState.SUBMITTED, "submitted"),
+    (JobState.ELIGIBLE, "eligible"),
     (JobState.FAILED, "failed"),
     (JobState.CANCELLED, "cancelled"),
 )
 
 
 class Bar:
-    """The line. `draw` again and again; `clear` before anything else is written."""
+    """The progress line. Call `draw` repeatedly, and `clear` before other text is written."""
 
     def __init__(self, out: Output) -> None:
         self._shows = out.progress
@@ -33,7 +33,7 @@ class Bar:
         self._there = False
 
     def draw(self, counts: Sequence[Sequence[int]]) -> None:
-        """Of these jobs: by node, by state."""
+        """Draw the line for these counts of jobs: by node, by state."""
         if not self._shows:
             return
         text = bar_text(counts, time.monotonic() - self._started)
@@ -44,7 +44,7 @@ class Bar:
         self._there = True
 
     def clear(self) -> None:
-        """Take it away."""
+        """Erase the line."""
         if self._there:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -52,10 +52,10 @@ class Bar:
 
 
 def bar_text(counts: Sequence[Sequence[int]], seconds: float) -> str:
-    """`Jobs ████░░░░ 12/41, 4 sent, 1 failed (0:12)`."""
+    """Return `Jobs ████░░░░ 12/41, 4 submitted, 1 failed (0:12)`."""
     all_of = [sum(each[state] for each in counts) for state in range(STATES)]
     total = sum(all_of)
-    done = all_of[JobState.COMPLETE] + all_of[JobState.MISSING]
+    done = all_of[JobState.COMPLETED] + all_of[JobState.SKIPPED]
     share = done / total if total else 0.0
     filled = "█" * int(share * CELLS)
     said = [f"{all_of[state]:,} {word}" for state, word in _SAID if all_of[state]]

@@ -1,4 +1,4 @@
-"""A network as Graphviz reads it: nodes with how many of their jobs are done, links with marks."""
+"""A network in Graphviz format: nodes with their number of completed jobs, links with marks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _SHAPES = {"source": "ellipse", "node": "box", "sink": "note"}
 
 
 def dot_lines(view: NetworkView) -> Iterator[str]:
-    """The graph. Sources and nodes have other names than sinks, which may be called like a node."""
+    """Yield the graph's lines.
+
+    Sinks have separate ids, because a sink may have the name of a node.
+    """
     yield f"digraph {quoted(view.name)} {{"
     yield '  rankdir=LR; node [fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];'
     for node in view.nodes:
@@ -40,7 +43,7 @@ def dot_lines(view: NetworkView) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """A string of DOT: what is a newline in `text` is one there, all else stands for itself."""
+    """Return a string of DOT with newlines preserved and all other characters literal."""
     lines = (visible(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n"))
     return '"' + "\\n".join(lines) + '"'
 
@@ -54,7 +57,7 @@ def _label(node: NodeView) -> str:
         return node.name
     lines = [node.name, dimensions_of(node)]
     if node.counts and sum(node.counts):
-        lines.append(f"{node.counts[JobState.COMPLETE]:,} of {sum(node.counts):,} done")
+        lines.append(f"{node.counts[JobState.COMPLETED]:,} of {sum(node.counts):,} completed")
         if failed := node.counts[JobState.FAILED]:
             lines.append(f"{failed:,} failed")
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""The text of a network.toml to begin with: a workflow's actions as nodes, in their order.
+"""The text of a first network.toml: a workflow's actions as nodes, in their order.
 
-Takes a workflow; gives commented TOML that can be read at once. An action with previous actions
-comes from the node of the last of them; one without comes from the source.
+The input is a workflow; the result is commented TOML that can be loaded at once. An action with
+previous actions is linked to the node of the last of them; one without is linked to the source.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ _TAIL = """\
 
 
 def has_samples(workflow: Workflow) -> bool:
-    """Whether directories are there already, with their values if the project has value files."""
+    """Whether directories exist already, with values if the project has value files."""
     try:
         with os.scandir(workflow.workspace) as entries:
-            # Most directories alike: a few tell.
+            # Most directories are alike, so a few are sufficient.
             for entry in itertools.islice(entries, 1000):
                 if not entry.name.startswith(".") and entry.is_dir():
                     value = workflow.value_file
@@ -84,7 +84,7 @@ def has_samples(workflow: Workflow) -> bool:
 
 
 def draft(workflow: Workflow, *, there: bool) -> str:
-    """The text. `there`: the samples are the directories of the workspace."""
+    """Return the text. `there`: the samples are the directories of the workspace."""
     names = _ordered(workflow)
     nodes = dict(zip(names, _node_names(names), strict=True))
     source = _free("state", set(nodes.values()))
@@ -98,7 +98,7 @@ def draft(workflow: Workflow, *, there: bool) -> str:
 
 
 def _keys(workflow: Workflow) -> str:
-    """A line for each key of a value file that a command names; one to begin with if none does."""
+    """Return a line for each key of a value file in a command; a sample key if there is none."""
     lines: dict[str, str] = {}
     for action in workflow.actions:
         for pointer in parse_command(action.command).pointers:
@@ -109,7 +109,7 @@ def _keys(workflow: Workflow) -> str:
 
 
 def _ordered(workflow: Workflow) -> list[str]:
-    """The actions' names, each after those that it waits for; as in the file where these circle."""
+    """Return the actions' names, each after its previous actions; in file order for a cycle."""
     names = list(dict.fromkeys(workflow.action_names()))
     needs = {
         name: [it for it in workflow.named(name)[0].previous_actions if it in names]
@@ -122,7 +122,7 @@ def _ordered(workflow: Workflow) -> list[str]:
 
 
 def _node_names(actions: list[str]) -> list[str]:
-    """A name for the node of each action: the action's, made a plain word."""
+    """Return a name for the node of each action: the action's name, made a plain word."""
     taken: set[str] = set()
     found = []
     for action in actions:
@@ -154,7 +154,7 @@ def _node(name: str, action: Action, nodes: dict[str, str], source: str) -> str:
 
 
 def _toml(text: str) -> str:
-    """A basic string: JSON's, with what TOML does not take escaped as well."""
+    """Return a basic string: JSON's, with characters escaped that TOML does not accept."""
     return json.dumps(text).replace("\x7f", "\\u007f")
 
 

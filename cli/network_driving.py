@@ -1,7 +1,8 @@
-"""A run driven to its end on the command line: a line for each event, a bar, questions.
+"""Driving a run to its end on the command line: a line for each event, a bar, and questions.
 
-Takes a run that a person has confirmed; gives how it ended. Events that only count what is done are
-told together, at most every few seconds; for programs each is an object on a line of its own.
+The input is a run that the user has confirmed; the result is how the run ended. Events that only
+count done jobs are combined and printed at most every few seconds. For programs each event is an
+object on its own line.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import signal
 import sys
 import time
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.network_asking import Person
 from rowtui.cli.network_bar import Bar
-from rowtui.cli.network_json import spent_json, states_json
+from rowtui.cli.network_json import charged_json, failure_json, states_json
 from rowtui.cli.network_project import logs_of
 from rowtui.cli.network_text import clock
 from rowtui.cli.project import is_interactive
 from rowtui.core.errors import RowtuiError
+from rowtui.core.json_views import planned_job, utc
 from rowtui.core.network.job_model import STATES
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.submission.fence import without_directory
@@ -31,14 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.runs.autopilot import Told
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
     from rowtui.core.runs.store import Run
 
 DRAW_SECONDS = 0.5
-TELL_SECONDS = 5.0  # between lines that only count what is done
-SHOWN_FAILURES = 3  # of one look
+TELL_SECONDS = 5.0  # seconds between lines that only count done jobs
+SHOWN_FAILURES = 3  # failures that are named at each event
 
 
 class Driving:
@@ -55,12 +58,12 @@ class Driving:
         self.bar = Bar(out)
         self.person = Person(out, networks, self.bar.clear)
         self.interrupted = False
-        self._done = 0  # jobs done of which no line told
+        self._done = 0  # done jobs that no line has reported yet
         self._sent = 0
         self._told_at = 0.0
 
     async def drive(self) -> Told | None:
-        """Until it is over or pauses: what it said last. Raises: RowtuiError."""
+        """Drive the run until it is over or pauses; return the last event. Raises: RowtuiError."""
         last: Told | None = None
         asks = is_interactive() and not self.as_json
         telling = self.networks.drive(
@@ -69,7 +72,7 @@ class Driving:
         drawing = asyncio.create_task(self._draw())
         loop, me = asyncio.get_running_loop(), asyncio.current_task()
         assert me is not None
-        with contextlib.suppress(ValueError, RuntimeError):  # signals come to the main thread
+        with contextlib.suppress(ValueError, RuntimeError):  # the main thread receives signals
             loop.add_signal_handler(signal.SIGINT, self._interrupt, me)
         try:
             async with aclosing(telling):
@@ -85,7 +88,7 @@ class Driving:
         return last
 
     def _interrupt(self, me: asyncio.Task[object]) -> None:
-        """Ctrl-C: what goes on is brought to its end, at the second one it is cut off."""
+        """Handle Ctrl-C: let current steps finish; a second Ctrl-C cancels them."""
         again, self.interrupted = self.interrupted, True
         autopilot = self.networks.driving
         if autopilot is not None:
@@ -104,7 +107,7 @@ class Driving:
                 self.bar.draw(driving.running.graph.counts())
             await asyncio.sleep(DRAW_SECONDS)
 
-    # What is told
+    # Output
 
     def tell(self, told: Told) -> None:
         """Print an event, or keep it for a line with the next ones."""
@@ -132,7 +135,7 @@ class Driving:
         elif told.kind is Kind.BEGUN:
             self._line(told.sentence)
             self._told_at = time.monotonic()
-        else:  # it is over, or pauses: the caller says so
+        else:  # over or paused: the caller reports it
             self._count()
         if time.monotonic() - self._told_at >= TELL_SECONDS:
             self._count()
@@ -140,7 +143,7 @@ class Driving:
             self.bar.draw(running.graph.counts())
 
     def _notices(self, told: Told, running: Running | None) -> None:
-        """What the project noticed, but for failures that are told as such."""
+        """Print the project's notices, except failures that are printed as failures."""
         failed = told.happened.failed if told.happened is not None and running is not None else ()
         reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
         for notice in self.networks.project.take_notices():
@@ -148,12 +151,12 @@ class Driving:
                 self.out.warn(notice)
 
     def _count(self) -> None:
-        """A line with what was only counted so far."""
+        """Print a line with the counts that have not been reported yet."""
         said = []
         if self._sent:
             said.append(f"sent {plural(self._sent, 'job')}")
         if self._done:
-            said.append(f"{plural(self._done, 'sample')} done")
+            said.append(f"{plural(self._done, 'sample')} completed")
         if said:
             self._line(", ".join(said))
         self._sent = self._done = 0
@@ -164,7 +167,7 @@ class Driving:
         self._told_at = time.monotonic()
 
     def _failures(self, running: Running | None, jobs: Sequence[int]) -> None:
-        """The first that failed, with where their logs are."""
+        """Print the first failed jobs, with the paths of their logs."""
         if running is None or not jobs:
             return
         shown = []
@@ -188,38 +191,34 @@ class Driving:
 
 
 def _without_done(told: Told) -> str:
-    """The sentence without how many jobs are done, which another line tells."""
-    return ", ".join(part for part in told.sentence.split(", ") if not part.endswith(" done"))
+    """Return the sentence without the number of completed jobs, which another line reports."""
+    return ", ".join(part for part in told.sentence.split(", ") if not part.endswith(" completed"))
 
 
-def event_json(told: Told, running: Running | None) -> dict[str, Any]:
-    """A line for programs: see docs/formats.md."""
-    found: dict[str, Any] = {
+def event_json(told: Told, running: Running | None) -> to.RunEvent:
+    """Return a line for programs."""
+    found: to.RunEvent = {
         "event": told.kind.value,
-        "at": time.time(),
+        "at": utc(time.time()) or "",
         "sentence": told.sentence,
         "success": told.success,
     }
     if told.plan is not None:
-        found["plan"] = told.plan.id
-        found["jobs"] = [
-            {"token": job.token, "action": job.action, "directories": list(job.directories)}
-            for job in told.plan.jobs
-        ]
+        plan = told.plan
+        found["plan"] = plan.id
+        found["jobs"] = [planned_job(job, plan) for job in plan.jobs]
     if told.happened is not None:
         happened = told.happened
-        found |= {
-            "completed": happened.completed,
-            "cancelled": happened.cancelled,
-            "new": happened.new,
-            "published": happened.published,
-        }
+        found["completed"] = happened.completed
+        found["cancelled"] = happened.cancelled
+        found["new"] = happened.new
+        found["published"] = happened.published
         if running is not None:
             found["failed"] = [
                 {
                     "node": running.growth.where(job).node,
                     "directory": running.growth.directory(job),
-                    "reason": running.graph.reason(job),
+                    "failed": failure_json(running.graph.reason(job), None),
                 }
                 for job in happened.failed
             ]
@@ -227,5 +226,10 @@ def event_json(told: Told, running: Running | None) -> dict[str, Any]:
         counts = running.graph.counts()
         sums = tuple(sum(each[state] for each in counts) for state in range(STATES))
         found["states"] = states_json(sums)
-        found["spent"] = spent_json(running.spent())
+        charges = charged_json(running.spent())
+        found["charged"] = charges["charged"]
+        found["prices"] = charges["prices"]
+        found["jobs_in_queue"] = charges["jobs_in_queue"]
+        found["failures"] = charges["failures"]
+        found["failures_in_a_row"] = charges["failures_in_a_row"]
     return found

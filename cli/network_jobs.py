@@ -1,4 +1,4 @@
-"""Jobs of a run by the names that people type: a node, and directories of it."""
+"""Jobs of a run by the names that users type: a node, and directories of it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ if TYPE_CHECKING:
     from rowtui.core.network.job_model import JobState
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
+    from rowtui.core.runs.store import Run
 
 
 def run_of(networks: Networks, name: str | None) -> Running:
-    """The run as it stands. Raises: RowtuiError if there is none."""
+    """Return the current state of the run. Raises: RowtuiError if there is none."""
     running = networks.running(name)
     if running is None:
         raise RowtuiError("there is no run of this network", "'rowtui network run' begins one")
     return running
 
 
+def chosen_run(networks: Networks, name: str | None) -> Run:
+    """Return the run of this name, or the newest. Raises: RowtuiError if there is none."""
+    run = networks.run(name)
+    if run is None:
+        raise RowtuiError("there is no run of this network", "'rowtui network run' begins one")
+    return run
+
+
 def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[int]:
-    """The jobs of a node in these directories. Raises: RowtuiError for what is not there."""
+    """Return the jobs of a node in these directories. Raises: RowtuiError for unknown names."""
     refuse_unless_node(running, node)
     found = []
     for name in directories:
@@ -39,7 +48,7 @@ def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[
 
 
 def refuse_unless_node(running: Running, node: str) -> None:
-    """Raises: RowtuiError if it is no node of the run that has jobs."""
+    """Refuse a name that is no node with jobs in the run. Raises: RowtuiError."""
     from rowtui.core.workflow.toml_file import did_you_mean
 
     runs = running.growth.flow.runs
@@ -50,7 +59,7 @@ def refuse_unless_node(running: Running, node: str) -> None:
 
 
 def jobs_in(running: Running, states: Sequence[JobState], node: str | None) -> list[int]:
-    """All jobs in these states, or those of one node."""
+    """Return all jobs in these states, or those of one node."""
     every = running.graph.snapshot().states
     wanted = {int(state) for state in states}
     if node is not None:

@@ -1,94 +1,165 @@
-"""What `network` prints for programs: the views of a network, as JSON."""
+"""JSON output of `network`: the views of a network, for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rowtui.core.json_objects import VERSION
+from rowtui.core.json_views import cost_of, failed_for, utc
 from rowtui.core.network.job_model import JobState
-from rowtui.core.runs.model import limits_fields
+from rowtui.core.text import Cost
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.limits import Spent
-    from rowtui.core.runs.views import NetworkView, NodeView, RunView, SamplesPage, SampleView
+    from rowtui.core import json_objects as to
+    from rowtui.core.runs.limits import Limits, Spent
+    from rowtui.core.runs.views import (
+        Estimate,
+        NetworkView,
+        NodeView,
+        RunView,
+        SamplesPage,
+        SampleView,
+    )
+    from rowtui.core.state.model import LastEnd
 
 
-def network_json(view: NetworkView, logs: Mapping[int, str]) -> dict[str, Any]:
-    """`network show --json`: see docs/formats.md."""
-    guess = view.estimate
+def network_json(
+    view: NetworkView, logs: Mapping[int, str], ends: Mapping[int, LastEnd]
+) -> to.Network:
+    """Return `network show --json`. `logs`, `ends`: paths, and how failed jobs ended, by job."""
     return {
-        "version": 1,
+        "version": VERSION,
         "name": view.name,
         "run": None if view.run is None else run_json(view.run),
         "changed": view.changed,
         "retired": view.retired,
         "jobs": view.jobs,
         "nodes": [_node(node) for node in view.nodes],
-        "links": [link._asdict() for link in view.links],
+        "links": [
+            {
+                "source": it.source,
+                "target": it.target,
+                "input": it.input,
+                "output": it.output,
+                "collapse": list(it.collapse),
+                "expand": it.expand or None,
+                "require": it.require or None,
+            }
+            for it in view.links
+        ],
         "failures": [
             {
                 "node": it.node,
                 "directory": it.directory,
-                "reason": it.reason,
+                "failed": failure_json(it.reason, ends.get(it.job)),
                 "lost": it.lost,
-                "log": logs.get(it.job),
+                "log_path": logs.get(it.job),
             }
             for it in view.failures
         ],
-        "estimate": None
-        if guess is None
-        else guess._asdict() | {"critical_path": [step._asdict() for step in guess.critical_path]},
+        "estimate": None if view.estimate is None else _estimate(view.estimate),
+        "left": cost_of(view.left),
+        "refused": [{"node": it.node, "jobs": it.jobs, "reason": it.reason} for it in view.refused],
         "problems": list(view.problems),
         "notices": list(view.notices),
     }
 
 
-def run_json(run: RunView) -> dict[str, Any]:
-    """A run, with what it may spend and has spent."""
+def failure_json(reason: str, end: LastEnd | None) -> to.Failure:
+    """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
+    from rowtui.core.submission.model import job_label
+
+    if end is None:
+        return failed_for(reason, None, "")
+    return failed_for(reason, job_label(end.job_id, end.token), end.cluster)
+
+
+def run_json(run: RunView) -> to.Run:
+    """Return a run, with its limits and its charges."""
     return {
         "id": run.id,
         "status": run.status.value,
-        "created": run.created,
+        "created_at": utc(run.created) or "",
         "holder": run.holder or None,
         "why": run.why or None,
-        "limits": limits_fields(run.limits),
-        "spent": spent_json(run.spent),
-        "used_core_hours": run.used,
+        "limits": limits_json(run.limits),
+        **charged_json(run.spent),
+        "used": None if run.used is None else cost_of(run.used),
         "priority": run.priority,
         "execution": run.execution,
     }
 
 
-def spent_json(spent: Spent) -> dict[str, Any]:
-    """What a run has spent at most."""
-    return spent._asdict() | {"money": dict(spent.money)}
+def limits_json(limits: Limits) -> to.Limits:
+    """Return the limits of a run's charges."""
+    return {
+        "cpu_hours": limits.cpu_hours,
+        "gpu_hours": limits.gpu_hours,
+        "price": limits.money,
+        "currency": limits.currency or None,
+        "jobs_in_queue": limits.jobs_in_queue,
+        "destinations": None if limits.destinations is None else list(limits.destinations),
+        "until": utc(limits.until),
+        "failures": limits.failures,
+        "failures_in_a_row": limits.failures_in_a_row,
+    }
+
+
+def charged_json(spent: Spent) -> to.Charges:
+    """Return what a run's submitted jobs ask for.
+
+    A price in one currency is in the cost as well.
+    """
+    ((currency, price),) = spent.money.items() if len(spent.money) == 1 else (("", None),)
+    return {
+        "charged": cost_of(Cost(spent.cpu_hours, spent.gpu_hours), price, currency),
+        "prices": dict(spent.money),
+        "jobs_in_queue": spent.jobs_in_queue,
+        "failures": spent.failures,
+        "failures_in_a_row": spent.failures_in_a_row,
+    }
 
 
 def states_json(counts: tuple[int, ...]) -> dict[str, int]:
-    """How many jobs are in which state."""
+    """Return the number of jobs in each state."""
     return {state.name.lower(): counts[state] for state in JobState} if counts else {}
 
 
-def _node(node: NodeView) -> dict[str, Any]:
+def _estimate(estimate: Estimate) -> to.Estimate:
+    return {
+        "seconds_left": estimate.seconds_left,
+        "done_at": utc(estimate.done_at) or "",
+        "critical_path": [
+            {"node": it.node, "seconds": it.seconds, "jobs": it.jobs}
+            for it in estimate.critical_path
+        ],
+        "basis": estimate.basis,
+        "jobs": estimate.jobs,
+        "growing": estimate.growing,
+    }
+
+
+def _node(node: NodeView) -> to.NetworkNode:
     return {
         "name": node.name,
         "kind": node.kind,
         "action": node.action or None,
-        "home": node.home,
+        "home": node.home or None,
         "dimensions": [{"name": it.name, "size": it.size} for it in node.dimensions],
         "samples": node.samples,
         "lists": node.lists,
         "states": states_json(node.counts),
         "level": node.level,
         "needed": node.needed,
-        "critical": node.critical,
+        "critical_seconds": node.critical,
     }
 
 
-def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> dict[str, Any]:
-    """`network show NODE --json`. `logs`: by directory."""
+def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.Samples:
+    """Return `network show NODE --json`. `logs`: by directory."""
     return {
-        "version": 1,
+        "version": VERSION,
         "node": page.node,
         "total": page.total,
         "offset": page.offset,
@@ -96,11 +167,11 @@ def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _sample(sample: SampleView, logs: Mapping[str, str]) -> dict[str, Any]:
+def _sample(sample: SampleView, logs: Mapping[str, str]) -> to.Sample:
     return {
         "directory": sample.directory,
         "values": sample.values,
         "state": sample.state or None,
         "reason": sample.reason or None,
-        "log": logs.get(sample.directory),
+        "log_path": logs.get(sample.directory),
     }

@@ -1,6 +1,7 @@
-"""What a run may spend: as options say, else what the jobs that are known now may need.
+"""The spending limits of a run: from options, else from the estimated need of the known jobs.
 
-Takes the command's arguments and a job graph; gives `Limits` that a person can say yes to.
+The input is the command's arguments and a job graph; the result is `Limits` for the user to
+confirm.
 """
 
 from __future__ import annotations
@@ -9,42 +10,51 @@ import time
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.left import Left, work_left
 from rowtui.core.runs.limits import TRIES, Limits, amount, proposed_budget
 from rowtui.core.runs.moments import parse_until
+from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS
+from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
+    from rowtui.core.runs.left import Left
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
 
-FAILURES_IN_A_ROW = 3  # as many as show that something is wrong with all of them
+FAILURES_IN_A_ROW = 3  # this many failures indicate a common cause
 
 
 def chosen_limits(
     args: argparse.Namespace, project: Project, before: Limits | None, work: Left
 ) -> Limits:
-    """What options say, over what was confirmed before; without either what the work may need.
+    """Return the limits of the options, over the confirmed ones; without both, the estimated need.
 
     Raises: RowtuiError.
     """
     limits = before
     if limits is None:
         limits = Limits(
-            core_hours=proposed_budget(work.core_hours, grows=work.grows),
-            gpu_hours=proposed_budget(work.gpu_hours, grows=work.grows) or None,
+            cpu_hours=proposed_budget(work.cost.cpu_hours, grows=work.grows),
+            gpu_hours=proposed_budget(work.cost.gpu_hours, grows=work.grows) or None,
             failures_in_a_row=FAILURES_IN_A_ROW,
         )
+    return with_options(args, project, limits)
+
+
+def with_options(args: argparse.Namespace, project: Project, limits: Limits) -> Limits:
+    """Return these limits, changed by the options. Raises: RowtuiError."""
     given = {
-        "core_hours": args.max_core_hours,
+        "cpu_hours": args.max_cpu_hours,
         "gpu_hours": args.max_gpu_hours,
         "jobs_in_queue": args.max_jobs,
         "failures": args.max_failures,
         "failures_in_a_row": args.max_failures_in_a_row,
     }
+    if getattr(args, "over_budget", False):
+        limits = limits._replace(over_budget=True)
     limits = limits._replace(**{name: value for name, value in given.items() if value is not None})
     if args.max_cost is not None:
         money, currency = args.max_cost
@@ -58,28 +68,31 @@ def chosen_limits(
 
 
 def raise_budget(networks: Networks, run: Run, out: Output) -> None:
-    """Whoever has jobs run again allows what that costs, where the budget has too little left."""
+    """Raise the limit of a run by the cost of jobs that run again, if too little remains."""
     limits = run.limits
     running = networks.running(run.id)
-    if running is None or limits.core_hours is None:
+    if running is None:
         return
-    schedule = run.network.schedule
-    work = work_left(
-        networks.project.workflow, networks.view(run.id).nodes, running.execution, schedule
-    )
-    spent = running.spent().core_hours
-    if spent + work.core_hours > limits.core_hours:
-        needed = spent + TRIES * work.core_hours
-        run.confirm(limits._replace(core_hours=needed), time.time())
-        out.print(f"The budget grows for that to {amount(needed)} core-hours.")
+    work, spent = networks.left(run.id).cost, running.spent()
+    wider = limits
+    if limits.cpu_hours is not None and spent.cpu_hours + work.cpu_hours > limits.cpu_hours:
+        most = spent.cpu_hours + TRIES * work.cpu_hours
+        wider = wider._replace(cpu_hours=most)
+        out.print(f"The limit of the run grows for that to {amount(most)} {CPU_HOURS}.")
+    if limits.gpu_hours is not None and spent.gpu_hours + work.gpu_hours > limits.gpu_hours:
+        most = spent.gpu_hours + TRIES * work.gpu_hours
+        wider = wider._replace(gpu_hours=most)
+        out.print(f"The limit of the run grows for that to {amount(most)} {GPU_HOURS}.")
+    if wider != limits:
+        run.confirm(wider, time.time())
 
 
 def _currency(project: Project) -> str:
-    """That of the cluster which jobs go to. Raises: RowtuiError if it has none."""
+    """Return the default cluster's currency. Raises: RowtuiError if the cluster has none."""
     cluster = project.cluster
     if not cluster.currency:
         raise RowtuiError(
-            f"nobody says in which currency cluster {cluster.name} is paid",
+            f"the currency in which cluster {visible(cluster.name)} is paid is not known",
             "write it behind the amount, as in --max-cost 20EUR, or as `currency` in clusters.toml",
         )
     return cluster.currency

@@ -1,4 +1,4 @@
-"""The grammar of `network`: look at it, run it, decide about its jobs and directories."""
+"""The grammar of `network`: show it, run it, and change its jobs and directories."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from rowtui.cli.argument_parser import sub_parser
 from rowtui.cli.arguments import count, json_option, positive
 from rowtui.cli.commands.network_simulate import add_arguments as add_simulation
+from rowtui.core.network.job_model import OLD_WORDS
 
-STATES = ("waiting", "ready", "active", "complete", "failed", "cancelled", "missing")
+STATES = ("waiting", "eligible", "submitted", "completed", "failed", "cancelled", "skipped")
 
 EXAMPLES = """\
   rowtui network                      the network, and where its run stands
@@ -39,16 +40,27 @@ _VERBS = (
     ),
     (
         "make",
-        "make the directories of all samples, and nothing else",
+        "make the directories of sources and of eligible jobs, and nothing else",
         "  rowtui network make --dry-run\n  rowtui network make",
     ),
     (
         "run",
         "drive the network to the end, within limits that you confirm once",
-        "  rowtui network run\n  rowtui network run --max-core-hours 500 --until 18:00\n"
+        "  rowtui network run\n  rowtui network run --max-cpu-hours 500 --until 18:00\n"
         "  rowtui network run --to 'alpha/*' --max-jobs 200 --yes\n"
         "  rowtui network run --step             every plan is shown, and asked for\n"
         "  rowtui network run --new              not what an earlier run left undone",
+    ),
+    (
+        "stop",
+        "stop the process that drives a run; jobs that were sent go on",
+        "  rowtui network stop\n  rowtui network stop --run 2026-11-21T18-30-00",
+    ),
+    (
+        "limits",
+        "show the limits of a run and what it has spent, or change the limits, after asking",
+        "  rowtui network limits\n  rowtui network limits --json\n"
+        "  rowtui network limits --max-jobs 50 --until 18:00",
     ),
     (
         "runs",
@@ -57,20 +69,20 @@ _VERBS = (
     ),
     (
         "retry",
-        "let failed jobs of a run be tried again",
+        "retry failed jobs of a run",
         "  rowtui network retry --all\n  rowtui network retry simulate\n"
         "  rowtui network retry simulate state,temperature=1.0,replica=0",
     ),
     (
         "redo",
-        "have done jobs run again, with all that was made from their results, after asking",
+        "have completed jobs run again, with all that was made from their results, after asking",
         "  rowtui network redo                   what was made from other members than now\n"
         "  rowtui network redo average\n"
         "  rowtui network redo average average,temperature=1.0",
     ),
     (
         "cancel",
-        "give jobs of a run up, with all that needs their results, after asking",
+        "cancel jobs of a run, with all that needs their results, after asking",
         "  rowtui network cancel simulate state,temperature=1.0,replica=0",
     ),
     (
@@ -87,7 +99,7 @@ _VERBS = (
 
 
 def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command `network` with all that follows it."""
+    """Add the command `network` with its subcommands."""
     network = add(commands, "network", "", about["network"], EXAMPLES)
     if not isinstance(network, argparse.ArgumentParser):
         return
@@ -101,6 +113,8 @@ def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "show": _show_options,
         "make": _make_options,
         "run": _run_options,
+        "stop": _stop_options,
+        "limits": _limits_options,
         "runs": json_option,
         "retry": _retry_options,
         "redo": _redo_options,
@@ -109,7 +123,7 @@ def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "restore": _restore_options,
     }
     for name, said, examples in _VERBS:
-        # Row's words may stand anywhere, and so may directories and options of these.
+        # Row's options may stand anywhere, and so may directories and options of these commands.
         parser = add(
             what,
             name,
@@ -173,12 +187,33 @@ def _run_options(parser: Any) -> None:
         "--step", action="store_true", help="show every plan, and ask before it is sent"
     )
     how.add_argument("--yes", action="store_true", help="do not ask")
+    _amounts(parser)
+    _new_run_options(parser)
+    json_option(parser)
+
+
+def _stop_options(parser: Any) -> None:
+    _run_option(parser)
+    json_option(parser)
+
+
+def _limits_options(parser: Any) -> None:
+    _run_option(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _amounts(parser)
+    json_option(parser)
+
+
+def _amounts(parser: Any) -> None:
     limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
     limits.add_argument(
-        "--max-core-hours",
+        "--max-cpu-hours",
         type=_amount,
         metavar="N",
-        help="core-hours that its jobs may ask for [default: of the jobs known at the start]",
+        help="CPU-hours that its jobs may ask for [default: of the jobs known at the start]",
+    )
+    limits.add_argument(
+        "--max-core-hours", dest="max_cpu_hours", type=_amount, help=argparse.SUPPRESS
     )
     limits.add_argument("--max-gpu-hours", type=_amount, metavar="N", help="the same of GPU-hours")
     limits.add_argument(
@@ -207,6 +242,14 @@ def _run_options(parser: Any) -> None:
     limits.add_argument(
         "--until", metavar="TIME", help="send nothing from then on: 18:00, +8h, 2026-12-24"
     )
+    limits.add_argument(
+        "--over-budget",
+        action="store_true",
+        help="send jobs also beyond the budgets of clusters (clusters.toml)",
+    )
+
+
+def _new_run_options(parser: Any) -> None:
     chosen = parser.add_argument_group("For a new run, instead of what network.toml says")
     chosen.add_argument(
         "--priority",
@@ -221,7 +264,6 @@ def _run_options(parser: Any) -> None:
         help="run nothing: compare how long each order of jobs would take, and what it would cost",
     )
     add_simulation(simulation)
-    json_option(parser)
 
 
 def _retry_options(parser: Any) -> None:
@@ -238,7 +280,7 @@ def _redo_options(parser: Any) -> None:
         "node",
         nargs="?",
         metavar="NODE",
-        help="done jobs of this node [default: results made from other members than now]",
+        help="completed jobs of this node [default: results made from other members than now]",
     )
     parser.add_argument(
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
@@ -271,7 +313,8 @@ def _restore_options(parser: Any) -> None:
 
 
 def _states(text: str) -> tuple[str, ...]:
-    found = tuple(word.strip() for word in text.split(",") if word.strip())
+    words = (word.strip() for word in text.split(","))
+    found = tuple(OLD_WORDS.get(word, word) for word in words if word)
     for word in found:
         if word not in STATES:
             raise argparse.ArgumentTypeError(f"'{word}' is none of {', '.join(STATES)}")
@@ -289,6 +332,6 @@ def _amount(text: str) -> float:
 
 
 def _money(text: str) -> tuple[float, str]:
-    """`20`, `20EUR` and `20 EUR`."""
+    """Parse `20`, `20EUR` and `20 EUR`."""
     number = text.strip().rstrip("".join(char for char in text if not char.isdigit()))
     return _amount(number or text), text.strip()[len(number) :].strip()

@@ -1,4 +1,4 @@
-"""What the commands on a network share: opening it, and finding logs of failed jobs."""
+"""Shared steps of network commands: opening the network, and finding logs of failed jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def open_network(args: argparse.Namespace, out: Output) -> Networks:
-    """The network of this folder's project. Raises: RowtuiError if it has none, and no run."""
+    """Return the network of this folder's project.
+
+    Raises: RowtuiError if it has no network or run.
+    """
     from rowtui.core.runs.store import RunStore
 
     root = find_project(Path.cwd())
@@ -36,7 +39,7 @@ def open_network(args: argparse.Namespace, out: Output) -> Networks:
 
 
 def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Where the newest job of each action in a directory wrote its log."""
+    """Return the log of the newest job of each action in a directory."""
     wanted = set(jobs)
     if not wanted:
         return {}

@@ -1,22 +1,25 @@
 """A simulated network as text: run times, a line for each order, a chart of one; or as JSON.
 
 On a terminal with colours a cell of the chart is a block, as high as its row was busy, in the
-colour of its node; elsewhere a letter for the node: large where the row was at least half busy.
+colour of its node. Elsewhere a cell is a letter for the node: upper case if the row was at least
+half busy.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.pack_simulation import span
 from rowtui.cli.pack_text import cut, cut_last, number, terminal_width
 from rowtui.cli.table import Column, display_width, table_lines
+from rowtui.core.json_objects import VERSION
+from rowtui.core.json_views import cost_of
 from rowtui.core.network.gantt import NOTHING, Cell, Gantt, gantt
 from rowtui.core.runs.machines import UNKNOWN_MB
 from rowtui.core.runs.run_times import Basis
-from rowtui.core.text import count, plural, visible
+from rowtui.core.text import Cost, count, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -24,14 +27,14 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
+    from rowtui.core import json_objects as to
     from rowtui.core.network.gantt import By
-    from rowtui.core.network.simulate import Machine, Simulated
+    from rowtui.core.network.simulate import Machine, Needs, Simulated
     from rowtui.core.runs.run_times import RunTime
     from rowtui.core.runs.simulation import Comparison, Outcome
 
-VERSION = 1
 HEIGHT = 20  # rows of a chart
-WIDTH = 80  # of the text, where there is no terminal
+WIDTH = 80  # of the text, if there is no terminal
 MOST_WIDTH = 140
 MOST_LABEL = 24
 JSON_CELLS = 100
@@ -42,7 +45,10 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Simulation(NamedTuple):
-    """What is told. `done`: complete before; `assumed`: lists taken to have `entries` each."""
+    """The simulation to print.
+
+    `done`: jobs complete before; `assumed`: lists of assumed length `entries`.
+    """
 
     found: Comparison
     times: Mapping[str, RunTime]
@@ -53,12 +59,12 @@ class Simulation(NamedTuple):
 
 
 def print_simulation(told: Simulation, chosen: Outcome | None, by: By, out: Output) -> None:
-    """Tables and a chart."""
+    """Print the tables and a chart."""
     found = told.found
     left = int(found.work.left().sum())
     head = f"{visible(told.network)}: {plural(left, 'job')} left"
     if told.done:
-        head += f", {told.done:,} done"
+        head += f", {told.done:,} completed"
     out.print(out.style(f"{head}, on {_machines(found.machines.machines)}", "bold"))
     if told.assumed:
         lists = plural(told.assumed, "list that is not there yet is", "lists not there yet are")
@@ -99,17 +105,16 @@ def _machines(machines: tuple[Machine, ...]) -> str:
     return ", ".join(shown)
 
 
-def _counts(found: Comparison) -> dict[str, int]:
-    """How many jobs of each node are left, in the order of the network."""
+def _counts(found: Comparison) -> list[tuple[Needs, int]]:
+    """Return how many jobs of each node are left, in network order.
+
+    Jobs of a node that take different amounts are listed separately.
+    """
     import numpy as np
 
     work = found.work
     counts = np.bincount(np.asarray(work.node)[work.left()], minlength=len(work.nodes))
-    return {
-        it.name: int(number)
-        for it, number in zip(work.nodes, counts.tolist(), strict=True)
-        if number
-    }
+    return list(zip(work.nodes, counts.tolist(), strict=True))
 
 
 def _times(told: Simulation, out: Output) -> list[str]:
@@ -120,19 +125,21 @@ def _times(told: Simulation, out: Output) -> list[str]:
         Column("Each", right=True),
         Column("Run time from"),
     ]
-    cpus = {it.name: it.cpus for it in told.found.work.nodes}
     rows = []
-    for name, jobs in _counts(told.found).items():
-        time = told.times[name]
+    for needs, jobs in _counts(told.found):
+        if not jobs:
+            continue
+        time = told.times[needs.name]
         source = time.basis.value
         if time.basis in (Basis.MEASURED, Basis.QUEUED):
             source += f" ({plural(time.jobs, 'job')})"
-        rows.append([name, count(jobs), count(cpus[name]), duration(time.seconds), source])
+        cpus = "-" if needs.refused else count(needs.cpus)
+        rows.append([needs.name, count(jobs), cpus, duration(needs.seconds), source])
     return table_lines(columns, rows, out)
 
 
 def duration(seconds: float) -> str:
-    """A time to the second, so that two can be compared; `7.3 s` where it is short."""
+    """Return a time to the second, so that two can be compared; `7.3 s` for short times."""
     if seconds < 1:
         return f"{seconds:.2g} s"
     return f"{seconds:.1f} s" if seconds < 10 else format_duration(round(seconds))
@@ -147,7 +154,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
         Column("Order", style="bold"),
         Column("All done", right=True),
         *[Column(f"Cost{unit}", right=True)] * priced,
-        Column("Core-hours", right=True),
+        Column("CPU-hours", right=True),
         Column("Used", right=True),
         Column("Machines", right=True),
         *[Column("Reruns", right=True)] * again,
@@ -163,7 +170,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
                 outcome.plugin,
                 duration(run.makespan),
                 *["-" if run.cost is None else number(run.cost)] * priced,
-                number(run.core_hours),
+                number(run.cpu_hours),
                 f"{100 * run.utilisation:.0f}%",
                 count(len(run.opened)),
                 *[count(run.reruns)] * again,
@@ -177,12 +184,15 @@ def _not_run(found: Comparison, run: Simulated) -> list[str]:
     lines = []
     for it in run.unplaced:
         needs = found.work.nodes[it.node]
+        jobs = plural(it.jobs, "job")
+        if needs.refused:
+            lines.append(f"! {jobs} of {visible(needs.name)} may not run: {needs.refused}.")
+            continue
         asks = [plural(needs.cpus, "CPU")]
         if needs.memory_mb:
             asks.append(f"{needs.memory_mb:,} MB")
         if needs.gpus:
             asks.append(plural(needs.gpus, "GPU"))
-        jobs = plural(it.jobs, "job")
         lines.append(f"! {jobs} of {visible(needs.name)} fit on no machine: {', '.join(asks)}.")
     if run.held_up:
         lines.append(f"! {plural(run.held_up, 'job needs', 'jobs need')} one of those.")
@@ -193,7 +203,7 @@ def _not_run(found: Comparison, run: Simulated) -> list[str]:
 
 
 def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
-    """The lines of a chart of one order."""
+    """Return the lines of a chart of one order."""
     assert chosen.run is not None
     found = told.found
     width = min(terminal_width() or WIDTH, MOST_WIDTH)
@@ -223,7 +233,7 @@ def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
 
 
 def _colored(cells: tuple[Cell, ...], marks: Mapping[int, int], out: Output) -> str:
-    """Blocks; neighbours of one colour are painted together."""
+    """Return blocks; neighbours of one colour are painted together."""
     parts: list[tuple[str, str]] = []
     for cell in cells:
         style = "" if cell.node == NOTHING else _STYLES[marks[cell.node] % len(_STYLES)]
@@ -252,7 +262,7 @@ def _letter(mark: int) -> str:
 
 
 def _axis(drawn: Gantt, cells: int) -> str:
-    """Times below the chart: at its beginning, its middle and its end."""
+    """Return the times below the chart: at its beginning, its middle and its end."""
     words = span if drawn.seconds * cells >= 20 else duration
     middle, end = words(drawn.seconds * cells / 2), words(drawn.seconds * cells)
     half = cells // 2
@@ -270,13 +280,13 @@ def _legend(drawn: Gantt, node: int, mark: int, blocks: bool, out: Output) -> st
 
 
 def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
-    """All of it for programs. Times in seconds."""
+    """Return the whole simulation for programs."""
     found = told.found
-    value: dict[str, Any] = {
+    value: to.NetworkSimulation = {
         "version": VERSION,
         "network": told.network,
         "jobs": int(found.work.left().sum()),
-        "done": told.done,
+        "completed": told.done,
         "assumed_lists": told.assumed,
         "assumed_entries": told.entries,
         "failures": found.work.failures,
@@ -284,22 +294,22 @@ def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
         "nodes": [
             {
                 "name": it.name,
-                "jobs": _counts(found).get(it.name, 0),
+                "jobs": jobs,
                 "cpus": it.cpus,
-                "memory_mb": it.memory_mb,
+                "memory_mb": it.memory_mb or None,
                 "gpus": it.gpus,
-                "seconds": told.times[it.name].seconds,
+                "seconds": it.seconds,
                 "basis": told.times[it.name].basis.value,
                 "measured_jobs": told.times[it.name].jobs,
+                "refused": it.refused or None,
             }
-            for it in found.work.nodes
+            for it, jobs in _counts(found)
             if it.name in told.times
         ],
         "machines": [_machine(it) for it in found.machines.machines],
-        "unit": found.machines.unit,
         "notices": list(found.machines.notices),
-        "critical_path": found.critical_path,
-        "least": found.least,
+        "critical_path_seconds": found.critical_path,
+        "least_seconds": found.least,
         "plugins": [_outcome(it, found) for it in found.outcomes],
         "left_out": list(found.left_out),
         "gantt": None,
@@ -310,7 +320,7 @@ def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
         value["gantt"] = {
             "plugin": chosen.plugin,
             "by": by,
-            "seconds": drawn.seconds,
+            "cell_seconds": drawn.seconds,
             "rows": [
                 {
                     "label": row.label,
@@ -325,24 +335,41 @@ def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
     return json.dumps(value, indent=2)
 
 
-def _machine(machine: Machine) -> dict[str, Any]:
-    fields = machine._asdict()
-    if machine.memory_mb >= UNKNOWN_MB:
-        fields["memory_mb"] = None
-    return fields
+def _machine(machine: Machine) -> to.SimulatedMachine:
+    unknown = not machine.memory_mb or machine.memory_mb >= UNKNOWN_MB
+    return {
+        "name": machine.name,
+        "cpus": machine.cpus,
+        "memory_mb": None if unknown else machine.memory_mb,
+        "gpus": machine.gpus,
+        "price_per_hour": machine.price_per_hour,
+        "number": machine.number,
+        "boot_seconds": machine.boot_seconds,
+        "whole": machine.whole,
+    }
 
 
-def _outcome(outcome: Outcome, found: Comparison) -> dict[str, Any]:
+def _gpu_hours(found: Comparison, run: Simulated) -> float:
+    gpus = found.work.of_nodes([float(it.gpus) for it in found.work.nodes])[run.spans.job]
+    return float((gpus * (run.spans.end - run.spans.start)).sum()) / 3600
+
+
+def _outcome(outcome: Outcome, found: Comparison) -> to.OrderResult:
     run = outcome.run
-    head = {"plugin": outcome.plugin, "summary": outcome.summary, "error": outcome.error}
+    head: to.OrderResult = {
+        "plugin": outcome.plugin,
+        "summary": outcome.summary,
+        "error": outcome.error or None,
+    }
     if run is None:
         return head
     return {
-        **head,
-        "makespan": run.makespan,
-        "cost": run.cost,
-        "core_hours": run.core_hours,
-        "idle_core_hours": run.idle_core_hours,
+        "plugin": outcome.plugin,
+        "summary": outcome.summary,
+        "error": outcome.error or None,
+        "makespan_seconds": run.makespan,
+        "cost": cost_of(Cost(run.cpu_hours, _gpu_hours(found, run)), run.cost, found.machines.unit),
+        "idle_cpu_hours": run.idle_cpu_hours,
         "utilisation": run.utilisation,
         "jobs": run.jobs,
         "ended": run.ended,

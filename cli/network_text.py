@@ -1,6 +1,7 @@
-"""A network as text: its nodes with how far they are, their links, and what failed.
+"""A network as text: its nodes with their progress, their links, and failures.
 
-Takes a `NetworkView`; gives lines that fit the terminal. What fits no line goes on, indented.
+The input is a `NetworkView`; the result is lines that fit the terminal. Longer text continues on
+indented lines.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.cli.pack_text import cut, draws, terminal_width
 from rowtui.cli.table import Cell, Column, display_width, table_lines
 from rowtui.core.network.job_model import JobState
-from rowtui.core.runs.limits import amount, describe
+from rowtui.core.runs.limits import cost_text, describe, money_text
 from rowtui.core.runs.moments import time_text
-from rowtui.core.text import plural, visible
+from rowtui.core.text import Cost, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -36,27 +37,30 @@ SHOWN_FAILURES = 10
 
 
 class Words(NamedTuple):
-    """How a state of jobs is called, and how it looks."""
+    """The name of a state of jobs, and its style."""
 
     word: str
     style: str = ""
 
 
 STATES: Mapping[JobState, Words] = {
+    JobState.COMPLETED: Words("completed", "green"),
+    JobState.SUBMITTED: Words("submitted", "yellow"),
+    JobState.ELIGIBLE: Words("eligible", "blue"),
+    JobState.WAITING: Words("waiting", "cyan"),
     JobState.FAILED: Words("failed", "red bold"),
-    JobState.CANCELLED: Words("cancelled", "red"),
-    JobState.COMPLETE: Words("done", "green"),
-    JobState.ACTIVE: Words("sent", "cyan"),
-    JobState.READY: Words("ready", "yellow"),
-    JobState.WAITING: Words("waiting"),
-    JobState.MISSING: Words("without data", "dim"),
+    JobState.CANCELLED: Words("cancelled", "yellow"),
+    JobState.SKIPPED: Words("skipped", "dim"),
 }
 
 
 def print_network(
     view: NetworkView, logs: Mapping[int, str], out: Output, width: int | None
 ) -> None:
-    """All of it. `logs`: paths by failed jobs. `width`: of the terminal, None without one."""
+    """Print the network. `logs`: paths by failed jobs.
+
+    `width`: of the terminal, None without one.
+    """
     room = WIDEST if width is None else max(NARROWEST, min(width, WIDEST))
     _head(view, out, room)
     out.print()
@@ -74,6 +78,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
     run = view.run
     if run is None:
         out.print(f"{name}: {count_jobs(view)}; no run yet.")
+        out.lines(_refused(view, room))
         return
     said, style = run_status(run)
     out.print(f"{name}, run {run.id}: {out.style(said, style)}")
@@ -82,39 +87,44 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
     if view.changed:
         out.print("  network.toml or a source is not what this run was made from.")
     if limits := describe(run.limits):
-        out.lines(_wrapped(f"  limits: {', '.join(limits)}", room, "          "))
-    out.lines(_wrapped(f"  spent:  {spent_text(run.spent)}{used_text(run)}", room, "          "))
+        out.lines(_wrapped(f"  limits:  {', '.join(limits)}", room, "           "))
+    out.lines(_wrapped(f"  charged: {spent_text(run.spent)}{used_text(run)}", room, "           "))
     if view.estimate is not None and view.estimate.jobs:
-        out.lines(_wrapped(f"  left:   {estimate_text(view.estimate)}", room, "          "))
+        out.lines(_wrapped(f"  left:    {estimate_text(view.estimate)}", room, "          "))
+    out.lines(_refused(view, room))
     if not run.holder and run.status.value in ("running", "new", "paused", "stopped"):
         out.print("  'rowtui network run' goes on with it.")
 
 
+def _refused(view: NetworkView, room: int) -> Iterator[str]:
+    """Yield the jobs that no plan would include now, and why."""
+    for sentence in map(str, view.refused):
+        yield from _wrapped(f"  {sentence}", room, "           ")
+
+
 def run_status(run: RunView) -> tuple[str, str]:
-    """A run's status in words, and how it looks."""
+    """Return a run's status in words, and its style."""
     status = run.status.value
     if run.holder:
         return f"running ({run.holder})", "green"
     if status == "running":
-        return "nobody drives it; jobs that were sent go on", "yellow"
+        return "no process drives it; jobs that were sent go on", "yellow"
     styles = {"paused": "yellow bold", "finished": "green", "failed": "red bold"}
-    return {"finished": "done", "new": "not begun"}.get(status, status), styles.get(status, "bold")
+    return status, styles.get(status, "bold")
 
 
 def count_jobs(view: NetworkView) -> str:
-    """`39 jobs, 12 of them done`."""
-    done = sum(node.counts[JobState.COMPLETE] for node in view.nodes if node.counts)
+    """Return `39 jobs, 12 of them completed`."""
+    done = sum(node.counts[JobState.COMPLETED] for node in view.nodes if node.counts)
     text = plural(view.jobs, "job")
-    return f"{text}, {done:,} of them done" if done else text
+    return f"{text}, {done:,} of them completed" if done else text
 
 
 def spent_text(spent: Spent) -> str:
-    """What a run has spent, and how it fares."""
-    parts = [f"{amount(spent.core_hours)} core-hours"]
-    if spent.gpu_hours:
-        parts.append(f"{amount(spent.gpu_hours)} GPU-hours")
-    parts += [f"{amount(money)} {visible(unit)}" for unit, money in spent.money.items() if money]
-    text = f"at most {', '.join(parts)}"
+    """Return the charges of a run, and its status."""
+    parts = [cost_text(Cost(spent.cpu_hours, spent.gpu_hours))]
+    parts += [money_text(money, unit) for unit, money in spent.money.items() if money]
+    text = ", ".join(parts)
     if spent.jobs_in_queue:
         text += f"; {plural(spent.jobs_in_queue, 'job')} in queues"
     if spent.failures:
@@ -123,12 +133,12 @@ def spent_text(spent: Spent) -> str:
 
 
 def used_text(run: RunView) -> str:
-    """What jobs that ended have used of what they asked for; "" if it is not known."""
-    return "" if run.used is None else f"; {amount(run.used)} core-hours used by jobs that ended"
+    """Return what ended jobs have used of the amounts they asked for; "" if unknown."""
+    return "" if run.used is None else f"; used by jobs that ended: {cost_text(run.used)}"
 
 
 def estimate_text(guess: Estimate) -> str:
-    """When it will be done, and what takes longest."""
+    """Return when the run is expected to end, and which part takes longest."""
     jobs = plural(guess.jobs, "job")
     text = f"{jobs}, {_about(guess.seconds_left)} (till {time_text(guess.done_at)})"
     if guess.basis == "walltime limits":
@@ -147,7 +157,7 @@ def _about(seconds: float) -> str:
 
 
 def _nodes(view: NetworkView, out: Output, room: int) -> Iterator[str]:
-    """A line for each, and below it what it is made of."""
+    """Yield a line for each node, and below it its inputs."""
     names = max((display_width(visible(node.name)) for node in view.nodes), default=0)
     names = min(names, room // 3)
     into: dict[str, list[LinkView]] = {}
@@ -174,19 +184,19 @@ def _line(node: NodeView, out: Output) -> str:
         return out.style("not run: no sink needs it", "dim")
     if not node.counts or not sum(node.counts):
         return "no jobs yet" if node.lists else "no jobs"
-    done = _progress(node.counts[JobState.COMPLETE], sum(node.counts))
+    done = _progress(node.counts[JobState.COMPLETED], sum(node.counts))
     return f"{done}  {states_text(node.counts, out)}"
 
 
 def _progress(done: int, total: int) -> str:
-    """A bar and a number that are full only when all is done."""
+    """Return a bar and a number that are full only when all is done."""
     full, empty = ("█", "░") if draws() else ("#", ".")
     cells = done * BAR_CELLS // total
     return f"{full * cells}{empty * (BAR_CELLS - cells)} {done * 100 // total:3d}%"
 
 
 def states_text(counts: Sequence[int], out: Output) -> str:
-    """`1 failed, 20 done, 3 ready`: what there is, what needs a look first."""
+    """Return `20 completed, 3 eligible, 1 failed`: the states that occur, as in `show status`."""
     return ", ".join(
         out.style(f"{counts[state]:,} {said.word}", said.style)
         if said.style
@@ -217,14 +227,14 @@ def _samples(node: NodeView) -> str:
 
 
 def dimensions_of(node: NodeView) -> str:
-    """`temperature (11) x replica (5)`."""
+    """Return `temperature (11) x replica (5)`."""
     from rowtui.core.network.model import dimensions_text
 
     return visible(dimensions_text(node.dimensions))
 
 
 def link_text(link: LinkView) -> str:
-    """`from simulate/energy.json, collapse replica`."""
+    """Return `from simulate/energy.json, collapse replica`."""
     text = f"from {visible(link.source)}" + (f"/{visible(link.output)}" if link.output else "")
     if link.input != link.source:
         text += f" as {visible(link.input)}"
@@ -232,7 +242,7 @@ def link_text(link: LinkView) -> str:
 
 
 def link_marks(link: LinkView) -> Iterator[str]:
-    """What a link does to samples."""
+    """Yield the effects of a link on samples."""
     if link.collapse:
         yield f"collapse {', '.join(map(visible, link.collapse))}"
     if link.expand:
@@ -251,7 +261,7 @@ def failure_lines(
     room: int,
     shown: int = SHOWN_FAILURES,
 ) -> Iterator[str]:
-    """The jobs that failed by themselves, those first that cost most."""
+    """Yield the jobs that failed by themselves, those that block most other jobs first."""
     lost = sum(failure.lost for failure in failures)
     head = f"{plural(len(failures), 'job')} failed"
     yield out.style(head + (f" (others need their results: {lost:,})" if lost else ""), "red bold")
@@ -267,13 +277,13 @@ def failure_lines(
 
 
 def say(out: Output, text: str, indent: str = "") -> None:
-    """Print a sentence; on a terminal words are not cut, and further lines are indented."""
+    """Print a sentence; on a terminal words are not split, and further lines are indented."""
     width = terminal_width()
     out.lines([text] if width is None else _wrapped(text, max(NARROWEST, width), indent))
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    """Lines of that width at most; words that are longer stay whole."""
+    """Return lines of at most this width; longer words stay whole."""
     return textwrap.wrap(
         text,
         width,
@@ -290,7 +300,7 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
 def sample_lines(
     rows: Sequence[tuple[str, str, Mapping[str, object], str]], out: Output
 ) -> list[str]:
-    """A table of samples: directory, state, values by dimension, reason."""
+    """Return a table of samples: directory, state, values by dimension, reason."""
     columns: dict[str, None] = {}
     for _, _, values, _ in rows:
         columns.update(dict.fromkeys(values))
@@ -327,10 +337,10 @@ def _value(value: object) -> str:
 
 
 def clock() -> str:
-    """The time now, as lines of a log begin with."""
+    """Return the current time as prefix for log lines."""
     return time.strftime("%H:%M:%S")
 
 
 def limit_lines(limits: Limits) -> Iterable[str]:
-    """What is allowed; a line that says so if that is everything."""
+    """Return the limits; if there are none, a line that states so."""
     return describe(limits) or ("without any limit",)

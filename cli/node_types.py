@@ -1,17 +1,18 @@
-"""`rowtui doctor --node-types`: what nodes a cluster has, ready for our clusters.toml."""
+"""`rowtui doctor --node-types`: a cluster's node types, as an entry for rowtui's clusters.toml."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.project import cluster_name, is_interactive, sit_before
+from rowtui.cli.project import ask, cluster_name, sit_before
 from rowtui.core.clusters.own_file import Added, add_entry, own_file
 from rowtui.core.errors import RowtuiError
+from rowtui.core.json_objects import VERSION
+from rowtui.core.json_views import node_kind_of
 from rowtui.core.project.live_node_types import entry_toml, live_node_types
 from rowtui.core.project.surroundings import Surroundings
 from rowtui.core.text import plural, visible
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.clusters.schedulers.slurm_nodes import FoundNodes
+    from rowtui.core.clusters.schedulers.slurm_nodes import FoundKind, FoundNodes
 
 
 def show_node_types(args: argparse.Namespace, out: Output) -> int:
-    """Print the entry, and add it to the file if that is wanted."""
+    """Print the entry, and add it to the file on request."""
     around = Surroundings(args.node_types or cluster_name(args))
     sit_before(around)
     out.problems(around.configured.problems)
@@ -62,21 +64,16 @@ def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
 def _write(
     args: argparse.Namespace, cluster: Cluster, text: str, file: Path, out: Output
 ) -> Added | None:
-    """Add the entry, if somebody agrees."""
+    """Add the entry, if the user agrees."""
     if cluster.node_types:
         raise RowtuiError(
             f"{visible(cluster.name)} has node types already, so nothing was written",
             f"change them by hand in {visible(cluster.node_types[0].source)}",
         )
-    if not args.yes:
-        if args.json or not is_interactive():
-            hint = "look at it, then add --yes to write it without a question"
-            raise RowtuiError("nobody can be asked here, so nothing was written", hint)
-        sys.stdout.write(f"Add this to {visible(str(file))}? [y/N]: ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            out.warn("Nothing was written.")
-            return None
+    question = f"Add this to {visible(str(file))}?"
+    if not (args.yes or ask(question, out, default=False, as_json=args.json)):
+        out.warn("Nothing was written.")
+        return None
     added = add_entry(text, cluster.name, os.environ)
     kept = "" if added.backup is None else f"; {visible(str(added.backup))} is as it was before"
     number = plural(text.count("\n[[cluster.node_type]]\n"), "node type")
@@ -86,23 +83,24 @@ def _write(
 
 def _values(
     cluster: Cluster, found: FoundNodes, text: str, file: Path, added: Added | None
-) -> dict[str, Any]:
-    """Memory and disk in MB, times in seconds."""
+) -> to.NodeTypes:
     return {
+        "version": VERSION,
         "cluster": cluster.name,
-        "node_types": [
-            {
-                **each.kind._asdict(),
-                "nodes": each.nodes,
-                "down": each.down,
-                "asleep": each.asleep,
-                "closed": each.closed,
-            }
-            for each in found.kinds
-        ],
+        "node_types": [_found(each) for each in found.kinds],
         "notices": list(found.notices),
         "toml": text,
         "file": str(file),
         "written": added is not None,
         "backup": str(added.backup) if added is not None and added.backup is not None else None,
+    }
+
+
+def _found(found: FoundKind) -> to.FoundNodeType:
+    return {
+        **node_kind_of(found.kind),
+        "nodes": found.nodes,
+        "down": found.down,
+        "asleep": found.asleep,
+        "closed": found.closed,
     }

@@ -1,6 +1,6 @@
-"""Where the command line writes: results to stdout, messages to stderr, colours where wanted.
+"""Output of the command line: results to stdout, messages to stderr, colours if enabled.
 
-Messages have Row's shape, `[WARN rowtui] text`, with continuation lines indented.
+Messages have Row's format, `[WARN rowtui] text`, with continuation lines indented.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def wants_color(when: str, stream: TextIO) -> bool:
 
 
 def let_any_name_through() -> None:
-    """Names are bytes: those that are no text in this locale must be printable all the same.
+    """Configure stdout and stderr so that names that are no text in this locale can be printed.
 
-    A program that reads gets the very bytes; a terminal an escape in their place, and ASCII for
-    glyphs of ours.
+    A program that reads the output gets the exact bytes. A terminal gets an escape in their place,
+    and ASCII for rowtui's own glyphs.
     """
     codecs.register_error("rowtui", _bytes_of_names)
     codecs.register_error("rowtui-terminal", _plain_glyphs)
@@ -62,7 +62,7 @@ def let_any_name_through() -> None:
 
 
 def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
-    """What of a name is no text goes out as the byte that it was; other characters escaped."""
+    """Encode a name's bytes that are no text as these bytes, and escape other characters."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -76,7 +76,7 @@ def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
 
 
 def _plain_glyphs(error: UnicodeError) -> tuple[str, int]:
-    """What the terminal's encoding lacks: marks and bars of ours in ASCII, all else escaped."""
+    """Encode characters that the terminal lacks: rowtui's marks and bars in ASCII, or escaped."""
     from rowtui.tui.glyphs import of_ours
 
     if not isinstance(error, UnicodeEncodeError):
@@ -102,19 +102,19 @@ class Output:
         self.said = False  # whether any warning or error was due
 
     def style(self, text: str, style: str) -> str:
-        """`text` in a style such as "bold yellow", or as it is without colours."""
+        """Return `text` in a style such as "bold yellow", or unchanged without colours."""
         return paint(text, style) if self.color else text
 
     def print(self, text: str = "") -> None:
-        """A line of the result."""
+        """Print a line of the result."""
         sys.stdout.write(text + "\n")
 
     def write(self, text: str) -> None:
-        """A part of the result, as it is."""
+        """Write a part of the result unchanged."""
         sys.stdout.write(text)
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Many lines of the result, written in large pieces."""
+        """Write many lines of the result in large pieces."""
         batch: list[str] = []
         for line in lines:
             batch.append(line)
@@ -125,20 +125,20 @@ class Output:
             sys.stdout.write("\n".join(batch) + "\n")
 
     def names(self, names: Iterable[str], *, for_programs: bool = False) -> None:
-        """Names, one a line, with escapes: a pipe may lead to a terminal, by way of head or less.
+        """Print names, one a line, escaped, because a pipe may lead to a terminal.
 
-        `for_programs`: the very bytes of each name, unless a terminal reads them directly.
+        `for_programs`: print the exact bytes of each name, unless a terminal reads them directly.
         """
         self.lines(names if for_programs and not sys.stdout.isatty() else map(visible, names))
 
     def text(self, text: str) -> None:
-        """A text as it is for programs; on a terminal nothing in it steers."""
+        """Print a text unchanged for programs; on a terminal control characters are escaped."""
         if sys.stdout.isatty():
             text = "\n".join(visible(line.expandtabs()) for line in text.split("\n"))
         sys.stdout.write(text)
 
     def message(self, level: int, text: str) -> None:
-        """A message for people, on stderr."""
+        """Print a message for users, on stderr."""
         self.said = self.said or level <= WARN
         if level > self.level:
             return
@@ -149,34 +149,34 @@ class Output:
         _say(f"[{name} rowtui] {shown}\n")
 
     def note(self, text: str) -> None:
-        """A plain line on stderr: what goes on, or what to do next."""
+        """Print a plain line on stderr: the current activity, or the next step."""
         _say(visible(text) + "\n")
 
     def error(self, text: str) -> None:
-        """Something did not work."""
+        """Print an error."""
         self.message(ERROR, text)
 
     def warn(self, text: str) -> None:
-        """Something to know."""
+        """Print a warning."""
         self.message(WARN, text)
 
     def info(self, text: str) -> None:
-        """Something to know, with -v."""
+        """Print information, with -v."""
         self.message(INFO, text)
 
     def debug(self, text: str) -> None:
-        """Something to know, with -vv."""
+        """Print details, with -vv."""
         self.message(DEBUG, text)
 
     def problems(self, problems: Iterable[Problem]) -> None:
-        """Each problem of a file, with its place; once, where actions share a line by `from`."""
+        """Print each problem of a file once, with its place; actions may share a line by `from`."""
         said = dict.fromkeys((problem.severity, str(problem)) for problem in problems)
         for severity, text in said:
             self.message(ERROR if severity == "error" else WARN, text)
 
 
 def _say(text: str) -> None:
-    """On stderr, after what was printed so far. A stderr that cannot be written stops nothing."""
+    """Write to stderr, after the text printed so far. A failing stderr is ignored."""
     sys.stdout.flush()
     with contextlib.suppress(OSError):
         sys.stderr.write(text)
@@ -184,6 +184,6 @@ def _say(text: str) -> None:
 
 
 def paint(text: str, style: str) -> str:
-    """`text` between SGR codes for a style such as "bold yellow"."""
+    """Return `text` between SGR codes for a style such as "bold yellow"."""
     codes = ";".join(_CODES[word] for word in style.split())
     return f"\x1b[{codes}m{text}\x1b[0m"

@@ -1,7 +1,7 @@
-"""What a packing made ahead comes to when jobs take their real times: for `pack --simulate`.
+"""The result of an ahead-of-time packing when jobs take their real times, for `pack --simulate`.
 
-Each node is paid from its boot to the end of its longest lane. Where there are fewer nodes of a
-type than bundles, the bundles wait for one, in their order.
+Each node is paid from its boot to the end of its longest lane. If there are fewer nodes of a type
+than bundles, the bundles wait for a node, in their order.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Ahead(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """Nodes at a time, all types together."""
+        """Return the most nodes at a time, of all types together."""
         return sum(use.peak for use in self.types)
 
     @property
     def nodes(self) -> int:
-        """Nodes in all."""
+        """Return the total number of nodes."""
         return sum(use.total for use in self.types)
 
 
@@ -42,11 +42,12 @@ def carried_out(
     node_types: Sequence[NodeType],
     jobs: Mapping[int, tuple[Amounts, float]],
 ) -> Ahead:
-    """All bundles, all jobs being there from the beginning.
+    """Simulate all bundles, with all jobs present from the beginning.
 
     `jobs`: by position, what each takes and for how many seconds it really runs.
     """
-    nodes: list[list[float]] = [[] for _ in node_types]  # until when each that there is runs
+    # the time until which each existing node runs
+    nodes: list[list[float]] = [[] for _ in node_types]
     total, lasted = [0] * len(node_types), [0.0] * len(node_types)
     busy = [0.0] * 4
     waits: list[float] = []

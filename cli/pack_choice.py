@@ -1,4 +1,4 @@
-"""How jobs are to be packed, from a command's options."""
+"""The packing choice from a command's options."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
-    """What was asked for; False: not to pack; None: nothing, so that clusters.toml decides.
+    """Return the user's choice; False: no packing; None: clusters.toml decides.
 
-    Raises: RowtuiError for a packer that does not exist, and for `--no-pack` beside an option that
-    says how: before anything is read.
+    Raises: RowtuiError for a packer that does not exist, and for `--no-pack` together with an
+    option for packing, before any file is read.
     """
     wanted = getattr(args, "pack", None)
     given = (

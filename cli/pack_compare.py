@@ -1,7 +1,7 @@
 """`rowtui pack --compare`: the same jobs packed by every packer, and how long each took.
 
-They are planned once. How good a packing is, is told by the best bound that any packer found: all
-of them pack the same jobs on the same nodes.
+The jobs are planned once. The quality of a packing is measured against the best bound of any
+packer, because all of them pack the same jobs on the same nodes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.busy import busy_with
 from rowtui.cli.pack_choice import choice_of
-from rowtui.cli.pack_json import VERSION, place
 from rowtui.cli.pack_text import (
     above,
     amount,
@@ -23,6 +22,8 @@ from rowtui.cli.pack_text import (
 )
 from rowtui.cli.project import say_mapping_problems
 from rowtui.cli.table import Column, table_lines
+from rowtui.core.json_objects import VERSION
+from rowtui.core.json_views import packed_of
 from rowtui.core.text import plural, visible
 from rowtui.core.workflow.duration import format_duration
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
+    from rowtui.core import json_objects as to
     from rowtui.core.project.pack_views import PackedDestination
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """What one packer did at one destination."""
+    """The result of one packer at one destination."""
 
     name: str
     summary: str
@@ -47,18 +49,18 @@ class Done(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Seconds of the longest bundle."""
+        """Return the seconds of the longest bundle."""
         return max((bundle.seconds for bundle in self.there.bundles), default=0)
 
 
 class Place(NamedTuple):
-    """What all packers did at one destination. `bound`: no packing costs less."""
+    """The results of all packers at one destination. `bound`: no packing costs less."""
 
     done: list[Done]
     bound: float
 
     def gap(self, one: Done) -> float | None:
-        """How far one is above the bound at most; None: not known."""
+        """Return how far a result is above the bound at most; None if unknown."""
         cost = one.there.packed.cost
         if not cost:
             return 0.0
@@ -72,11 +74,11 @@ def compare(
     actions: Sequence[Action],
     among: Sequence[int] | None,
 ) -> int:
-    """A table for each destination, or JSON."""
+    """Print a table for each destination, or JSON."""
     from rowtui.core.project.pack_views import PackChoice
 
     choice = choice_of(args) or PackChoice()
-    project.packing = project.arrays = False  # of jobs one by one, as packers get them
+    project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
     with busy_with(project, out, "Planning"):
         plan = project.plan(actions, among, limit=args.n)
@@ -126,7 +128,7 @@ def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> lis
 
 
 def _bound(done: Sequence[Done]) -> float:
-    """The best bound; not above the least cost, which rounding may bring it."""
+    """Return the best bound, limited to the least cost, which rounding may exceed."""
     bound = max(one.there.packed.bound for one in done)
     return min(bound, *(one.there.packed.cost for one in done))
 
@@ -174,34 +176,37 @@ def _row(one: Done, place_: Place) -> Cells:
     ]
 
 
-def _json(plan: Plan, places: Sequence[Place], planning: float, search: float) -> dict[str, Any]:
+def _json(plan: Plan, places: Sequence[Place], planning: float, search: float) -> to.PackComparison:
     return {
         "version": VERSION,
         "planning_seconds": round(planning, 3),
         "search_seconds": search,
-        "destinations": [
-            {
-                "destination": place(there.done[0].there.packed.destination),
-                "jobs": there.done[0].there.packed.jobs,
-                "unit": there.done[0].there.packed.unit,
-                "cost_alone": there.done[0].there.packed.alone,
-                "bound": there.bound,
-                "packers": [
-                    {
-                        "name": one.name,
-                        "summary": one.summary,
-                        "packer": one.there.packed.packer,
-                        "nodes": one.there.packed.bundles,
-                        "cost": one.there.packed.cost,
-                        "gap": there.gap(one),
-                        "longest_seconds": one.longest,
-                        "seconds": round(one.there.took, 3),
-                    }
-                    for one in there.done
-                ],
-                "alone": sum(len(left.jobs) for left in there.done[0].there.left_alone),
-            }
-            for there in places
-        ],
+        "destinations": [_compared(place, plan) for place in places],
         "skipped": list(plan.skipped),
+    }
+
+
+def _compared(place: Place, plan: Plan) -> to.ComparedDestination:
+    first = place.done[0].there
+    summary = packed_of(first.packed, plan.jobs)
+    return {
+        "destination": summary["destination"],
+        "job_count": first.packed.jobs,
+        "unit": first.packed.unit,
+        "cost_alone": summary["cost_alone"],
+        "lower_bound": place.bound,
+        "packers": [
+            {
+                "name": one.name,
+                "summary": one.summary,
+                "packer": one.there.packed.packer,
+                "bundle_count": one.there.packed.bundles,
+                "cost": packed_of(one.there.packed, plan.jobs)["cost"],
+                "gap": place.gap(one),
+                "longest_seconds": one.longest,
+                "packing_seconds": round(one.there.took, 3),
+            }
+            for one in place.done
+        ],
+        "alone": sum(len(left.jobs) for left in first.left_alone),
     }

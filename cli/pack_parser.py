@@ -1,4 +1,4 @@
-"""The grammar of packing: the command `pack`, and what `plan` and `submit` take of it."""
+"""The grammar of packing: the command `pack`, and its options in `plan`, `submit` and `retry`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_SECONDS = 10 * 365 * 86400
 
 
 def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str) -> None:
-    """The command."""
+    """Add the command."""
     pack = add(commands, "pack", "pack", text, _EXAMPLES)
     selection(pack, switch=False)
     pack.set_defaults(pack=True)
@@ -62,7 +62,7 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
 
 
 def packing_options(parser: Any, *, switch: bool) -> None:
-    """The options that say how; with `switch` also whether."""
+    """Add the options for how to pack; with `switch` also for whether to pack."""
     group = parser.add_argument_group("Packing")
     if switch:
         group.add_argument(

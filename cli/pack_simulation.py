@@ -1,9 +1,9 @@
-"""`rowtui pack --simulate`: the plan's jobs arrive while nodes boot, fail and are given back.
+"""`rowtui pack --simulate`: the plan's jobs arrive while nodes boot, fail and are released.
 
-Takes a packed plan; prints what each policy of the online engine would cost and how long jobs would
-wait, beside the packing made ahead where that can be compared (all jobs are there, nothing fails).
-Policies do not know how long jobs run. Each destination is simulated by itself; no new policy is
-begun after `MOST_SECONDS`.
+The input is a packed plan. The output is the cost and the waiting times of each policy of the
+online engine, beside the ahead-of-time packing if this can be compared (all jobs are present, no
+node fails). Policies do not use the real run times. Each destination is simulated separately; no
+new policy is started after `MOST_SECONDS`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import math
 import random
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.busy import Busy
 from rowtui.cli.pack_ahead import Ahead, carried_out
-from rowtui.cli.pack_json import VERSION, place
 from rowtui.cli.pack_text import number
 from rowtui.cli.table import Column, table_lines
 from rowtui.core.clusters.model import NodeKind
+from rowtui.core.json_objects import VERSION
+from rowtui.core.json_views import cost_in, place_of
 from rowtui.core.packing.model import HOUR
 from rowtui.core.packing.simulate import (
     Arrival,
@@ -30,7 +31,7 @@ from rowtui.core.packing.simulate import (
     usual_policies,
 )
 from rowtui.core.project.pack_terms import core_share_mb, demand_of, node_type_of
-from rowtui.core.text import plural, visible
+from rowtui.core.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
+    from rowtui.core import json_objects as to
     from rowtui.core.packing.model import NodeType
     from rowtui.core.packing.online_model import Policy
+    from rowtui.core.packing.simulate import TypeUse
     from rowtui.core.project.pack_views import NodeTypeView, PackedDestination, PackedPlan
     from rowtui.core.submission.model import PlannedJob
 
@@ -50,7 +53,7 @@ SEED = "seed"
 
 
 class Outcome(NamedTuple):
-    """What a policy, or a packing made ahead, comes to. Times in seconds."""
+    """The result of a policy, or of an ahead-of-time packing. Times in seconds."""
 
     policy: str
     found: Simulation | Ahead
@@ -63,7 +66,7 @@ class Outcome(NamedTuple):
 
 
 class Course(NamedTuple):
-    """One destination simulated. `left_out`: policies for which no time was left."""
+    """One simulated destination. `left_out`: policies for which no time remained."""
 
     there: PackedDestination
     jobs: int
@@ -73,7 +76,7 @@ class Course(NamedTuple):
 
 
 def simulate_packing(args: argparse.Namespace, out: Output, packed: PackedPlan) -> int:
-    """A table for each destination, or JSON."""
+    """Print a table for each destination, or JSON."""
     deadline = time.monotonic() + MOST_SECONDS
     with Busy(out, "Simulating") as busy:
         courses = [
@@ -138,7 +141,7 @@ def _course(
         busy.title = f"Simulating {where}: {name}"
         found = simulate(node_types, arrivals, policy, faults)
         outcomes.append(_outcome(name, found))
-        if name == SEED:  # half the nodes that it had at a time, refilled
+        if name == SEED:  # half of its peak number of nodes, refilled
             more = _policies(node_types, arrivals, found.peak // 2)
             coming = {it: policy for it, policy in more.items() if it not in done}
     return Course(there, len(positions), everyone, outcomes, left_out)
@@ -147,7 +150,7 @@ def _course(
 def _policies(
     node_types: Sequence[NodeType], arrivals: Sequence[Arrival], machines: int
 ) -> dict[str, Policy]:
-    """The policies that differ here, in reverse: where nothing boots, some are the same."""
+    """Return the policies that differ here, in reverse order: without boots, some are equal."""
     told = usual_policies(node_types, arrivals, machines)
     boots = any(each.boot_seconds for each in node_types)
     different: dict[Policy, str] = {}
@@ -173,7 +176,7 @@ def _kind(view: NodeTypeView) -> NodeKind:
 
 
 def _real_seconds(job: PlannedJob, spread: float, chance: random.Random) -> float:
-    """The time it asks for, or less: half of a log-normal distribution."""
+    """Return the time that the job asks for, or less: half of a log-normal distribution."""
     return max(1.0, job.walltime_seconds * math.exp(-abs(chance.gauss(0.0, spread))))
 
 
@@ -249,7 +252,7 @@ def _how(args: argparse.Namespace) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time in a few characters: `45 s`, `12 min`, `2.5 h`, `3.2 d`."""
+    """Return a time in a few characters: `45 s`, `12 min`, `2.5 h`, `3.2 d`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 100 * 60:
@@ -259,7 +262,7 @@ def span(seconds: float) -> str:
     return f"{seconds / 86400:,.1f} d"
 
 
-def _json(args: argparse.Namespace, courses: Sequence[Course]) -> dict[str, Any]:
+def _json(args: argparse.Namespace, courses: Sequence[Course]) -> to.PackSimulation:
     return {
         "version": VERSION,
         "per_hour": args.per_hour,
@@ -268,11 +271,11 @@ def _json(args: argparse.Namespace, courses: Sequence[Course]) -> dict[str, Any]
         "seed": args.seed,
         "destinations": [
             {
-                "destination": place(course.there.packed.destination),
-                "jobs": course.jobs,
+                "destination": place_of(course.there.packed.destination),
+                "job_count": course.jobs,
                 "of": course.of,
                 "unit": course.there.packed.unit,
-                "policies": [_policy(one) for one in course.outcomes],
+                "policies": [_policy(one, course) for one in course.outcomes],
                 "left_out": course.left_out,
             }
             for course in courses
@@ -280,20 +283,42 @@ def _json(args: argparse.Namespace, courses: Sequence[Course]) -> dict[str, Any]
     }
 
 
-def _policy(one: Outcome) -> dict[str, Any]:
-    found = one.found
+def _policy(one: Outcome, course: Course) -> to.PolicyResult:
+    found, unit = one.found, course.there.packed.unit
+    sizes = {kind.name: kind.amounts for kind in course.there.node_types}
+
+    def hours(use: TypeUse) -> Cost:
+        there = sizes[use.node_type]
+        return Cost(there.cpus * use.hours, there.gpus * use.hours)
+
+    total = Cost()
+    for use in found.types:
+        total = total.plus(hours(use))
     return {
         "policy": one.policy,
-        "cost": found.cost,
-        "makespan": found.makespan,
-        "mean_wait": found.mean_wait,
-        "p95_wait": found.p95_wait,
-        "used": found.utilisation._asdict(),
+        "cost": cost_in(unit, found.cost, total),
+        "makespan_seconds": found.makespan,
+        "mean_wait_seconds": found.mean_wait,
+        "p95_wait_seconds": found.p95_wait,
+        "used": {
+            "cpus": found.utilisation.cpus,
+            "memory": found.utilisation.memory,
+            "gpus": found.utilisation.gpus,
+        },
         "peak": one.peak,
         "nodes": one.nodes,
         "restarts": one.restarts,
         "lost": one.lost,
         "refused": one.refused,
         "not_ended": one.not_ended,
-        "node_types": [use._asdict() for use in found.types],
+        "node_types": [
+            {
+                "node_type": use.node_type,
+                "peak": use.peak,
+                "total": use.total,
+                "hours": use.hours,
+                "cost": cost_in(unit, use.cost, hours(use)),
+            }
+            for use in found.types
+        ],
     }

@@ -1,7 +1,7 @@
-"""A packing as text: what it costs and saves, how full nodes are, the bundles, who is alone.
+"""A packing as text: cost and savings, used shares of nodes, the bundles, and jobs sent alone.
 
-Bundles that are alike are one line. Shares are filled bars with their number beside them; where
-the terminal is narrow they become shorter, and the last column is cut.
+Equal bundles share one line. Shares are filled bars with their number beside them; on a narrow
+terminal the bars become shorter, and the last column is cut.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.table import Cell, Column, display_width, table_lines
-from rowtui.core.text import count, plural, visible
+from rowtui.core.text import count, memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.pack_views import BundleView, PackedDestination, Utilisation
     from rowtui.core.submission.model import Packed, PlannedJob
 
-BARS = (10, 5, 0)  # cells, the widest that fits
+BARS = (10, 5, 0)  # cells; the widest that fits is used
 SHOWN_BUNDLES = 40
 SHOWN_NAMES = 3
 
@@ -33,7 +33,7 @@ _Value = Callable[["BundleView"], str]
 
 
 def number(cost: float) -> str:
-    """A cost without its unit: `12,300`, `12.30`, `0.0042`."""
+    """Return a cost without its unit: `12,300`, `12.30`, `0.0042`."""
     if cost >= 1000:
         return f"{cost:,.0f}"
     if cost >= 0.1 or not cost:
@@ -42,19 +42,16 @@ def number(cost: float) -> str:
 
 
 def amount(cost: float, unit: str) -> str:
-    """A cost with its unit: `12.30 EUR`, `410.00 core-hours`."""
+    """Return a cost with its unit: `12.30 EUR`, `410.00 CPU-hours`."""
     return f"{number(cost)}{' ' + visible(unit) if unit else ''}"
 
 
-def memory(megabytes: int) -> str:
-    """An amount of memory; "-" for none."""
-    if not megabytes:
-        return "-"
-    return f"{megabytes:,} MB" if megabytes < 1024 else f"{megabytes / 1024:,.1f} GB"
+def _memory(megabytes: int) -> str:
+    return memory(megabytes) if megabytes else "-"
 
 
 def saving(packed: Packed) -> str:
-    """What packing changes of the cost."""
+    """Return the change of the cost by packing."""
     text = f"{amount(packed.cost, packed.unit)}, alone {amount(packed.alone, packed.unit)}"
     less = round(100 * (1 - packed.cost / packed.alone)) if packed.alone > 0 else 0
     if less > 0:
@@ -65,7 +62,7 @@ def saving(packed: Packed) -> str:
 
 
 def quality(cost: float, bound: float, *, proven: bool = False) -> str:
-    """How good a packing is, as far as that is known."""
+    """Return the quality of a packing, as far as it is known."""
     if proven or not cost:
         return "the best possible, proven"
     if bound <= 0:
@@ -74,13 +71,13 @@ def quality(cost: float, bound: float, *, proven: bool = False) -> str:
 
 
 def above(cost: float, bound: float) -> str:
-    """How far a cost is above the least possible one, rounded up: `1.4 %`."""
+    """Return how far a cost is above the least possible one, rounded up: `1.4 %`."""
     tenths = -int(-1000 * max(0.0, cost / bound - 1) // 1)
     return f"{tenths / 10:,.1f} %"
 
 
 def head(packed: Packed) -> str:
-    """`alpha/batch: 40 jobs on 3 nodes`."""
+    """Return `alpha/batch: 40 jobs on 3 nodes`."""
     where = visible(str(packed.destination))
     if not packed.jobs:
         return f"{where}: nothing can be packed"
@@ -93,7 +90,7 @@ def head(packed: Packed) -> str:
 def print_packing(
     destination: PackedDestination, jobs: Sequence[PlannedJob], out: Output, width: int | None
 ) -> None:
-    """One destination. `width`: of the terminal, None without one."""
+    """Print one destination. `width`: of the terminal, None without one."""
     packed = destination.packed
     out.print(out.style(head(packed), "bold"))
     if packed.jobs:
@@ -112,7 +109,7 @@ def print_packing(
 
 
 def terminal_width() -> int | None:
-    """How wide the terminal is; None if the text goes elsewhere."""
+    """Return the terminal's width; None if the text does not go to a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -126,7 +123,7 @@ def _types(destination: PackedDestination, out: Output, width: int | None) -> li
 
 
 def _types_with(destination: PackedDestination, out: Output, cells: int) -> list[str]:
-    """The table of node types, with bars of that many cells."""
+    """Return the table of node types, with bars of this many cells."""
     shares: list[tuple[str, Callable[[Utilisation], float | None]]] = [
         ("Cores", lambda used: used.cpus),
         ("Memory", lambda used: used.memory),
@@ -181,7 +178,7 @@ def _more_than_there_are(destination: PackedDestination, at: int, bundles: Count
 
 
 def bar(share: float | None, cells: int = BARS[0]) -> Cell:
-    """A share as a bar and a number; "-" where there is none of that."""
+    """Return a share as a bar and a number; "-" if the nodes have no such capacity."""
     if share is None:
         return Cell("-", "dim")
     full, empty = ("█", "░") if draws() else ("#", ".")
@@ -191,7 +188,7 @@ def bar(share: float | None, cells: int = BARS[0]) -> Cell:
 
 
 def draws() -> bool:
-    """Whether what is printed may have characters that draw."""
+    """Whether the output may contain drawing characters."""
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
@@ -201,7 +198,7 @@ def _bundles(
     alike: dict[tuple[object, ...], list[BundleView]] = {}
     for bundle in destination.bundles:
         alike.setdefault(_looks(bundle), []).append(bundle)
-    # The costliest first: where not all are shown, what is not shown matters least.
+    # The most expensive first, so that the groups that are not shown matter least.
     groups = sorted(alike.values(), key=lambda group: -group[0].cost * len(group))
     kinds = destination.node_types
     values: list[tuple[Column, _Value, bool]] = [
@@ -209,7 +206,11 @@ def _bundles(
         (Column("Jobs", right=True), lambda it: count(it.jobs), True),
         (Column("Lanes", right=True), lambda it: count(len(it.lanes)), True),
         (Column("Cores", right=True), lambda it: count(it.used.cpus), True),
-        (Column("Memory", right=True), lambda it: memory(it.used.memory_mb), _any(groups, 1)),
+        (
+            Column("Memory", right=True),
+            lambda it: _memory(it.used.memory_mb),
+            _any(groups, 1),
+        ),
         (Column("GPUs", right=True), lambda it: count(it.used.gpus), _any(groups, 2)),
         (Column("Time", right=True), lambda it: format_duration(it.seconds), True),
         (Column("Cost", right=True, style="italic dim"), lambda it: number(it.cost), True),
@@ -230,7 +231,7 @@ def _bundles(
 
 
 def cut_last(columns: Sequence[Column], rows: list[Cells], width: int | None) -> list[Cells]:
-    """The rows with their last cells cut to what a terminal of that width has left for them."""
+    """Return the rows with their last cells cut to the remaining width of the terminal."""
     if width is None or not rows:
         return rows
     before = sum(
@@ -245,7 +246,7 @@ def cut_last(columns: Sequence[Column], rows: list[Cells], width: int | None) ->
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or its beginning and `…` where it is wider."""
+    """Return the text; if it is too wide, its beginning and `…`."""
     if display_width(text) <= width:
         return text
     end = "…" if draws() else "."
@@ -259,7 +260,7 @@ def _any(groups: Sequence[Sequence[BundleView]], resource: int) -> bool:
 
 
 def _width(line: str) -> int:
-    """Of a painted line."""
+    """Return the width of a painted line."""
     if "\x1b" in line:
         import re
 

@@ -1,6 +1,6 @@
-"""The command line's grammar: every command with what it is for, and where its options are.
+"""The command line's grammar: every command with its description, and the place of its options.
 
-Row's commands keep Row's options; ours come beside them.
+Row's commands keep Row's options; rowtui's options are added to them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ rowtui COMMAND --help has examples for each command."""
 
 
 class _Part(NamedTuple):
-    """Commands whose options one function of a module of this package adds; what each is for."""
+    """Commands whose options one function of a module of this package adds, with descriptions."""
 
     module: str
     function: str
     about: Mapping[str, str]
 
+
+ALIASES = {"resubmit": "retry"}
+"""Other names of commands, which scripts may use."""
 
 # In the order of `rowtui --help`. A module is loaded only if one of its commands was typed.
 _PARTS = (
@@ -75,11 +78,10 @@ _PARTS = (
         },
     ),
     _Part(
-        "resubmit_parser",
-        "add_resubmit",
+        "retry_parser",
+        "add_retry",
         {
-            "resubmit": "try failed work again, with more memory or time, or elsewhere, "
-            "after asking",
+            "retry": "try failed work again, with more memory or time, or elsewhere, after asking",
         },
     ),
     _Part(
@@ -128,12 +130,12 @@ _PARTS = (
 
 
 def build_parser(words: Collection[str] | None = None) -> Parser:
-    """The grammar. Parsed arguments carry `command`, the module's name in cli/commands.
+    """Build the grammar. Parsed arguments carry `command`, the module's name in cli/commands.
 
-    `words`: those of the command line that will be parsed; commands that are not among them get
-    no options. None: all that there is.
+    `words`: the command line to be parsed; commands that are not among the words get no options.
+    None: all commands get their options.
     """
-    # argparse would look for translations of its own few words: 4 ms, for half-translated help.
+    # argparse would search for translations of its own words: 4 ms, for half-translated help.
     argparse._ = lambda text: text  # type: ignore[attr-defined]
     common = common_options()
     parser = Parser(
@@ -158,15 +160,19 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
 
     add_recording(parser)
     parser.set_defaults(command="dashboard")
+    if words is not None:
+        words = {ALIASES.get(word, word) for word in words}
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", parser_class=sub_parser)
 
     def add(
         into: Any, name: str, module: str, text: str, examples: str = "", *, mixed: bool = False
     ) -> Any:
+        others = [old for old, new in ALIASES.items() if new == name and into is commands]
         if words is not None and name not in words:
-            return into.add_parser(name, help=text, asked=False)
+            return into.add_parser(name, help=text, asked=False, aliases=others)
         sub: Parser = into.add_parser(
             name,
+            aliases=others,
             asked=True,
             mixed=mixed,
             help=text,

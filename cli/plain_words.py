@@ -1,7 +1,7 @@
-"""The plainest command lines of `show status` and `show directories`, read without argparse.
+"""The plainest command lines of `show status` and `show directories`, parsed without argparse.
 
-Making a parser takes longer than such a command does. What is not spelled out in full, and
-everything that could be wrong, is left to the grammar in `parser.py`; both give the same values.
+Making a parser takes longer than such a command does. Words that are not spelled out in full, and
+every possible error, are left to the grammar in `parser.py`; both give the same values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _STATUSES: Final = ("completed", "submitted", "eligible", "waiting")
 _COMMON: Final = ("no_progress", "clear_progress")  # absent unless given
-# Options without a value; what the others are while they are not given.
+# Options without a value; and the defaults of the other options.
 _FLAGS: Final = {
     "status": (*_STATUSES, "all", "no_header", "json"),
     "directories": (
@@ -34,9 +34,9 @@ class PlainWords:
 
 
 def plain_words(words: list[str]) -> PlainWords | None:
-    """The values of a command line, or None if it is not one of the plainest."""
+    """Return the values of a command line, or None if it is not one of the plainest."""
     common = {f"--{name.replace('_', '-')}": name for name in _COMMON}
-    verb = 0  # where it stands: behind what every command takes
+    verb = 0  # position of the verb, after common options
     while verb < len(words) and words[verb] in common:
         verb += 1
     what = words[verb + 1] if len(words) > verb + 1 else ""
@@ -48,7 +48,7 @@ def plain_words(words: list[str]) -> PlainWords | None:
     flags = common | {f"--{name.replace('_', '-')}": name for name in _FLAGS[what]}
     pointers: list[str] = []
     given: dict[str, Any] = {}  # options with a value, which are given once
-    named_until = 0  # where the last directory stood: they stand one behind the other
+    named_until = 0  # position after the last directory: directories must be adjacent
     rest = iter(range(verb + 2, len(words)))
     for at in rest:
         word = words[at]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WIDTH = 30
-REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost nothing over SSH
-PATIENCE_SECONDS = 0.3  # shorter work shows no bar at all
+REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost little over SSH
+PATIENCE_SECONDS = 0.3  # shorter work shows no bar
 
 
 class Progress:
@@ -24,7 +24,7 @@ class Progress:
     def __init__(
         self, out: Output, title: str, words: Callable[[int], str] = "{:,}".format
     ) -> None:
-        """`words`: how an amount is written."""
+        """Set up the bar. `words`: formats an amount."""
         self.out = out
         self.title = title
         self.words = words
@@ -53,7 +53,7 @@ class Progress:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Wipe the bar before other text is written; the next report draws it again at once."""
+        """Erase the bar before other text is written; the next report draws it again at once."""
         if self.visible:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -61,7 +61,7 @@ class Progress:
             self.drawn_at = 0.0
 
     def close(self) -> None:
-        """Leave the bar on its line, or wipe it."""
+        """Leave the bar on its line, or erase it."""
         if self.visible:
             sys.stderr.write("\n" if self.out.keep_progress else "\r\x1b[K")
             sys.stderr.flush()
@@ -69,7 +69,7 @@ class Progress:
 
 
 async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:
-    """The result of work that does not say how far it is; its time is shown where it takes long."""
+    """Return the result of work without known progress; the elapsed time is shown for long work."""
     import asyncio
 
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""What commands on a project share: opening it, choosing directories, saying what was noticed."""
+"""Shared steps of commands on a project: opening it, choosing directories, printing notices."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.project.project import Project
     from rowtui.core.project.surroundings import Surroundings
+    from rowtui.core.state.model import Directories
 
 IO_THREADS = 8  # Row's default
-SHOWN_BAD = 5  # directories that are named one by one
+SHOWN_BAD = 5  # directories that are named individually
+LONGEST_ANSWER = 1 << 12  # a terminal gives no longer lines
+ADD_YES = "add --yes to go on without a question"
 
 
 def cluster_name(args: argparse.Namespace) -> str | None:
-    """`--cluster`, else the environment's."""
+    """Return `--cluster`, else the environment's cluster."""
     return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
 
 
 def io_threads(args: argparse.Namespace) -> int:
-    """`--io-threads`, else the environment's."""
+    """Return `--io-threads`, else the environment's value."""
     return getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
 
 
@@ -42,18 +45,23 @@ def open_project(
     may_send: bool = False,
     errors: bool = True,
 ) -> Project:
-    """The project of this folder, in step with disk and queue; what was noticed is said.
+    """Open the project of this folder, synchronised with disk and queue; its notices are printed.
 
-    Without `ask_queue` the caller looks at the jobs itself; with `may_send` what an unfinished
-    submission left is sent on; without `errors` it says what is
-    wrong with actions, as part of a plan.
+    Without `ask_queue` the caller polls the jobs itself. With `may_send` the jobs of an unfinished
+    submission are sent. Without `errors` the caller reports the problems of actions, as part of a
+    plan.
     """
     from rowtui.cli.progress import Progress
+    from rowtui.core.network.find import has_network
     from rowtui.core.project.project import Project
 
     project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
     project.arrays = getattr(args, "array", None)
+    if has_network(project.root):
+        from rowtui.core.runs.advance import follow_network
+
+        follow_network(project)
     if hasattr(args, "packer"):  # a command that may pack
         from rowtui.cli.pack_choice import choice_of
 
@@ -70,18 +78,24 @@ def open_project(
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
             run(project.jobs.ask(now=is_typed(args), may_send=may_send))
+        is_new = project.network is not None and not len(project.state.directories)
+        if is_new and not getattr(args, "command", "").startswith("network"):
+            out.warn(
+                "nothing of the network is made yet: 'rowtui network make' makes its first "
+                "directories, 'rowtui network run' runs all of it"
+            )
     say_notices(project, out)
     return project
 
 
 def sit_before(around: Surroundings) -> None:
-    """Let the person at the terminal answer logins, and let connections live until the end."""
+    """Let the user at the terminal answer logins, and keep connections open until the end."""
     around.wait, around.person, around.always_ask = run, _person, True
     at_end(around.let_go)
 
 
 def _person(cluster: str) -> Asker:
-    """Who answers when a cluster wants something for a login."""
+    """Return the asker for the login questions of a cluster."""
     from rowtui.cli.asker import TerminalAsker
 
     return TerminalAsker(cluster)
@@ -89,10 +103,13 @@ def _person(cluster: str) -> Asker:
 
 def say_set_aside(project: Project, out: Output) -> None:
     """Name the first directories that cannot be used, with the reasons."""
-    directories = project.state.directories
+    if project.state.directories.bad:
+        out.warn(set_aside(project.state.directories))
+
+
+def set_aside(directories: Directories) -> str:
+    """Return how many directories cannot be used, and the first of them with the reasons."""
     bad = directories.bad
-    if not bad:
-        return
     shown = [
         f"{visible(directories.name(at))}: {bad[at]}"
         for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
@@ -101,19 +118,19 @@ def say_set_aside(project: Project, out: Output) -> None:
         more = plural(len(bad) - len(shown), "more is", "more are")
         shown.append(f"{more} listed by 'rowtui show directories --json'")
     count = plural(len(bad), "directory is", "directories are")
-    out.warn("\n".join([f"{count} set aside:", *shown]))
+    return "\n".join([f"{count} set aside:", *shown])
 
 
 def say_notices(project: Project, out: Output) -> None:
-    """Print what the project noticed since the last time."""
+    """Print the project's notices since the last call."""
     for notice in project.take_notices():
         out.warn(notice)
 
 
 def is_typed(args: argparse.Namespace) -> bool:
-    """Whether the user has just typed this command and wants to know; False while it watches.
+    """Whether the user has just typed this command; False for repeated polls of `--watch`.
 
-    Only a typed command asks a shared queue before the site's interval is over.
+    Only a typed command polls a shared queue before the site's interval is over.
     """
     return not getattr(args, "watching", False)
 
@@ -137,7 +154,7 @@ def say_configuration_problems(project: Project, out: Output) -> None:
 
 
 def say_mapping_problems(project: Project, out: Output) -> None:
-    """What is wrong with mapping files, where there are any."""
+    """Report the problems of mapping files, if there are any files."""
     from rowtui.core.project.mapping_files import has_mapping_files
 
     if has_mapping_files(project.root, project.environment):
@@ -147,7 +164,7 @@ def say_mapping_problems(project: Project, out: Output) -> None:
 
 
 def given_names(directories: Sequence[str]) -> list[str] | None:
-    """The names on the command line, or on standard input for `-`; None for all."""
+    """Return the names on the command line, or on standard input for `-`; None for all."""
     if not directories:
         return None
     if list(directories) != ["-"]:
@@ -158,7 +175,7 @@ def given_names(directories: Sequence[str]) -> list[str] | None:
 
 
 def chosen_positions(project: Project, directories: Sequence[str], out: Output) -> list[int] | None:
-    """The positions of the directories that were named, repeated ones repeated; None for all."""
+    """Return the positions of the named directories, with repetitions; None for all."""
     names = given_names(directories)
     if names is None:
         return None
@@ -173,20 +190,44 @@ def chosen_positions(project: Project, directories: Sequence[str], out: Output) 
 
 
 def is_interactive() -> bool:
-    """Whether a person can be asked."""
+    """Whether a user can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def ask(question: str, out: Output) -> bool:
-    """Row's question: Enter or y is yes. Without anybody to answer it is yes, as in Row."""
-    if not sys.stdout.isatty():
-        return True
-    sys.stdout.write(f"{question} [{out.style('Y', 'bold')}/n]: ")
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip()
-    return answer in {"", "y", "Y", "yes"}
+def ask(question: str, out: Output, *, default: bool = True, as_json: bool = False) -> bool:
+    """Ask a yes-or-no question. `default`: the meaning of an empty line.
+
+    Raises: RowtuiError if no answer comes (see `answer_to`), and always with `as_json`, because
+    standard output is then for programs.
+    """
+    if as_json:
+        raise RowtuiError("with --json no question is asked", ADD_YES)
+    choices = f"{out.style('Y', 'bold')}/n" if default else "y/N"
+    answer = answer_to(f"{question} [{choices}]: ").lower()
+    return answer in {"y", "yes"} if answer else default
+
+
+def answer_to(prompt: str, hint: str = "") -> str:
+    """Return the next line of standard input, from a terminal or another source.
+
+    Raises: RowtuiError at the end of the input; `hint` is the way to avoid the question.
+    """
+    stream = sys.stdout if sys.stdout.isatty() else sys.stderr
+    stream.write(prompt)
+    stream.flush()
+    typed = sys.stdin is not None and sys.stdin.isatty()
+    try:
+        line = "" if sys.stdin is None else sys.stdin.readline(LONGEST_ANSWER)
+    except UnicodeDecodeError:
+        line = "\ufffd"  # an answer, but not a yes
+    if not (typed and line):
+        stream.write("\n")  # a terminal shows the end of the line that the user types
+        stream.flush()
+    if not line:
+        raise RowtuiError("the question has no answer, so nothing was done", hint or ADD_YES)
+    return line.strip()
 
 
 def action_not_found(name: str) -> RowtuiError:
-    """No action has this name."""
+    """Return the error that no action has this name."""
     return RowtuiError(f"Action '{visible(name)}' not found in the workflow.")

@@ -12,7 +12,7 @@ from rowtui.cli.arguments import directories_argument, json_option
 
 
 def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """init, scan, clean, doctor, demo and completion."""
+    """Add init, scan, clean, doctor, demo and completion."""
     init = add(
         commands,
         "init",

@@ -1,7 +1,8 @@
-"""The jobs of a queue beside what a project knows of them.
+"""The jobs of a queue, combined with the records of a project.
 
-Takes what a cluster said and the project's jobs; gives a `QueueRow` for each job, those that run
-first. A job of the project that was sent after the queue was asked is among them.
+The input is a cluster's poll and the project's jobs. The result is a `QueueRow` for each job:
+running jobs first, and in each state the newest first. A job of the project that was sent after the
+poll is included.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from rowtui.core.clusters.schedulers.base import Job, JobState, is_in_bundle, token_in_queue
 from rowtui.core.engine import JobView
 from rowtui.core.project.views import ClusterView
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.submission.model import JobRecord
 from rowtui.core.text import plural
 
 # Ended states follow all of these.
@@ -23,84 +24,98 @@ _ORDER = (
     JobState.SUSPENDED,
     JobState.PENDING,
     JobState.HELD,
+    JobState.RESERVED,
     JobState.UNKNOWN,
 )
 
 
 class QueueRow(NamedTuple):
-    """A job as the scheduler has it; `record` if it is this project's, `requests` of a bundle."""
+    """A job of the scheduler; `record` if it is this project's, `requests` of a bundle.
+
+    A bundle or pilot in the queue is one row, with its requests that have not ended, and their
+    `states`. A request that has ended is a job of its own.
+    """
 
     job: Job
     record: JobRecord | None = None
     requests: tuple[JobRecord, ...] = ()
+    states: tuple[JobState, ...] = ()
 
     @property
     def name(self) -> str:
-        """What to call it: its action, or the name that it was submitted with."""
+        """Return the job's action, or the name with which it was submitted."""
+        if self.requests and self.record is not None:  # a pilot
+            return f"{self.record.action}: {plural(len(self.requests), 'request')}"
         if self.requests:
             actions = ", ".join(dict.fromkeys(it.action for it in self.requests))
-            return f"{plural(len(self.requests), 'job')}: {actions}"
+            return f"{plural(len(self.requests), 'request')}: {actions}"
         return self.record.action if self.record is not None else self.job.name
+
+    @property
+    def counted(self) -> tuple[JobState, ...]:
+        """Return the states of the jobs that the row stands for, as `show jobs` lists them."""
+        alone = self.record is not None or not self.requests
+        return (*self.states, *((self.job.state,) if alone else ()))
 
 
 def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> list[QueueRow]:
-    """The jobs of one cluster, without those that have ended unless they are wanted."""
+    """Return the jobs of one cluster; `ended` includes the jobs that have ended."""
     ours = [view for view in jobs if view.record.cluster == cluster.name]
-    by_token = {view.record.token: view.record for view in ours}
-    over = {view.record.token: view for view in ours if view.record.step is Step.ENDED}
-    # An id counts only where the scheduler does not say whose it is: ids are given again.
-    by_key = {view.record.key: view.record for view in ours if view.state.active}
+    by_token = {view.record.token: view for view in ours}
+    # The id identifies a job only if the scheduler does not report its token, because ids are
+    # reused.
+    by_key = {(view.record.key, view.state.active): view for view in ours}
+    bundles: dict[str, list[JobView]] = {}
+    for view in ours:
+        if is_in_bundle(view.record.token):
+            bundles.setdefault(token_in_queue(view.record.token), []).append(view)
     rows = []
     seen: set[str] = set()
-    bundles: dict[str, list[JobRecord]] = {}
-    for token, record in by_token.items():
-        if is_in_bundle(token):
-            bundles.setdefault(token_in_queue(token), []).append(record)
     for job in cluster.jobs:
-        if requests := bundles.get(job.token):
-            seen.update(it.token for it in requests)
-            rows.append(QueueRow(job, None, tuple(sorted(requests, key=_number))))
-            continue
-        known = by_token.get(job.token) if job.token else by_key.get(job.key)
+        known = by_token.get(job.token) if job.token else by_key.get((job.key, job.state.active))
+        if job.token in bundles and (job.state.active or job.state is JobState.UNKNOWN):
+            pending = [view for view in bundles[job.token] if view.state.may_change]
+            pending.sort(key=lambda view: view.record.member or 0)
+            rows.append(_of_bundle(job, known, pending))
+            seen.update(view.record.token for view in pending)
+        elif job.token in bundles:
+            continue  # each of its requests has ended separately
+        elif known is not None:
+            rows.append(QueueRow(_as_known(job, known), known.record))
+        else:
+            rows.append(QueueRow(job))
         if known is not None:
-            seen.add(known.token)
-        rows.append(QueueRow(_as_it_ended(job, over.get(job.token)), known))
-    rows += [
-        QueueRow(_as_job(view), view.record)
-        for view in ours
-        if view.state.active and view.record.token not in seen
-    ]
-    shown = [row for row in rows if ended or _is_there(row.job.state)]
+            seen.add(known.record.token)
+    rows += [QueueRow(_as_job(view), view.record) for view in ours if view.record.token not in seen]
+    shown = [row for row in rows if ended or row.job.state.may_change]
     shown.sort(key=_place)
     return shown
 
 
-def _as_it_ended(job: Job, view: JobView | None) -> Job:
-    """The job, if it is over with what the project's records say of its end."""
-    if view is None or job.state.active:
-        return job
+def _of_bundle(job: Job, pilot: JobView | None, requests: Sequence[JobView]) -> QueueRow:
+    records = tuple(view.record for view in requests)
+    record = pilot.record if pilot is not None else None
+    return QueueRow(job, record, records, tuple(view.state for view in requests))
+
+
+def _as_known(job: Job, view: JobView) -> Job:
+    """Return the job in the state and with the end of the project's records."""
     record = view.record
+    if view.state.active and job.state.active:
+        return job  # the view may be from another poll
     return replace(
         job,
         state=view.state,
-        reason=record.end_reason,
+        reason=view.why,
         exit_code=record.exit_code,
         exit_signal=None,
     )
 
 
-def _number(record: JobRecord) -> int:
-    return record.member or 0
-
-
-def _is_there(state: JobState) -> bool:
-    return state.active or state is JobState.UNKNOWN
-
-
 def _place(row: QueueRow) -> tuple[int, int, int]:
     state = row.job.state
     rank = _ORDER.index(state) if state in _ORDER else len(_ORDER)
-    return rank, row.job.id, -1 if row.job.task is None else row.job.task
+    return rank, -row.job.id, -1 if row.job.task is None else row.job.task
 
 
 def _as_job(view: JobView) -> Job:
@@ -110,14 +125,18 @@ def _as_job(view: JobView) -> Job:
         view.state,
         name=record.name,
         token=record.token,
-        reason=view.reason,
+        reason=view.why,
+        elapsed=view.elapsed,
+        limit=view.limit,
+        nodes=view.nodes,
         partition=record.partition,
         task=record.task,
+        exit_code=None if view.state.may_change else record.exit_code,
     )
 
 
 def together(rows: Sequence[QueueRow]) -> list[list[QueueRow]]:
-    """The rows in order, waiting tasks of an array that are alike in one list."""
+    """Return the rows in order, with equal waiting tasks of an array in one list."""
     groups: list[list[QueueRow]] = []
     for row in rows:
         if groups and _alike(groups[-1][-1], row):

@@ -1,6 +1,6 @@
-"""Queues as text: for each cluster a line, its jobs as a table, and what their reasons mean.
+"""Queues as text: for each cluster a line, its jobs as a table, and explanations of reasons.
 
-On a terminal the last column is cut to its width, for the sentences below it say the same in full.
+On a terminal the last column is cut to the width, because the sentences below repeat it in full.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
 from rowtui.core.project.views import ClusterView
+from rowtui.core.submission.model import NO_ID
 from rowtui.core.text import count, visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
 
-LONGEST_NAME = 24  # columns for a job's name, and so on
+LONGEST_NAME = 24  # columns for a job's name; likewise for the other fields
 LONGEST_ID = 24
 LONGEST_PARTITION = 16
-LEAST_REASON = 12  # however narrow the terminal
-_FAR = 366 * 86_400  # a scheduler that does not know may say: in a year
+LEAST_REASON = 12  # minimum for any terminal width
+_FAR = 366 * 86_400  # a scheduler without an estimate may report a start in a year
 
 
 def queue_lines(
@@ -42,7 +43,10 @@ def queue_lines(
     in_project: bool,
     width: int | None,
 ) -> Iterator[str]:
-    """All clusters, an empty line between two of them. `width`: of the terminal, if it is one."""
+    """Yield the lines of all clusters, separated by an empty line.
+
+    `width`: of the terminal, if there is one.
+    """
     for number, cluster in enumerate(clusters):
         if number:
             yield ""
@@ -54,7 +58,7 @@ def queue_lines(
 
 
 def heading(cluster: ClusterView, rows: Sequence[QueueRow], now: float, out: Output) -> str:
-    """`alpha  me@alpha  12 running, 30 pending  14 s ago, next in 46 s`."""
+    """Return `alpha  me@alpha  12 running, 30 pending  14 s ago, next in 46 s`."""
     where = "this machine" if cluster.where == "here" else cluster.where
     parts = [out.style(visible(cluster.name), "bold")]
     if where != cluster.name:
@@ -68,7 +72,7 @@ def heading(cluster: ClusterView, rows: Sequence[QueueRow], now: float, out: Out
 
 
 def _when(cluster: ClusterView, now: float) -> str:
-    """How old this is, why there is nothing newer, and when there may be."""
+    """Return the age of the data, why there is nothing newer, and when the next poll is."""
     again = cluster.next_at - now
     ahead = in_words(again) if again >= 1 else ""
     old = "" if cluster.as_of is None else _ago(now - cluster.as_of)
@@ -79,7 +83,7 @@ def _when(cluster: ClusterView, now: float) -> str:
     elif cluster.error:
         why = f"no answer now: {visible(cluster.error)}" + (f"; again in {ahead}" if ahead else "")
     else:
-        # What is asked each time is as new as it can be.
+        # A queue that is polled for each command is always up to date.
         return f"{old}, next in {ahead}" if ahead else ""
     return f"{old}; {why}" if old else why
 
@@ -89,8 +93,8 @@ def _ago(seconds: float) -> str:
 
 
 def _counts(rows: Sequence[QueueRow]) -> str:
-    """`12 running, 30 pending`."""
-    counts = Counter(row.job.state for row in rows)  # in the order of the rows
+    """Return `12 running, 30 pending`."""
+    counts = Counter(state for row in rows for state in row.counted)  # in the order of the rows
     return ", ".join(f"{count(many)} {it.value}" for it, many in counts.items()) or "no jobs"
 
 
@@ -114,10 +118,11 @@ def _table(
             directories = sum(
                 len(it.directories) for row in group for it in (row.record, *row.requests) if it
             )
-            one.append(count(directories) if group[0].record is not None else "")
+            one.append(count(directories) if group[0].record or group[0].requests else "")
         if partitions:
             one.append(_cut(visible(job.partition), LONGEST_PARTITION))
-        one += [clock(job.elapsed or None), clock(job.limit), _last(job, now)]
+        elapsed = None if job.state.waits else job.elapsed
+        one += [clock(elapsed), clock(job.limit), _last(job, now)]
         cells.append(one)
     if width is not None:
         _fit(columns, cells, width)
@@ -126,18 +131,19 @@ def _table(
 
 
 def _id(group: Sequence[QueueRow]) -> str:
-    """`12`, `12_3`, `12_[0-9]`; `-` as long as it has none."""
+    """Return `12`, `12_3` or `12_[0-9]`; `–` as long as the job has no id."""
     job = group[0].job
     if not job.id:
-        return "-"
+        return NO_ID
+    record = group[0].record
     if len(group) == 1:
-        return str(job.key)
+        return record.label if record is not None else str(job.key)
     tasks = write_tasks(row.job.task for row in group if row.job.task is not None)
     return _cut(f"{job.id}_[{tasks}]", LONGEST_ID)
 
 
 def _last(job: Job, now: float) -> str:
-    """Where it runs, or why it does not, in the scheduler's word, and when it may start."""
+    """Return the nodes, or the scheduler's reason for waiting and the estimated start."""
     if job.state in (JobState.RUNNING, JobState.COMPLETING) or not job.reason:
         return visible(job.nodes)
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
@@ -146,7 +152,7 @@ def _last(job: Job, now: float) -> str:
 
 
 def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[str]:
-    """What each of the reasons means, and what to do, once."""
+    """Yield the meaning of each reason, and what the user can do, once."""
     said = set()
     for row in rows:
         job = row.job
@@ -181,7 +187,7 @@ def _fit(columns: Sequence[Column], cells: Sequence[list[str | Cell]], width: in
 
 
 def _cut(text: str, most: int) -> str:
-    """At most so many columns of the terminal."""
+    """Return at most this many columns of the text."""
     if display_width(text) <= most:
         return text
     while display_width(text) >= most:
@@ -190,7 +196,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def terminal_width() -> int | None:
-    """None where nobody looks at a terminal."""
+    """Return the terminal's width; None if the output is no terminal."""
     if not sys.stdout.isatty():
         return None
     try:

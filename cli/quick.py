@@ -1,7 +1,7 @@
-"""The commands that are typed all day, answered without loading the rest of the program.
+"""Frequently typed commands, answered without loading the rest of the program.
 
-Only `rowtui show status` with the plainest options, only while nothing has changed since it was
-last computed; anything else is left to the whole command line.
+Only `rowtui show status` with the plainest options is handled, and only if nothing has changed
+since it was last computed; anything else is left to the complete command line.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import os
 import sys
 
-# The code that makes the text of the table, from this folder: a stored text is of one version.
+# The modules that make the table's text, relative to this folder: a stored text is valid only for
+# their current version.
 RENDERING = ("commands/show_status.py", "table.py", "output.py", "../core/text.py")
-# Options that change nothing here: without submitted jobs no cluster is asked.
+# Options without effect here: without submitted jobs no cluster is polled.
 HARMLESS = frozenset({"--no-progress", "--clear-progress"})
-# What changes how it is printed or logged is the whole program's business.
+# Variables that change output or logging; the complete program handles them.
 SETTINGS = ("ROW_COLOR", "ROWTUI_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR")
 
 
 def quick_answer(arguments: list[str]) -> int | None:
-    """Print and return the exit code, or None if this is not that simple."""
+    """Print the stored answer and return the exit code, or None if the case is not that simple."""
     if [word for word in arguments if word not in HARMLESS] != ["show", "status"]:
         return None
     if len(set(arguments)) < len(arguments) or any(name in os.environ for name in SETTINGS):
         return None
     if "" in (os.environ.get("ROW_CLUSTER"), os.environ.get("ROWTUI_CLUSTER")):
-        return None  # it is refused
+        return None  # this option is refused
     from rowtui.core.project.summary import read_text
 
     coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -40,7 +41,7 @@ def quick_answer(arguments: list[str]) -> int | None:
 
 
 def text_key(*, coloured: bool) -> str:
-    """The name of a stored text: how it is printed, and by which version of the code."""
+    """Return the key of a stored text, from its format and the version of the code."""
     from rowtui.core.project.summary import identity
 
     folder = os.path.dirname(__file__)

@@ -1,4 +1,4 @@
-"""Numbers of jobs and groups in few words."""
+"""Numbers of jobs and groups as short ranges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def spans(numbers: Sequence[int]) -> list[list[int]]:
-    """`[[1, 3], [7, 7]]` for 1, 2, 3, 7."""
+    """Return `[[1, 3], [7, 7]]` for 1, 2, 3, 7."""
     found: list[list[int]] = []
     for number in numbers:
         if found and number == found[-1][1] + 1:
@@ -17,7 +17,7 @@ def spans(numbers: Sequence[int]) -> list[list[int]]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`1-3, 7` for 1, 2, 3, 7."""
+    """Return `1-3, 7` for 1, 2, 3, 7."""
     return ", ".join(
         str(first) if first == last else f"{first}-{last}" for first, last in spans(numbers)
     )

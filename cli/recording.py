@@ -1,4 +1,4 @@
-"""`--record` and `--replay`: a dashboard that is written down, or one that was."""
+"""`--record` and `--replay`: recording of a dashboard, and playback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
-    """The engine with a recorder before it, if somebody wants one. Raises: RowtuiError."""
+    """Return the engine, with a recorder before it if requested. Raises: RowtuiError."""
     given = getattr(args, "record", None)
     if not given:
         return engine
@@ -26,7 +26,7 @@ def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
 
 
 def tell_of_recording(args: argparse.Namespace, out: Output) -> None:
-    """After the dashboard: where the recording is, and whether it is whole."""
+    """Report, after the dashboard, where the recording is and whether it is complete."""
     recorder = getattr(args, "recorder", None)
     if recorder is not None:
         if recorder.trouble:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
-    """A title and the script of each scheduler job. Jobs of arrays are told one by one."""
+    """Yield a title and the script of each scheduler job.
+
+    Jobs of arrays are listed individually.
+    """
     total = f"{len(plan.jobs):,}"
     at = 0
     for token, group in groupby(plan.jobs, _bundle):
@@ -38,7 +41,7 @@ def _bundle(job: PlannedJob) -> str:
 
 
 def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
-    """The kind of scheduler that a job goes to."""
+    """Return the kind of scheduler of a job's cluster."""
     name = job.destination.cluster
     if name == plan.cluster:
         return plan.scheduler

@@ -1,6 +1,6 @@
-"""Secrets as they come in: typed on the terminal, which shows nothing, or as standard input.
+"""Input of secrets: typed on the terminal without echo, or from standard input.
 
-Nothing here raises with a secret in it, nor with one among the variables of its frames.
+No exception from here contains a secret, in its text or in the local variables of its frames.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ LINE = 1 << 12  # a terminal gives no longer lines
 
 
 async def ask_on_terminal(prompt: str, echo: bool) -> Secret | None:
-    """Ask the person at the terminal, whatever the standard streams are. None: they gave nothing.
+    """Ask the user at the terminal, independent of the standard streams. None: an empty answer.
 
-    The event loop goes on meanwhile. Raises: RowtuiError without a terminal.
+    The event loop continues during the question. Raises: RowtuiError without a terminal.
     """
     answer = await answer_on_terminal(prompt, echo)
     return answer if answer is not None and answer.reveal() else None
 
 
 async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
-    """The same, but an empty line is an answer; None: they ended it (Ctrl-D).
+    """As `ask_on_terminal`, but an empty line is an answer; None: the input ended (Ctrl-D).
 
     `prompt` may have several lines. Raises: RowtuiError without a terminal.
     """
@@ -43,9 +43,9 @@ async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
 
 
 def secret_from_stdin() -> Secret | None:
-    """The one line on standard input, without its newline. None: it is empty.
+    """Return the one line on standard input, without its newline. None: it is empty.
 
-    Raises: RowtuiError if it has several, or is no text.
+    Raises: RowtuiError if the input has several lines, or is no text.
     """
     return _secret_in(sys.stdin.buffer.read(LARGEST + 1), "standard input")
 
@@ -64,13 +64,13 @@ def _secret_in(data: bytes, what: str) -> Secret | None:
             return Secret.of(line.decode())
         except UnicodeDecodeError:
             fault = "is not UTF-8"
-    del data, line  # a traceback that shows local variables must not show them
+    del data, line  # a traceback with local variables must not show the secret
     raise RowtuiError(f"{what} {fault}; a password is one line of text")
 
 
 @contextlib.contextmanager
 def _terminal() -> Iterator[int]:
-    """The terminal that this process belongs to, or standard input if that is one."""
+    """Yield the terminal that this process belongs to, or standard input if it is a terminal."""
     fd = None
     try:
         fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -87,7 +87,7 @@ def _terminal() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _quiet(fd: int, *, echo: bool) -> Iterator[None]:
-    """Nothing that is typed is shown, also not what was typed ahead; then as it was."""
+    """Disable echo within this context, also for earlier input; restore the settings at the end."""
     before = termios.tcgetattr(fd)
     quiet = termios.tcgetattr(fd)
     quiet[3] |= termios.ICANON | termios.ISIG
@@ -103,7 +103,7 @@ def _quiet(fd: int, *, echo: bool) -> Iterator[None]:
 
 
 async def readable(fd: int) -> None:
-    """Until a line is there. Cancelling it (Ctrl-C) leaves nothing behind."""
+    """Wait until a line is available. Cancelling (Ctrl-C) leaves no pending state."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(fd, ready.set)

@@ -33,7 +33,7 @@ _VERBS = (
 
 
 def add_secrets(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command `secrets` with all that follows it."""
+    """Add the command `secrets` with its subcommands."""
     secrets = add(commands, "secrets", "", about["secrets"])
     if not isinstance(secrets, argparse.ArgumentParser):
         return
@@ -64,7 +64,7 @@ def _options(parser: argparse.ArgumentParser, verb: str) -> None:
         if listing
         else "your name there [default: the one here]",
     )
-    # What stands here is most likely a password: it is refused without being repeated.
+    # A word here is most likely a password: it is refused without being repeated.
     parser.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     if verb == "set":
         parser.add_argument(

@@ -1,10 +1,11 @@
-"""A plan shown, asked about, sent, and on this machine's own queue followed to the end.
+"""The submission of a plan: show it, ask, send, and on this machine's own queue follow the jobs.
 
 Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C detaches.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,20 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.cli.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.output import WARN
-from rowtui.cli.project import ask, is_interactive, say_notices
+from rowtui.cli.project import ADD_YES, ask, say_notices
 from rowtui.cli.transfers import (
     CopyingLine,
     conflict_errors,
+    planned_transfers,
     say_transfers,
-    transfers_json,
-    transfers_of,
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rowtui.cli.output import Output
     from rowtui.core.engine import SubmitProgress, TransferView
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Words(NamedTuple):
-    """What a command says around a plan. `why` follows the number of jobs; `before` goes ahead."""
+    """A command's messages about a plan. `why` follows the number of jobs; `before` precedes it."""
 
     verb: str = "Submitting"
     nothing: str = NOTHING
@@ -45,11 +45,11 @@ class Words(NamedTuple):
 def send_if_confirmed(
     args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: Words
 ) -> int:
-    """Send a plan once somebody said yes; 1 if something was left out or did not end well.
+    """Send a plan after the user confirmed; 1 if a job was left out or did not end well.
 
-    `args`: --dry-run, --json, --yes and --detach.
+    `args`: --dry-run, --json, --yes, --over-budget and --detach.
     """
-    from rowtui.core.submission.plan_json import plan_to_json
+    from rowtui.core.submission.model import count_jobs
 
     say_left_out(plan.skipped, out)
     for sentence in plan.warnings:
@@ -58,13 +58,17 @@ def send_if_confirmed(
     if not plan.jobs:
         out.warn(words.nothing)
         if args.json:
-            print_answers(plan.id, [], out)
+            print_answers(plan, {}, project, out)
         project.close()
         return incomplete
     _say_what(plan, out)
     if args.dry_run:
         if args.json:
-            out.print(plan_to_json(plan))
+            import json
+
+            from rowtui.core.json_views import plan_of
+
+            out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
         else:
             from rowtui.cli.scripts import scripts_of
 
@@ -72,17 +76,13 @@ def send_if_confirmed(
                 out.text(script)
         project.close()
         return incomplete
-    if args.json and not args.yes and is_interactive():
-        raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
-    transfers = transfers_of(project, plan)
+    if args.json and not args.yes:
+        hint = f"{ADD_YES}; 'rowtui plan --json' only shows the plan"
+        raise RowtuiError("with --json no question is asked", hint)
+    transfers = planned_transfers(project, plan)
     if not args.json:
-        count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
-        jobs = "job" if len(plan.jobs) == 1 else "jobs"
-        if bundles := {job.bundle.token for job in plan.jobs if job.bundle is not None}:
-            alone = sum(job.bundle is None for job in plan.jobs)
-            jobs += f" in {plural(len(bundles), 'bundle')}" + (
-                f" ({alone:,} alone)" if alone else ""
-            )
+        number, jobs = str(count_jobs(plan.jobs)).split(" ", 1)
+        count = out.style(number, "yellow bold")
         cost = out.style(str(plan.cost), "cyan bold")
         out.lines(words.before)
         out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
@@ -92,7 +92,7 @@ def send_if_confirmed(
         for error in conflicts:
             out.error(str(error))
         if args.json:
-            print_answers(plan.id, [], out, transfers)
+            print_answers(plan, {}, project, out, transfers)
         return 1
     if getattr(args, "check", False) and not args.json:
         from rowtui.cli.checks import say_checks
@@ -100,14 +100,44 @@ def send_if_confirmed(
         if not say_checks(project, plan, out):
             out.warn("Nothing was submitted: a check failed. Without --check nothing is checked.")
             return 1
+    beyond = () if args.over_budget else beyond_budgets(project, plan)
+    if beyond and (args.json or args.yes):
+        raise RowtuiError(
+            "; ".join(beyond),
+            "submit fewer jobs with -n, or add --over-budget for all of them",
+        )
     if not (args.json or args.yes or ask("Proceed?", out)):
         out.warn("Nothing was submitted.")
         return 0
+    if beyond and not _exceeds_budgets(beyond, out):
+        out.warn("Nothing was submitted.")
+        return 1
     return _submit(args, project, plan, out, transfers) or incomplete
 
 
+def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for each budget of a cluster that this plan would exceed."""
+    from rowtui.core.project.review_budgets import balances_of
+    from rowtui.core.runs.limits import Limits, Spent, fits
+
+    balances = balances_of(project, plan)
+    if not balances:
+        return ()
+    fit = fits(Limits(), Spent(), plan, time.time(), {}, balances=balances)
+    return tuple(breach.sentence for breach in fit.breaches)
+
+
+def _exceeds_budgets(beyond: Sequence[str], out: Output) -> bool:
+    """Ask for confirmation to exceed budgets; the default answer is no."""
+    for sentence in beyond:
+        out.warn(f"{sentence[0].upper()}{sentence[1:]}.")
+    sys.stdout.write(f"Exceed the budget? [y/{out.style('N', 'bold')}]: ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def say_packing(plan: Plan, out: Output) -> None:
-    """A line for each destination whose jobs share nodes: the cost before and after."""
+    """Print a line for each destination whose jobs share nodes: the cost before and after."""
     if plan.packed:
         from rowtui.cli.pack_text import head, saving
 
@@ -116,7 +146,7 @@ def say_packing(plan: Plan, out: Output) -> None:
 
 
 def _say_what(plan: Plan, out: Output) -> None:
-    """With -v: a line for each action."""
+    """With -v, print a line for each action."""
     from rowtui.core.text import Cost
 
     totals: dict[str, tuple[int, Cost]] = {}
@@ -143,7 +173,7 @@ def _submit(
     finally:
         copying.close()
     if args.json:
-        print_answers(plan.id, answers, out, transfers)
+        print_answers(plan, answers, project, out, transfers)
     say_notices(project, out)
     followed = not args.detach and project.cluster.scheduler == "local"
     if followed and not args.json:
@@ -160,12 +190,12 @@ def _submit(
 
 async def _send(
     args: argparse.Namespace, project: Project, plan: Plan, out: Output, copying: CopyingLine
-) -> tuple[list[dict[str, str]], bool]:
-    """Send the jobs one after another; what became of each, and whether any was not submitted."""
+) -> tuple[dict[str, str], bool]:
+    """Send the jobs one by one; return errors by token, and whether any was not submitted."""
     started = time.monotonic()
     jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
     sizes = Counter(job.bundle.token for job in plan.jobs if job.bundle is not None)
-    answers = []
+    answers: dict[str, str] = {}
     failed = False
     done = 0
     async for step in project.jobs.submit(plan):
@@ -178,7 +208,7 @@ async def _send(
         failed = failed or bool(step.error)
         if args.json:
             if answered:
-                answers.append({"token": step.token, "message": step.message, "error": step.error})
+                answers[step.token] = step.error or answers.get(step.token, "")
         elif step.error:
             out.error(step.error)
         elif answered:
@@ -194,16 +224,21 @@ async def _send(
 
 
 def print_answers(
-    plan_id: str,
-    answers: list[dict[str, str]],
+    plan: Plan | None,
+    answers: Mapping[str, str],
+    project: Project,
     out: Output,
     transfers: Sequence[TransferView] = (),
 ) -> None:
-    """What became of each job, and what was copied for them, for programs."""
+    """Print the outcome of each job and the copies made for the jobs, for programs."""
     import json
 
-    told = {"plan": plan_id, "jobs": answers, "transfers": transfers_json(transfers)}
-    out.print(json.dumps(told, indent=2))
+    from rowtui.core.json_views import known_jobs, sent_of
+
+    known = None
+    if plan is not None and plan.jobs:
+        known = known_jobs(project, project.jobs.show({}).jobs)
+    out.print(json.dumps(sent_of(plan, answers, known, transfers), indent=2))
 
 
 def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
@@ -215,7 +250,7 @@ def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
 
 
 def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -> str:
-    """`size`: how many jobs are in its bundle."""
+    """Return the line for a job. `size`: number of jobs in its bundle."""
     if job.bundle is not None:
         return (
             f"[{number:,}/{total:,}] Submitting a bundle of {plural(size, 'job')} on "
@@ -232,7 +267,7 @@ def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -
 
 
 def _duration(seconds: float) -> str:
-    """`0ms`, `3s`, `2m`, as Row rounds it down."""
+    """Return `0ms`, `3s` or `2m`, rounded down as in Row."""
     if seconds < 1:
         return f"{int(seconds * 1000)}ms"
     if seconds < 60:
@@ -241,7 +276,5 @@ def _duration(seconds: float) -> str:
 
 
 def _flush() -> None:
-    """What a job prints itself must come after our line."""
-    import sys
-
+    """Flush, so that a job's own output comes after rowtui's line."""
     sys.stdout.flush()

@@ -13,13 +13,13 @@ _EXAMPLES = """\
 
 
 def add_serve(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command, with what it is for."""
+    """Add the command, with its description."""
     serve = add(commands, "serve", "serve", about["serve"], _EXAMPLES)
     serve.add_argument(
         "--port", type=_port, default=0, metavar="PORT", help="listen there [default: a free one]"
     )
     serve.add_argument("--open", action="store_true", help="open the address in a browser")
-    # Options of `rowtui` itself, taken here as well.
+    # Options of `rowtui` itself, accepted here as well.
     serve.add_argument(
         "--read-only",
         action="store_true",

@@ -1,4 +1,4 @@
-"""The grammar of `show`: its options are Row's, with ours beside them."""
+"""The grammar of `show`: Row's options, and rowtui's in addition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rowtui.cli.arguments import count, directories_argument, json_option, watch
 
 
 def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command with all that it shows."""
+    """Add the command with its subcommands."""
     show = add(commands, "show", "", about["show"])
     if isinstance(show, Unasked):
         return

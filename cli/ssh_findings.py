@@ -1,7 +1,7 @@
-"""What `rowtui doctor` says of the clusters that are reached over SSH.
+"""Findings of `rowtui doctor` on the clusters that are reached over SSH.
 
-Takes the clusters; gives findings on how each would be reached, without reaching for it. Only
-when a person wants that (`--connect`), each is logged in to and looked at.
+The input is the clusters; the result is findings on how each would be reached, without connecting.
+Only if the user requests it (`--connect`), rowtui logs in to each cluster and checks it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.route import Hop
     from rowtui.core.clusters.visit import Visit
 
-_TOLERABLE_SECONDS = 5.0  # between two clocks: times of files are compared to tell what is new
+# largest tolerated difference between two clocks: file times are compared to find new files
+_TOLERABLE_SECONDS = 5.0
 
 
 def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[Finding]:
-    """How the clusters with `ssh` are reached; with `connect` also what is there."""
+    """Yield how the clusters with `ssh` are reached; with `connect` also the state of each."""
     from rowtui.core.clusters.identify import runs_here
 
     for cluster in clusters:
@@ -138,7 +139,7 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Findi
 
 
 async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
-    """What was found, and what to do if nothing was."""
+    """Return the findings, and what the user can do if there are none."""
     from rowtui.cli.asker import TerminalAsker
     from rowtui.core.clusters.described import remember_description
     from rowtui.core.clusters.transports.reach import transport_for
@@ -146,7 +147,7 @@ async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     from rowtui.core.project.door import Door
 
     person = TerminalAsker(cluster.name)
-    door = Door(remote, lambda: person)  # a stored password comes before a person's
+    door = Door(remote, lambda: person)  # a stored password is tried before the user is asked
     transport = transport_for(remote, door, cluster=cluster.name)
     try:
         seen = await visit(cluster, transport)
@@ -159,6 +160,6 @@ async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
 
 
 def _short(file: Path) -> str:
-    """With `~` for the home folder."""
+    """Return the path with `~` for the home folder."""
     home = Path("~").expanduser()
     return visible(f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file))

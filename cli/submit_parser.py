@@ -11,17 +11,23 @@ from rowtui.cli.pack_parser import add_pack, packing_options
 
 
 def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The three commands."""
+    """Add the three commands."""
     plan = add(
         commands,
         "plan",
         "plan",
         about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
+        "  rowtui plan --diff                  what changed since the last submission\n"
         "  rowtui plan --json > plan.json",
     )
     _selection(plan)
     plan.add_argument("--scripts", action="store_true", help="with the job scripts")
+    plan.add_argument(
+        "--diff",
+        action="store_true",
+        help="instead, show how the job scripts differ from those submitted last",
+    )
     plan.add_argument("--check", action="store_true", help="also check scripts, queue and budgets")
     json_option(plan)
 
@@ -40,6 +46,9 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
     submit.add_argument("--check", action="store_true", help="check first; stop if a check fails")
     submit.add_argument("--yes", action="store_true", help="do not ask")
     submit.add_argument(
+        "--over-budget", action="store_true", help="also beyond the budget of a cluster"
+    )
+    submit.add_argument(
         "--detach", action="store_true", help="do not follow the jobs (cluster local)"
     )
     json_option(submit)
@@ -48,7 +57,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
 
 
 def _selection(parser: Any, *, switch: bool = True) -> None:
-    """Which jobs, and how they are put together; with `switch` also whether they are packed."""
+    """Add options for the choice and packing of jobs; with `switch` also for whether to pack."""
     directories_argument(parser, "these only; - reads names from standard input")
     parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
     parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")

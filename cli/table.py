@@ -1,7 +1,7 @@
 """Plain tables as Row prints them: one space between columns, header underlined in colour.
 
-The last column is not padded when it is left aligned, so a line whose last cell is empty ends in
-the separating space.
+The last column is not padded if it is left aligned, so a line whose last cell is empty ends in the
+separating space.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column's header and how its cells look. `right_header`: as its cells, where they are."""
+    """A column's header and the style of its cells.
+
+    `right_header`: align the header as the cells.
+    """
 
     header: str
     right: bool = False
@@ -25,7 +28,7 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell with a style of its own."""
+    """A cell with its own style."""
 
     text: str
     style: str = ""
@@ -37,7 +40,7 @@ Row = Sequence[str | Cell] | None  # None is an empty line between groups
 def table_lines(
     columns: Sequence[Column], rows: Sequence[Row], out: Output, *, header: bool = True
 ) -> list[str]:
-    """The lines of a table. A row may be shorter than the header: its last cells are left out."""
+    """Return the lines of a table. A row may omit its last cells."""
     shown: list[list[tuple[str, str]] | None] = []
     widths = [display_width(column.header) for column in columns]
     for row in rows:
@@ -81,7 +84,7 @@ def _line(
 
 
 def display_width(text: str) -> int:
-    """Columns that a terminal needs for `text` (wide East Asian characters take two)."""
+    """Return the columns that a terminal needs for `text` (wide East Asian characters take two)."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

@@ -1,11 +1,11 @@
-"""What a plan copies to clusters that do not see the project: told before and meanwhile."""
+"""Copies of files to clusters that do not share the project's folder: preview and progress."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.progress import REDRAW_SECONDS
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 _CONFLICTS = 10  # that are named
 
 
-def transfers_of(project: Project, plan: Plan) -> tuple[TransferView, ...]:
-    """What would be copied, to each cluster that needs a copy. Raises: RowtuiError."""
+def planned_transfers(project: Project, plan: Plan) -> tuple[TransferView, ...]:
+    """Return what would be copied to each cluster that needs a copy. Raises: RowtuiError."""
     if not project.copies.clusters(plan.jobs):
         return ()
     return run_async(project.copies.preview(plan))
 
 
 def say_transfers(views: Sequence[TransferView], out: Output) -> None:
-    """A line for each cluster; with -v the files."""
+    """Print a line for each cluster; with -v the files."""
     for view in views:
         cluster = visible(view.cluster)
         what = f"{plural(view.files, 'file')} ({file_size(view.size)})"
@@ -52,7 +52,7 @@ def say_transfers(views: Sequence[TransferView], out: Output) -> None:
 
 
 def conflict_errors(views: Sequence[TransferView]) -> list[RowtuiError]:
-    """Why nothing can be submitted before a person has decided."""
+    """Return the conflicts that the user has to decide before a submission."""
     errors = []
     for view in views:
         if view.conflicts:
@@ -66,13 +66,8 @@ def conflict_errors(views: Sequence[TransferView]) -> list[RowtuiError]:
     return errors
 
 
-def transfers_json(views: Sequence[TransferView]) -> list[dict[str, Any]]:
-    """The same for programs. `size`: bytes."""
-    return [view._asdict() for view in views]
-
-
 class CopyingLine:
-    """What is being copied, on one line of stderr that changes; without a terminal only its end."""
+    """The current copy, on one line of stderr that is updated; without a terminal only its end."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -81,11 +76,11 @@ class CopyingLine:
 
     @property
     def under_way(self) -> bool:
-        """Whether something is being copied."""
+        """Whether a copy is in progress."""
         return bool(self._text)
 
     def show(self, text: str) -> None:
-        """How far it is."""
+        """Show the progress."""
         self._text = text
         now = time.monotonic()
         if self._out.progress and now - self._drawn_at >= REDRAW_SECONDS:
@@ -93,7 +88,7 @@ class CopyingLine:
             self._draw()
 
     def close(self) -> None:
-        """It is done: its end stays."""
+        """End the line; its last text stays."""
         if self._text and self._out.progress:
             self._draw()
             sys.stderr.write("\n" if self._out.keep_progress else "\r\x1b[K")
@@ -103,7 +98,7 @@ class CopyingLine:
         self._text = ""
 
     def interrupted(self) -> None:
-        """Somebody stopped it."""
+        """End the line after an interruption."""
         if self._text:
             if self._out.progress:
                 sys.stderr.write("\n")
@@ -116,7 +111,7 @@ class CopyingLine:
     def _draw(self) -> None:
         text = visible(self._text)
         columns = shutil.get_terminal_size().columns
-        if len(text) >= columns:  # a second line would stay
+        if len(text) >= columns:  # a second line could not be erased
             text = f"{text[: columns - 2]}…"
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()

@@ -1,8 +1,8 @@
-"""`--watch`: text for those who listen rather than look: all of it once, then only what changed.
+"""`--watch`: line-based output for screen readers: everything once, then only changes.
 
-Each change is one line with the time of day, the thing, and its new value with the old one: nothing
-is drawn over, so a screen reader or a log has the story in order. Takes what a command prints with
-`--json`, gives lines. Ends with Ctrl-C.
+Each change is one line with the time of day, the item, and its new value with the old one. No text
+is overwritten, so a screen reader or a log has the events in order. The input is the output of a
+command with `--json`; the result is lines. Ctrl-C ends it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 Told = dict[str, dict[str, object]]
-"""What can be told: thing -> word -> value."""
+"""The reported values: item -> word -> value."""
 
 
 def watch(
@@ -30,7 +30,7 @@ def watch(
     run: Callable[[argparse.Namespace, Output], int],
     told: Callable[[dict[str, Any]], Told],
 ) -> int:
-    """Run the command once as it is, then again and again for what changed. Never returns 0."""
+    """Run the command once normally, then repeatedly for changes. Never returns 0."""
     seconds, args.watch = args.watch, None
     as_json = args.json
     document = _look(args, out, run)
@@ -61,7 +61,7 @@ def watch(
 def _look(
     args: argparse.Namespace, out: Output, run: Callable[[argparse.Namespace, Output], int]
 ) -> dict[str, Any]:
-    """What the command prints as JSON, and nothing said."""
+    """Return the command's JSON output, without printing."""
     look = _Look(out)
     args.json = True
     run(args, look)
@@ -70,7 +70,7 @@ def _look(
 
 
 def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
-    """A line for each thing that is new, other or gone; none for the first look."""
+    """Yield a line for each new, changed or removed item; none for the first poll."""
     if before is None:
         return
     for name, words in after.items():
@@ -90,7 +90,7 @@ def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
 
 
 def told_of_status(document: dict[str, Any]) -> Told:
-    """The counts of each action of `show status --json`."""
+    """Return the counts of each action from `show status --json`."""
     words = ("completed", "submitted", "eligible", "waiting", "failed", "not_reached", "cancelled")
     told: Told = {
         action["name"]: {word.replace("_", " "): action.get(word) for word in (*words, "problem")}
@@ -100,14 +100,14 @@ def told_of_status(document: dict[str, Any]) -> Told:
 
 
 def told_of_jobs(document: dict[str, Any]) -> Told:
-    """The state of each job of `show jobs --json`."""
+    """Return the state of each job from `show jobs --json`."""
     return {"scheduler": {"error": document["error"]}} | {
         _job_name(job): {"state": job["state"], "reason": job["reason"]} for job in document["jobs"]
     }
 
 
 def told_of_queue(document: Mapping[str, Any]) -> Told:
-    """Each cluster and its jobs, of `queue --json`."""
+    """Return each cluster and its jobs from `queue --json`."""
     told: Told = {}
     for cluster in document["clusters"]:
         name = cluster["name"]
@@ -119,9 +119,8 @@ def told_of_queue(document: Mapping[str, Any]) -> Told:
 
 
 def _job_name(job: Mapping[str, Any]) -> str:
-    task = f"_{job['task']}" if job.get("task") is not None else ""
     what = job.get("action") or job.get("name") or ""
-    return f"job {job['id'] or job.get('token')}{task}" + (f" ({what})" if what else "")
+    return f"job {job['id'] or job.get('token')}" + (f" ({what})" if what else "")
 
 
 def _clock() -> str:
@@ -129,7 +128,7 @@ def _clock() -> str:
 
 
 class _Look(Output):
-    """One look: what it prints is kept, and what it warns of was said before."""
+    """One poll: its output is kept, and its warnings were printed before."""
 
     def __init__(self, out: Output) -> None:
         self.__dict__.update(vars(out))
@@ -137,8 +136,8 @@ class _Look(Output):
         self.kept: list[str] = []
 
     def print(self, text: str = "") -> None:
-        """Keep it."""
+        """Keep the text."""
         self.kept.append(text + "\n")
 
     def message(self, level: int, text: str) -> None:
-        """Nothing: the first look has said it, and the values say what is new."""
+        """Ignore the message: the first poll has printed it, and the values show changes."""

@@ -1,8 +1,8 @@
 """The table of `show directories` for very many rows: the same text, laid out with numpy.
 
 A line is a row of bytes: the name is copied from the blob of all names, every other cell from the
-few texts that its column has. Only for texts of printable ASCII, without colours; anything else is
-left to `listing.py`, which also finds the words for what is wrong.
+few distinct texts of its column. Only texts of printable ASCII without colours are handled;
+anything else is left to `listing.py`, which also produces the error messages.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import Directories
 from rowtui.core.state.texts import PointerTexts
 
-# Values that are asked for one by one: so many and this share of all, or numpy is no gain.
+# Above these numbers of values (absolute, and as a share) that are read one by one, numpy is no
+# gain.
 FEW = 1000
 FEW_SHARE = 1 / 16
-# Of names of different lengths: each byte of a piece's rows takes eight more for a moment.
+# Limit for names of different lengths: each byte of a piece's rows temporarily takes eight more.
 LONGEST = 80
 
 
@@ -36,33 +37,36 @@ class _Names:
     """All names, as rows of bytes."""
 
     def __init__(self, cells: Any, offsets: Any) -> None:
-        """`cells`: the bytes of all names; `offsets`: where each begins, and the end of the last.
+        """Set up the names.
 
-        Or `cells` are the rows already, and there are no offsets.
+        `cells`: the bytes of all names; `offsets`: where each begins, and the end.
+
+        If `cells` are rows already, there are no offsets.
         """
         self._cells = cells
         self._begins = None if offsets is None else offsets[:-1]
         self._lengths = None if offsets is None else np.diff(offsets)
 
     def longest(self, positions: Any) -> int:
-        """The length of the longest of these."""
+        """Return the length of the longest of these names."""
         if self._lengths is None:
             return int(self._cells.shape[1])
         return int(self._lengths[positions].max(initial=0))
 
     def take(self, positions: Any) -> Any:
-        """These, with spaces behind the shorter ones."""
+        """Return these names, padded with spaces."""
         if self._begins is None or self._lengths is None:
             return self._cells.take(positions, axis=0)
         column = np.arange(self.longest(positions))
-        # A name at the end may be shorter than the longest: what is taken for it is replaced.
+        # A name at the end may be shorter than the longest: the bytes read past its end are
+        # replaced.
         rows = self._cells.take(self._begins[positions][:, None] + column, mode="clip")
         rows[column >= self._lengths[positions][:, None]] = ord(" ")
         return rows
 
 
 class WideRows:
-    """The rows of some elements. `widths`: the widest of each column, headers included."""
+    """The rows of some elements. `widths`: the largest of each column, including headers."""
 
     def __init__(
         self,
@@ -71,7 +75,7 @@ class WideRows:
         cells: Sequence[Sequence[_Cells]],
         columns: Sequence[Column],
     ) -> None:
-        """`cells`: the other columns by element."""
+        """Set up the rows. `cells`: the other columns by element."""
         self._names = names
         self._elements = elements
         self._cells = cells
@@ -84,7 +88,7 @@ class WideRows:
                 self.widths[at] = max(self.widths[at], *map(len, column.texts))
 
     def pieces(self, number: int, *, separate: bool) -> Iterator[str]:
-        """The lines of one element, many at once; an empty one between its groups if separate."""
+        """Yield the lines of one element, many at once; `separate` adds lines between groups."""
         element, cells = self._elements[number], self._cells[number]
         positions = _positions(element)
         tables, lengths = self._tables(cells)
@@ -118,9 +122,9 @@ class WideRows:
             yield _with_empty_lines(text, places)
 
     def _tables(self, cells: Sequence[_Cells]) -> tuple[list[Any], Any]:
-        """The texts of each column as bytes, aligned; and the lengths in the last, if they differ.
+        """Return each column's texts as aligned bytes, and the last one's lengths if they differ.
 
-        A last column that is aligned left is as wide as its texts, as nothing is padded there.
+        A left-aligned last column is as wide as its texts, because it is not padded.
         """
         tables = []
         widths = self.widths[1:]
@@ -147,7 +151,7 @@ def wide_rows(
     *,
     with_jobs: bool,
 ) -> WideRows | None:
-    """The rows, or None if they are not that simple (a value that is missing, a strange name)."""
+    """Return the rows, or None if they are not simple (a missing value, an unusual name)."""
     names = _plain_names(directories)
     if names is None or not all(column.header.isascii() for column in columns):
         return None
@@ -216,7 +220,7 @@ def _values(pointer: PointerTexts, positions: Any) -> _Cells | None:
 
 
 def _few(texts: list[str], used: Any, codes: Any) -> _Cells:
-    """The texts of the codes that are used, ascending; the codes say which of these it is."""
+    """Return the texts of the used codes, ascending; the new codes are indices into these texts."""
     if len(used) and len(used) == used[-1] + 1:
         return _Cells(texts, codes)
     narrow = np.zeros(int(codes.max(initial=0)) + 1, dtype=codes.dtype)
@@ -244,7 +248,7 @@ def _jobs(element: Element, count: int, positions: Any) -> _Cells:
 
 
 def _with_empty_lines(lines: bytes, places: Sequence[int]) -> str:
-    """The lines with an empty one at each of these places, which ascend."""
+    """Return the lines with an empty one at each of these ascending places."""
     if not places:
         return lines.decode("ascii")
     view = memoryview(lines)

@@ -1,3 +1,3 @@
-"""All that decides and acts: no Textual, no printing (docs/architecture.md)."""
+"""All logic and actions of rowtui, without Textual and without printing (docs/architecture.md)."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""What a screen may ask of a project, and the small values that it gets back.
+"""The interface between screens and a project, with the small values that it returns.
 
-The dashboard and the command line see a project only through `Engine`. Answers are snapshots
-with a generation number: a screen that holds an older generation asks again. Pages are bounded,
+The dashboard and the command line access a project only through `Engine`. Answers are snapshots
+with a generation number: a screen with an older generation requests them again. Pages are bounded,
 so that an answer about a million directories is as small as one about ten.
 """
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.carry_out import Progress
     from rowtui.core.submission.model import Plan
 
-    SubmitProgress = Progress  # one step of carrying out a plan
+    SubmitProgress = Progress  # one step of the submission of a plan
 
 __all__ = [
     "AS_IS",
@@ -157,13 +157,15 @@ _HOMES = {
     "submission.carry_out": "Progress SubmitProgress",
     "submission.model": "Plan",
 }
-"""Where the values are that are imported above; loaded when somebody asks for them here, because
-all of them together would take half of the time that a screen needs to start."""
+"""The modules of the values that are imported above for type checking. They are imported at the
+first access here, because importing all of them takes half of the time that a screen needs to
+start.
+"""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A value that is defined elsewhere."""
+        """Import a value that is defined elsewhere."""
         for home, names in _HOMES.items():
             if name in names.split():
                 module = import_module(f"rowtui.core.{home}")
@@ -177,7 +179,7 @@ if not TYPE_CHECKING:
 class ActionSummary:
     """One row of the status screen. Counts are directories.
 
-    `failed`, `not_reached` and `cancelled` are part of `eligible`: how the last job ended there.
+    `failed`, `not_reached` and `cancelled` are part of `eligible`: how the last job there ended.
     """
 
     index: int
@@ -199,7 +201,7 @@ class ActionSummary:
 
     @property
     def total(self) -> int:
-        """How many directories the action includes."""
+        """Return how many directories the action includes."""
         return self.completed + self.submitted + self.eligible + self.waiting
 
 
@@ -237,15 +239,16 @@ class GroupSummary:
     walltime_seconds: int
     cost: Cost
     problem: str = ""  # why it cannot be submitted, "" if it can
-    warning: str = ""  # what costs more than it needs to there
+    warning: str = ""  # what would be wasted at its destination
+    whole: bool = True  # False: `problem` says why submit_whole keeps it from being submitted
 
 
 @dataclass(frozen=True, slots=True)
 class GroupsPage:
-    """Groups `start`.. of an action, of `total`; for the statuses that were asked for.
+    """Groups from `start` on of an action, of `total`, for the requested statuses.
 
-    `total`, `directories` and `cost` are of what the filter leaves, `of` is all; `found`: where
-    the group that was looked for stands.
+    `total`, `directories` and `cost` are counted after the filter, `of` is the number without it;
+    `found`: the place of the group that was searched for.
     """
 
     generation: int
@@ -268,16 +271,16 @@ class DirectoryRow:
     status: Status
     value: str
     job: str = ""  # "cluster/id"
-    detail: str = ""  # why it failed, ...
+    detail: str = ""  # why it failed, and the like
     fields: tuple[str, ...] = ()  # at the page's `pointers`
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoriesPage:
-    """Directories `start`.. of one group, or of all of an action, of `total`.
+    """Directories from `start` on of one group, or of all of an action, of `total`.
 
-    `of`: without the filter; `pointers`: the columns of values; `found`: where the directory that
-    was looked for stands.
+    `of`: the number without the filter; `pointers`: the columns of values; `found`: the place of
+    the directory that was searched for.
     """
 
     generation: int
@@ -289,12 +292,12 @@ class DirectoriesPage:
     found: int | None = None
 
 
-ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and why
+ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and the reason
 ENGINE_BACK = "engine back"
 
 
 class Engine(Protocol):
-    """A project, seen from a screen. Nothing here blocks the event loop."""
+    """A project from the view of a screen. No method blocks the event loop."""
 
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""
@@ -310,11 +313,11 @@ class Engine(Protocol):
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> GroupsPage:
-        """A page of the groups formed from an action's directories with these statuses.
+        """Return a page of the groups formed from an action's directories with these statuses.
 
-        `asked`: some of them, or in another order; they keep their numbers. `find`: the first
-        directory of a group to look for. Raises: RowtuiError for a filter that cannot be used, or
-        if a newer question about another list of groups came meanwhile.
+        `asked`: a filter or another order; groups keep their numbers. `find`: the first directory
+        of a group to search for. Raises: RowtuiError for an invalid filter, or if a newer request
+        for another list of groups arrived in between.
         """
         ...
 
@@ -328,7 +331,7 @@ class Engine(Protocol):
         *,
         asked: ListAsked = AS_IS,
     ) -> DirectoriesPage:
-        """A page of the directories of group `group` (from 0), or of all groups in order."""
+        """Return a page of the directories of group `group` (from 0), or of all groups in order."""
         ...
 
     async def directories(
@@ -341,7 +344,7 @@ class Engine(Protocol):
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
-        """A page of all directories of an action with these statuses, by name.
+        """Return a page of all directories of an action with these statuses, by name.
 
         `asked` and `find` (a name) as for `groups`.
         """
@@ -354,23 +357,23 @@ class Engine(Protocol):
         group: int,
         what_if: WhatIfAsked | None = None,
     ) -> Explanation:
-        """Where the job of group `group` (from 0) of these statuses would go, and why."""
+        """Explain where the job of group `group` (from 0) of these statuses would go."""
         ...
 
     async def edit_workflow(self, asked: EditAsked) -> Edit:
-        """A what-if as a change of workflow.toml, or one taken back: shown, or written.
+        """Preview or write a what-if as a change of workflow.toml, or undo such a change.
 
-        Why it cannot be is in the answer. Raises: RowtuiError if what was confirmed is not
-        written.
+        The answer contains the reason if the change is impossible. Raises: RowtuiError if a
+        confirmed change is not written.
         """
         ...
 
     async def mapping_file(self, place: str) -> MappingReview:
-        """A mapping file as a person reads it before trusting it. Raises: RowtuiError."""
+        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
         ...
 
     async def trust(self, place: str, digest: str) -> None:
-        """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
+        """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
         ...
 
     async def plan(
@@ -381,9 +384,9 @@ class Engine(Protocol):
         *,
         directories: Sequence[str] | None = None,
     ) -> Plan:
-        """What would be submitted: one action or all; these eligible groups (from 0) or all.
+        """Plan a submission: one action or all; these eligible groups (from 0) or all.
 
-        `directories`: groups are formed of these alone.
+        `directories`: groups are formed only of these.
         """
         ...
 
@@ -394,89 +397,97 @@ class Engine(Protocol):
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """As `plan`, in bundles: on how many nodes of which types, what that costs and saves."""
+        """Plan in bundles: the number of nodes of each type, with costs and savings."""
         ...
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
-        """What a plan would copy to clusters that do not see the project's folder."""
+        """Return what a plan would copy to clusters without access to the project's folder."""
         ...
 
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """The jobs at which these groups (from 0) of failed directories failed; None: all."""
+        """Return the jobs in which these groups (from 0) of failed directories failed;
+        None: all.
+        """
         ...
 
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
-        """What would be submitted to try the failed directories of these jobs again."""
+        """Return a plan that retries the failed directories of these jobs."""
         ...
 
     def review(self, plan: Plan) -> AsyncIterator[Check]:
-        """The checks of a plan: all as pending at once, then each again when it is done."""
+        """Yield the checks of a plan: all as pending at once, then each again when it is done."""
         ...
 
     async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """The script last submitted for the same action on the same cluster, or one like it."""
+        """Return the script last submitted for the same action on the same cluster, or a similar
+        one.
+        """
         ...
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
-        """A plan without these jobs and those that depend on them, with its own id.
+        """Return a plan without these jobs and their dependents, with its own id.
 
-        Raises: RowtuiError if nothing is left.
+        Raises: RowtuiError if no job is left.
         """
         ...
 
     async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
-        """Write all scripts and plan.json to a folder (from the project's on, or `~`).
+        """Write all scripts and plan.json to a folder (relative to the project, or with `~`).
 
-        Nothing is written where files are in the way, unless `overwrite`. Raises: RowtuiError.
+        Nothing is written if files exist there, unless `overwrite`. Raises: RowtuiError.
         """
         ...
 
     def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
-        """Carry out a plan that a person confirmed."""
+        """Submit a plan that the user confirmed."""
         ...
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """The newest jobs of the project, counts of all, and the clusters.
+        """Return the newest jobs of the project, counts of all jobs, and the clusters.
 
-        Queues are asked where that is due, or `now`.
+        Queues are polled where due, or all of them with `now`.
         """
         ...
 
     async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """A page of the jobs of all clusters, arrays and bundles folded, as of the last `jobs`."""
+        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
+        `jobs`.
+        """
         ...
 
     async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """The rows of this project with jobs that are `active` or `failed`; bounded."""
+        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
         ...
 
     async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Rows as they are now; those that are gone are not among them."""
+        """Return rows in their present state, without rows that no longer exist."""
         ...
 
     async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """What `cancel`, `hold`, `release` or `resubmit` would be done to: all jobs of a fold."""
+        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
+        fold.
+        """
         ...
 
     async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release the jobs of these rows, each whatever becomes of the others."""
+        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
         ...
 
     async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """What its scheduler says of a job, at most a minute ago; `estimate`: also when it starts.
+        """Return what its scheduler reports about a job, at most a minute ago.
 
-        What a scheduler does not offer is said so in the answer.
+        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
         """
         ...
 
     async def find_job(self, action: str, directory: str) -> JobView | None:
-        """The newest job of an action that has this directory; None if there is none."""
+        """Return the newest job of an action with this directory; None if there is none."""
         ...
 
     async def job_named(self, label: str) -> JobView | None:
-        """The newest job of the project that is called that, `4711_3`; None if there is none."""
+        """Return the newest job of the project with this label, `4711_3`; None if there is none."""
         ...
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
@@ -484,76 +495,81 @@ class Engine(Protocol):
         ...
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Keep these jobs from starting."""
+        """Hold these jobs."""
         ...
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Let these jobs start."""
+        """Release these jobs."""
         ...
 
     async def clusters(self) -> ClustersView:
-        """The clusters themselves, as they are known now: it waits for none of them."""
+        """Return the clusters as they are known now, without waiting for any of them."""
         ...
 
     async def cluster_nodes(self, cluster: str) -> ClusterNodes:
-        """The nodes of a cluster, which is asked at most once a minute. Raises: RowtuiError."""
+        """Return the nodes of a cluster, which is queried at most once a minute.
+
+        Raises: RowtuiError.
+        """
         ...
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
-        """What the engine ran on clusters and here, with numbers above `after`; bounded."""
+        """Return the commands run on clusters and here, with numbers above `after`; bounded."""
         ...
 
     async def connect(self, cluster: str) -> None:
-        """Log in to a cluster; what it asks comes from `questions`. Raises: RowtuiError."""
+        """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
         ...
 
     def questions(self) -> AsyncIterator[Question | Withdrawn]:
-        """What logins ask of the person before the screen."""
+        """Yield the questions of logins to the user."""
         ...
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """Answer a question; None: the person gives up."""
+        """Answer a question; None: the user cancels the login."""
         ...
 
     async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """What is known of a job's log now; its `error` says why it cannot be read.
+        """Return what is known of a job's log now; its `error` gives the reason if it is
+        unreadable.
 
-        It begins with the end; with `earlier` the rows before the first known one are read too.
-        `width`: bytes after which a line goes on in the next row.
+        Reading begins at the end; with `earlier`, rows before the first known one are read too.
+        `width`: bytes after which a line continues in the next row.
         """
         ...
 
     async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Rows of a log that was looked at with that width. Raises: RowtuiError."""
+        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
         ...
 
     async def log_find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
-        """The next row after (before) `start` with this text, among those that are known.
+        """Return the next row after (before) `start` with this text, among the known rows.
 
-        `~` and a regular expression; "!" for what looks like an error. Raises: RowtuiError.
+        The text may be `~` and a regular expression, or "!" for likely errors. Raises: RowtuiError.
         """
         ...
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
-        """The last lines of a job's log."""
+        """Return the last lines of a job's log."""
         ...
 
     def changes(self) -> AsyncIterator[str]:
-        """A word whenever something on disk changes, and "watching ..." once it would be noticed.
+        """Yield a word whenever something on disk changes, and "watching ..." once changes are
+        noticed.
 
-        The words: "completed", "workspace", "workflow", "jobs", "products", "network". One in a
-        process of its own also says "engine lost: why" and "engine back".
+        The words: "completed", "workspace", "workflow", "jobs", "products", "network". An engine in
+        a process of its own also yields "engine lost: why" and "engine back".
         """
         ...
 
     # The network
 
     async def network(self, *, frozen: bool = True) -> NetworkView | None:
-        """The network and its newest run; None without a network.toml. Raises: RowtuiError.
+        """Return the network and its newest run; None without a network.toml. Raises: RowtuiError.
 
-        `frozen` False: as network.toml is now, whatever a run was made from.
+        `frozen` False: the present network.toml, independent of the run.
         """
         ...
 
@@ -568,63 +584,66 @@ class Engine(Protocol):
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> SamplesPage:
-        """A page of the samples of a source or node in these states (all). Raises: RowtuiError.
+        """Return a page of the samples of a source or node in these states (none given: all).
 
         `frozen`: as in `network`; `asked`: as for `groups`; `find`: a job's number, or the
-        directory of a source's sample.
+        directory of a source's sample. Raises: RowtuiError.
         """
         ...
 
     async def network_waits(self, job: int) -> Waits:
-        """What a job of the graph waits for, or was lost for. Raises: RowtuiError."""
+        """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
         ...
 
     async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """What would run again if these complete jobs did; none: all stale ones.
+        """Return what would run again with these complete jobs; without jobs, with all stale ones.
 
         Raises: RowtuiError.
         """
         ...
 
     async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """Have them run again with what was made from their results; products go to the trash.
+        """Run these jobs and the jobs that used their results again; move products to the trash.
 
-        How many, and what a person should know of it. Raises: RowtuiError, also if it would not
-        be the `expected` number of jobs.
+        Returns the number of jobs and notices for the user. Raises: RowtuiError, also if the number
+        would not be `expected`.
         """
         ...
 
     async def network_dependents(self, jobs: Sequence[int]) -> int:
-        """How many further jobs, that may still run, depend on these jobs of the newest run."""
+        """Return how many further jobs that may still run depend on these jobs of the
+        newest run.
+        """
         ...
 
     async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
-        """Drive the newest run that is not over, or a new one, within limits that were confirmed.
+        """Drive the newest open run, or a new one, within limits that were confirmed.
 
-        It goes on by itself; `changes` says "network" whenever it did something.
+        The run continues in the background; `changes` yields "network" after each of its steps.
         Raises: RowtuiError.
         """
         ...
 
     async def network_stop(self) -> None:
-        """Stop driving. Jobs that were sent go on."""
+        """Stop driving. Submitted jobs go on."""
         ...
 
     async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """What the run would submit next, to be confirmed; and why something cannot be.
+        """Return what the run would submit next, for confirmation, and why some jobs cannot be
+        submitted.
 
         Raises: RowtuiError.
         """
         ...
 
     async def network_retry(self, jobs: Sequence[int]) -> None:
-        """Try failed jobs of the graph again. Raises: RowtuiError."""
+        """Retry failed jobs of the graph. Raises: RowtuiError."""
         ...
 
     async def network_cancel(self, jobs: Sequence[int]) -> None:
-        """Give jobs of the graph up, with what depends on them. Raises: RowtuiError."""
+        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
         ...
 
     async def close(self) -> None:
-        """Stop watching and let go of everything."""
+        """Stop watching and release all resources."""
         ...

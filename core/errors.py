@@ -1,7 +1,7 @@
 """Errors and notices as values: what is wrong, where, and what to do about it.
 
-Everything that a person can cause is raised as a `RowtuiError` or collected as a `Problem`;
-the sentence is put together only at the edge that prints it (`cli/output.py`, `tui/`).
+Every error that the user can cause is raised as a `RowtuiError` or collected as a `Problem`; the
+sentence is composed only where it is printed (`cli/output.py`, `tui/`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """One thing wrong in one file.
+    """One problem of one file.
 
-    `line` and `column` count from 1; 0 means that the whole file is meant. `severity` is "error"
-    (nothing can be submitted for what it concerns) or "warning". `action` is the index of the
-    action element in workflow.toml that it concerns, or None.
+    `line` and `column` count from 1; 0 means the whole file. `severity` is "error" (the affected
+    part cannot be submitted) or "warning". `action` is the index of the affected action element in
+    workflow.toml, or None.
     """
 
     file: str
@@ -26,7 +26,7 @@ class Problem(NamedTuple):
     action: int | None = None
 
     def __str__(self) -> str:
-        """The compiler's form, `file:line:column: message (hint)`."""
+        """Return the compiler's form, `file:line:column: message (hint)`."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
 
 class RowtuiError(Exception):
-    """An error that a person can understand and mend. `hint` says what to do."""
+    """An error that the user can understand and correct. `hint` describes what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -42,12 +42,12 @@ class RowtuiError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """The message, with the hint on a line of its own."""
+        """Return the message, with the hint on a line of its own."""
         return self.message + (f"\n    {self.hint}" if self.hint else "")
 
 
 class InvalidFileError(RowtuiError):
-    """A file that a person wrote cannot be used; `problems` has all its problems at once."""
+    """A file that the user wrote is invalid; `problems` has all its problems."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -55,15 +55,15 @@ class InvalidFileError(RowtuiError):
 
 
 class WorkflowError(InvalidFileError):
-    """workflow.toml cannot be used."""
+    """workflow.toml is invalid."""
 
 
 class NoProjectError(RowtuiError):
-    """No workflow.toml here or in any parent folder."""
+    """There is no workflow.toml here or in any parent folder."""
 
 
 class IncomparableError(RowtuiError):
-    """Values that have no order, or a missing pointer, met in `include` or `sort_by`.
+    """Values without an order, or a missing pointer, occurred in `include` or `sort_by`.
 
     `directories` are the names involved (one for include, two for a comparison). A comparison
     without order is an error also in sort_by, where Row panics.

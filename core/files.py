@@ -1,4 +1,4 @@
-"""Files that are never half written: write-temp, fsync, rename; and reads that are bounded."""
+"""Atomic writes (write a temporary file, fsync, rename) and bounded reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def temporary_sibling(path: Path) -> Path:
-    """A new hidden name beside `path`, on the same file system, that ends in `.tmp`."""
+    """Return a new hidden name beside `path`, on the same file system, that ends in `.tmp`."""
     return path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of `data`, in as many pieces as the system takes it."""
+    """Write all of `data`, in as many pieces as the system accepts."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -37,7 +37,7 @@ def write_synced(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether there certainly is nothing of this name; not, if that cannot be told."""
+    """Whether there certainly is no file of this name; False if this cannot be determined."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def is_gone(path: Path) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and links in `folder` durable. File systems that cannot are left alone."""
+    """Make renames and links in `folder` durable, on file systems that support it."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):
@@ -60,11 +60,11 @@ def sync_folder(folder: Path) -> None:
 def replace_file(
     path: Path, data: bytes, mode: int = 0o666, *, exactly_like: os.stat_result | None = None
 ) -> None:
-    """Replace `path` with `data`: readers see all of the old or all of the new.
+    """Replace `path` with `data`: readers see either the whole old or the whole new content.
 
-    `mode`: less the user's umask. `exactly_like`: with the mode of that file, whatever the umask,
-    and its group where that can be.
-    Raises: OSError; the old content is then untouched and no temporary file is left.
+    `mode`: less the user's umask. `exactly_like`: use the mode of that file, independent of the
+    umask, and its group where possible. Raises: OSError; the old content is then untouched and no
+    temporary file is left.
     """
     temporary = temporary_sibling(path)
     try:
@@ -81,27 +81,28 @@ def replace_file(
     sync_folder(path.parent)
 
 
-def publish_new(path: Path, data: bytes) -> bool:
-    """Create `path` with `data` in one step; False if somebody else was faster.
+def publish_new(path: Path, data: bytes) -> os.stat_result | None:
+    """Create `path` with `data` atomically; return the file's status, None if the path exists.
 
-    link(2) is the compare-and-swap: it works on every shared file system that we know of.
+    link(2) is the compare-and-swap: it works on all shared file systems known to us.
     """
     temporary = temporary_sibling(path)
     try:
         write_synced(temporary, data)
+        status = os.stat(temporary)
         try:
             os.link(temporary, path)
         except FileExistsError:
-            return False
+            return None
         sync_folder(path.parent)
-        return True
+        return status
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
-    """All of a regular file of at most `limit` bytes.
+    """Return the content of a regular file of at most `limit` bytes.
 
     Raises: OSError; RowtuiError if it is larger, or not a regular file (a pipe would hang).
     """
@@ -127,22 +128,22 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def row_config_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where Row's own configuration is: below ROW_HOME, else below HOME."""
+    """Return the folder of Row's own configuration: below ROW_HOME, otherwise below HOME."""
     home = environ.get("ROW_HOME") or environ.get("HOME")
     return Path(home) / ".config" / "row" if home else None
 
 
 def own_config_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where rowtui's own configuration is: XDG_CONFIG_HOME, else ~/.config."""
+    """Return the folder of rowtui's own configuration: XDG_CONFIG_HOME, otherwise ~/.config."""
     folder = environ.get("XDG_CONFIG_HOME", "")
-    if folder.startswith("/"):  # the standard says: ignore relative ones
+    if folder.startswith("/"):  # the standard requires that relative paths are ignored
         return Path(folder) / "rowtui"
     home = environ.get("HOME")
     return Path(home) / ".config" / "rowtui" if home else None
 
 
 def configuration_files(environ: Mapping[str, str]) -> list[Path]:
-    """Where the user's descriptions of clusters and launchers are, whether they exist or not."""
+    """Return the user's configuration files of clusters and launchers, existing or not."""
     row, own = row_config_folder(environ), own_config_folder(environ)
     files = [] if row is None else [row / "clusters.toml", row / "launchers.toml"]
     return files if own is None else [*files, own / "clusters.toml"]

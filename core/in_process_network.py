@@ -1,7 +1,7 @@
-"""The network's part of the engine in this process: looking at it, and driving its run.
+"""The network's part of the engine in this process: its views, and driving its run.
 
-A run is driven by a task of this process's loop; it takes turns with everything else that uses the
-project's records.
+A run is driven by a task of this process's loop; it shares the lock of the project's records with
+all other users of the records.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.lists import ListAsked
+from rowtui.core.runs.advance import follow_network
 from rowtui.core.runs.autopilot import Kind
-from rowtui.core.runs.left import work_left
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import with_what_follows
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from rowtui.core.runs.store import Run
     from rowtui.core.submission.model import Plan
 
-MOST_STALE = 20  # stale results, or products that stay, that are told one by one
-STOP_SECONDS = 20.0  # for what a driver is doing just now: one job to send, one look
+MOST_STALE = 20  # stale results, or products that stay, that are listed one by one
+STOP_SECONDS = 20.0  # for the present step of a driver: one submission, one poll
 
 
 class NetworkWork:
-    """`turn`, `ask_queues`: as in `Autopilot`. `say` announces that something has changed."""
+    """The network of one project. `turn`, `ask_queues`: as in `Autopilot`.
+
+    `say` announces that something has changed.
+    """
 
     def __init__(
         self,
@@ -44,14 +47,15 @@ class NetworkWork:
     ) -> None:
         self._project = project
         self._networks = Networks(project)
+        follow_network(project, self._networks)
         self._turn = turn
         self._ask_queues = ask_queues
         self._say = say
         self._driver: asyncio.Task[None] | None = None
         self._starting = False
-        self._ending = False  # the driver has said its last word
+        self._ending = False  # the driver has sent its last message
         self._planned: tuple[Run, Plan] | None = None
-        self._newest: object = None  # which list of samples was asked for last
+        self._newest: object = None  # the most recently requested list of samples
 
     @property
     def _driven(self) -> bool:
@@ -69,14 +73,7 @@ class NetworkWork:
         view = self._networks.view(frozen=frozen)
         if view.run is not None and view.run.here and self._ending:
             view = view._replace(run=view.run._replace(here=False, holder=""))
-        run = view.run
-        known = self._networks.running() if run is not None else None
-        network = self._networks.study().network if known is None else known.run.network
-        execution = network.schedule.execution if run is None else run.execution
-        left = work_left(
-            self._project.workflow, view.nodes, execution, network.schedule, anew=run is None
-        )
-        return view._replace(left=left.cost)
+        return view
 
     async def samples(
         self,
@@ -161,7 +158,7 @@ class NetworkWork:
                 if other not in seen:
                     seen.add(other)
                     todo.append(other)
-        over = (JobState.COMPLETE, JobState.CANCELLED, JobState.MISSING)
+        over = (JobState.COMPLETED, JobState.CANCELLED, JobState.SKIPPED)
         return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
     async def start(self, limits: Limits, *, anew: bool) -> None:
@@ -181,7 +178,7 @@ class NetworkWork:
             self._starting = False
 
     def _begin(self, limits: Limits, anew: bool) -> Run:
-        """The run to drive. Its limits are not touched while somebody else drives it."""
+        """Return the run to drive. Its limits are not changed while another process drives it."""
         latest = None if anew else self._networks.run()
         if latest is not None and not latest.status.is_over and (holder := latest.holder()):
             raise RowtuiError(f"run {latest.id} is driven by {holder}", "stop it there first")
@@ -196,7 +193,7 @@ class NetworkWork:
                         self._project.notice(f"network: {told.sentence}")
                     self._ending = told.kind in (Kind.PAUSED, Kind.OVER)
                     self._say("network")
-        except Exception as error:  # told, whatever it is: nobody awaits this task
+        except Exception as error:  # reported in any case, because the task is not awaited
             self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")
         finally:
             self._say("network")
@@ -208,8 +205,8 @@ class NetworkWork:
             return
         if self._networks.driving is not None:
             self._networks.driving.stop("stopped from the dashboard")
-            # What works on the project's records in a thread is not cut off, or others would begin
-            # to change them as well. Before, nothing is changed.
+            # Work on the project's records in a thread must not be cut off, because others would
+            # then change the records at the same time. Before that, nothing is changed.
             await asyncio.wait({driver}, timeout=STOP_SECONDS)
         driver.cancel()
         await asyncio.gather(driver, return_exceptions=True)
@@ -227,15 +224,13 @@ class NetworkWork:
         return plan, blocked
 
     def planned_less(self, before: Plan, left: Plan) -> None:
-        """A person switched jobs off: what is left is what the run would send."""
+        """Replace the planned plan by the reduced one after the user removed jobs."""
         if self._planned is not None and self._planned[1].id == before.id:
             self._planned = (self._planned[0], left)
 
     @contextlib.asynccontextmanager
     async def submitting(self, plan: Plan) -> AsyncGenerator[None]:
-        """While a plan is carried out: if it is a run's, that is written down before, and what of
-        it was not sent behind.
-        """
+        """Record a run's plan before its submission, and its unsent jobs afterwards."""
         if self._planned is None or self._planned[1].id != plan.id:
             yield
             return
@@ -256,5 +251,5 @@ class NetworkWork:
     async def cancel(self, jobs: Sequence[int]) -> None:
         """See `Engine.network_cancel`."""
         async with self._turn:
-            await asyncio.to_thread(self._networks.give_up, jobs, "given up by a person")
+            await asyncio.to_thread(self._networks.give_up, jobs, "cancelled by a person")
         self._say("network")

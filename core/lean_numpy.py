@@ -1,8 +1,8 @@
-"""numpy, imported without the threads that its OpenBLAS starts.
+"""Import numpy without the threads that its OpenBLAS starts.
 
-They would cost as much CPU time as the rest of the import, and nothing here multiplies matrices.
-The variable that forbids them is taken back at once: jobs that this process starts inherit its
-environment.
+The threads would cost as much CPU time as the rest of the import, and rowtui multiplies no
+matrices. The variable that prevents them is removed at once, because jobs that this process starts
+inherit its environment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a person types to see some rows of a list: `failed T<0.9 !name~^old "two words"`.
+"""The filters that the user types for lists: `failed T<0.9 !name~^old "two words"`.
 
-Takes the text; gives terms, and tells of single values and of rows whether they fit. All terms
-must hold. A pattern that could take forever is refused before it is tried. Lists in memory use
-`row_matches`; wide columns ask `holds` once for each distinct value (`grouping/listing.py`).
+Takes the text; gives terms, and checks whether values and rows match. All terms must hold. A
+pattern that could take forever is refused before it is used. Lists in memory use `row_matches`;
+wide columns call `holds` once for each distinct value (`grouping/listing.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from rowtui.core.values import MISSING, compact
 
 MOST_CHARACTERS: Final = 400  # of a filter
 MOST_PATTERN: Final = 200  # characters of a regular expression
-MOST_STEPS: Final = 1_100_000  # ways that a pattern may try at one place: two `.*`, not three
-SEARCHED: Final = 500  # characters of a text that a pattern looks at
+MOST_STEPS: Final = 1_100_000  # ways to match a pattern at one place: two `.*`, not three
+SEARCHED: Final = 500  # characters of a text that are searched with a pattern
 
 CONTAINS, EQUALS, PATTERN = "", "=", "~"
 _ORDERED: Final = ("<=", ">=", "<", ">")
@@ -32,7 +32,10 @@ _UNITS: Final = {
 
 
 class FilterError(RowtuiError):
-    """A filter that cannot be used. `at`: where, characters from 1; 0 if it is the whole."""
+    """A filter that cannot be used.
+
+    `at`: the place, in characters from 1; 0 for the whole filter.
+    """
 
     def __init__(self, message: str, hint: str = "", at: int = 0) -> None:
         super().__init__(f"{message} (at character {at})" if at else message, hint)
@@ -52,18 +55,18 @@ class Term(NamedTuple):
 
 
 class RowFilter(NamedTuple):
-    """A filter that was understood. No terms: every row."""
+    """A parsed filter. Without terms, every row matches."""
 
     terms: tuple[Term, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that are named, once each, in order."""
+        """Return the named fields, once each, in order."""
         return tuple(dict.fromkeys(term.field for term in self.terms if term.field))
 
 
 def parse_filter(text: str) -> RowFilter:
-    """The terms of a filter. Raises: FilterError."""
+    """Return the terms of a filter. Raises: FilterError."""
     if len(text) > MOST_CHARACTERS:
         raise FilterError(f"a filter has at most {MOST_CHARACTERS} characters")
     terms: list[Term] = []
@@ -100,7 +103,7 @@ def _read_term(text: str, start: int) -> tuple[Term, int]:
 
 
 def _read_word(text: str, at: int) -> tuple[str, int]:
-    """Up to the next blank that is not quoted."""
+    """Read up to the next blank that is not quoted."""
     found: list[str] = []
     quote = -1
     while at < len(text) and (quote >= 0 or not text[at].isspace()):
@@ -135,7 +138,9 @@ def _has_capitals(pattern: str) -> bool:
 
 
 def number_of(text: str) -> float | None:
-    """`0.7`, `1e-3`, `12,800`, `20k`, `3M`, `90m` and `2h` (seconds), `01:30:00`; else None."""
+    """Parse `0.7`, `1e-3`, `12,800`, `20k`, `3M`, `90m` and `2h` (seconds), `01:30:00`;
+    else None.
+    """
     found = re.fullmatch(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)([kMGTsmhd]?)", text)
     if found is not None:
         digits = found[1].replace(",", "")
@@ -156,7 +161,7 @@ def number_of(text: str) -> float | None:
 
 
 def refuse_bad_pattern(pattern: str, at: int, most_steps: int = MOST_STEPS) -> None:
-    """Nothing for a pattern that is sure to end soon. Raises: FilterError."""
+    """Refuse a pattern that may take too long. Raises: FilterError."""
     if len(pattern) > MOST_PATTERN:
         raise FilterError(f"a pattern has at most {MOST_PATTERN} characters", at=at)
     try:
@@ -180,7 +185,7 @@ _NEVER: Final = MOST_STEPS + 1
 
 
 def _steps(parsed: Any) -> int:
-    """In how many ways the pattern may try to match at one place; more than enough is enough."""
+    """Return in how many ways the pattern may match at one place, up to a limit."""
     steps = 1
     for operator, argument in parsed:
         steps = min(_NEVER, steps * _steps_of(str(operator), argument))
@@ -210,20 +215,20 @@ def _steps_of(operator: str, argument: Any) -> int:
 
 @lru_cache(maxsize=64)
 def compiled(pattern: str, folds: bool) -> re.Pattern[str]:
-    """The pattern of a term, ready to search."""
+    """Return the compiled pattern of a term."""
     return re.compile(pattern, re.IGNORECASE if folds else 0)
 
 
-# What fits
+# Matches
 
 
 def with_known_fields(
     wanted: RowFilter, known: Mapping[str, str], *, pointers: bool = False
 ) -> RowFilter:
-    """The filter with the list's own names for its fields. `known`: other name -> column id.
+    """Return the filter with the list's own field names. `known`: other name -> column id.
 
-    `pointers`: what is no column is a JSON pointer. Raises: FilterError for a field that the list
-    does not have.
+    `pointers`: a field that is not a column is a JSON pointer. Raises: FilterError for a field that
+    the list does not have.
     """
     return RowFilter(tuple(_known(term, known, pointers) for term in wanted.terms))
 
@@ -244,7 +249,7 @@ def _known(term: Term, known: Mapping[str, str], pointers: bool) -> Term:
 
 
 def holds(term: Term, value: Any) -> bool:
-    """Whether a value is what the term asks for, its negation left aside.
+    """Whether a value satisfies the term, without its negation.
 
     Values are texts, numbers, other JSON, or MISSING, which is an empty text.
     """
@@ -279,14 +284,14 @@ def _ordered(operator: str, value: float, number: float) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A value as a person sees it: a text as it is, other JSON compact, nothing as nothing."""
+    """Return a value as displayed: a text unchanged, other JSON compact, MISSING as ""."""
     if isinstance(value, str):
         return value
     return "" if value is MISSING else compact(value)
 
 
 def row_matches(wanted: RowFilter, row: Mapping[str, Any]) -> bool:
-    """Whether a row, its values by column, fits. A field that it lacks is an empty text."""
+    """Whether a row, given as values by column, matches. A missing field is an empty text."""
     for term in wanted.terms:
         if term.field:
             found = holds(term, row.get(term.field, MISSING))
@@ -298,7 +303,7 @@ def row_matches(wanted: RowFilter, row: Mapping[str, Any]) -> bool:
 
 
 def places(wanted: RowFilter, column: str, text: str) -> list[tuple[int, int]]:
-    """Where in the text of a column lies what was asked for: (begin, end), in order, apart."""
+    """Return the matches in the text of a column: (begin, end), in order, without overlaps."""
     found: list[tuple[int, int]] = []
     for term in wanted.terms:
         if term.negated or term.field not in ("", column) or not term.text:

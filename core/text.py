@@ -1,15 +1,19 @@
-"""Text from outside made safe to show, and numbers as Row prints them."""
+"""Make outside text safe to show, and format numbers as Row prints them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def visible(text: str) -> str:
-    r"""Make control characters and undecodable bytes visible, so that nothing steers a terminal.
+    r"""Make control characters and undecodable bytes visible, so that no text controls a terminal.
 
-    A newline becomes `\n`, ESC `\x1b`, a lone surrogate from `os.fsdecode` `\xff`, a
-    bidirectional override `\u202e`. Ordinary text comes back as it is.
+    A newline becomes `\n`, ESC `\x1b`, a lone surrogate from `os.fsdecode` `\xff`, a bidirectional
+    override `\u202e`. Ordinary text is returned unchanged.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -33,12 +37,12 @@ def _visible(char: str) -> str:
 
 
 def count(number: int) -> str:
-    """A count with thousands commas."""
+    """Return a count with thousands commas."""
     return f"{number:,}"
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """`1 job`, `2,000 jobs`."""
+    """Return a text such as `1 job` or `2,000 jobs`."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
@@ -46,10 +50,10 @@ _LARGE = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 
 
 def si(value: float) -> str:
-    """A number from 1 on, without decimals and with an SI suffix, as Row 1.x prints its costs.
+    """Format a number from 1 on, without decimals and with an SI suffix, as Row 1.x prints costs.
 
-    Scaled by 1000 until it lies in [1, 1000), then rounded half to even, hence `2` for 2.5. A
-    smaller number has no suffix. Source: Row 1.1's own output.
+    The number is scaled by 1000 until it is in [1, 1000), then rounded half to even, hence `2` for
+    2.5. A smaller number has no suffix. Source: Row 1.1's own output.
     """
     step = 0
     while value >= 1000 and step < len(_LARGE) - 1:
@@ -59,9 +63,9 @@ def si(value: float) -> str:
 
 
 def hours(value: float) -> str:
-    """A number of CPU-hours or GPU-hours: `4k`, `461`, `2.5`, `0.17`; `<0.01` for some seconds.
+    """Format CPU-hours or GPU-hours: `4k`, `461`, `2.5`, `0.17`; `<0.01` for some seconds.
 
-    Never with a suffix for thousandths: `167m` reads as 167 million, or as minutes.
+    There is no suffix for thousandths: `167m` reads as 167 million, or as minutes.
     """
     if value >= 9.95:
         return si(value)
@@ -72,7 +76,7 @@ def hours(value: float) -> str:
 
 
 def file_size(size: int) -> str:
-    """`12 B`, `3.4 MB`."""
+    """Return a size such as `12 B` or `3.4 MB`."""
     if size < 1000:
         return f"{size} B"
     scaled = float(size)
@@ -90,17 +94,43 @@ class Cost(NamedTuple):
     gpu_hours: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
-        """The sum of two costs."""
+        """Return the sum of two costs."""
         return Cost(self.cpu_hours + other.cpu_hours, self.gpu_hours + other.gpu_hours)
 
+    @classmethod
+    def total(cls, costs: Iterable[Cost]) -> Cost:
+        """Return the sum of any number of costs."""
+        found = list(costs)
+        return cls(math.fsum(it.cpu_hours for it in found), math.fsum(it.gpu_hours for it in found))
+
+    def times(self, number: float) -> Cost:
+        """Return this cost times a number."""
+        return Cost(self.cpu_hours * number, self.gpu_hours * number)
+
     def __bool__(self) -> bool:
-        """Whether it costs anything."""
+        """Whether the cost is not zero."""
         return self.cpu_hours > 0 or self.gpu_hours > 0
 
     def __str__(self) -> str:
-        """Row's form, `4k CPU-hours and 12 GPU-hours`, with decimals for small amounts."""
+        """Return Row's form, `4k CPU-hours and 12 GPU-hours`, with decimals for small amounts."""
         cpu = f"{hours(self.cpu_hours)} CPU-hours"
         gpu = f"{hours(self.gpu_hours)} GPU-hours"
         if self.gpu_hours > 0 and self.cpu_hours > 0:
             return f"{cpu} and {gpu}"
         return gpu if self.gpu_hours > 0 else cpu
+
+
+def full_cost(cost: Cost) -> str:
+    """Return a cost with two decimals, `16.67 GPU-hours`, so that parts add up to their total."""
+    cpu = f"{cost.cpu_hours:,.2f} CPU-hours"
+    gpu = f"{cost.gpu_hours:,.2f} GPU-hours"
+    if cost.gpu_hours > 0 and cost.cpu_hours > 0:
+        return f"{cpu} and {gpu}"
+    return gpu if cost.gpu_hours > 0 else cpu
+
+
+def memory(megabytes: float) -> str:
+    """Return an amount such as `500 MB` or `1.5 GB`: MB are 2^20 bytes, GB 2^30."""
+    if megabytes < 1024:
+        return f"{megabytes:,.0f} MB"
+    return f"{megabytes / 1024:,.1f}".removesuffix(".0") + " GB"

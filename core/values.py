@@ -1,7 +1,7 @@
-"""JSON values as Row sees them: pointers into them, their comparison, their text.
+"""JSON values as in Row: pointers into them, their comparison, their text.
 
-Every rule about "is this less than that" in the project comes from `compare`; every faster form of
-it (rank columns) is tested against it. The text is serde_json's.
+Every comparison of values in the project follows `compare`; every faster form (rank columns) is
+tested against it. The text is the same as serde_json's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _I64_MAX: Final = (1 << 63) - 1
 
 
 class Missing(enum.Enum):
-    """The type of `MISSING`: a pointer that points to nothing. JSON's null is a value."""
+    """The type of `MISSING`: the result of a pointer without a target. JSON's null is a value."""
 
     MISSING = "missing"
 
@@ -47,15 +47,18 @@ _KINDS: Final[dict[type, Kind]] = {
 
 
 def kind_of(value: Any) -> Kind:
-    """The kind of a JSON value. Whatever JSON does not know (a TOML date) counts as an object."""
+    """Return the kind of a JSON value.
+
+    A value outside of JSON (a TOML date) counts as an object.
+    """
     return _KINDS.get(type(value), Kind.OBJECT)
 
 
 def resolve(value: Any, pointer: str) -> Any:
-    """What an RFC 6901 pointer points to in `value`, or `MISSING`.
+    """Return the value at an RFC 6901 pointer in `value`, or `MISSING`.
 
-    `""` is the whole value; array indices are decimal without sign or leading zeros; `-`, a
-    step into a scalar, and a pointer that does not begin with `/` point to nothing.
+    `""` is the whole value; array indices are decimal without sign or leading zeros; `-`, a step
+    into a scalar, and a pointer that does not begin with `/` have no target.
     """
     if not pointer:
         return value
@@ -85,11 +88,11 @@ def _index(token: str) -> int | None:
 
 
 def compare(a: Any, b: Any) -> int | None:
-    """-1, 0 or 1 as `a` is less than, equal to or greater than `b`; None if they have no order.
+    """Return -1, 0 or 1 as `a` is less than, equal to or greater than `b`; None without an order.
 
     Objects have no order, not even with themselves; neither have arrays of different length or
-    values of different kinds. Numbers are compared as integers when both fit 64 signed bits, else
-    as doubles.
+    values of different kinds. Numbers are compared as integers when both fit 64 signed bits,
+    otherwise as doubles.
     """
     kind = kind_of(a)
     if kind is not kind_of(b):
@@ -106,7 +109,7 @@ def compare(a: Any, b: Any) -> int | None:
 
 
 def compare_sequences(a: Any, b: Any) -> int | None:
-    """`compare` for two arrays or two tuples of sort keys: the first unequal element decides."""
+    """Compare two arrays or two tuples of sort keys: the first unequal element decides."""
     if len(a) != len(b):
         return None
     for left, right in zip(a, b, strict=True):
@@ -122,7 +125,7 @@ def is_double(number: float) -> bool:
 
 
 def as_double(number: float) -> float:
-    """The nearest double; infinite for integers that are too large for one."""
+    """Return the nearest double; infinite for integers that are too large for a double."""
     try:
         return float(number)
     except OverflowError:
@@ -138,10 +141,10 @@ def _compare_numbers(a: float, b: float) -> int | None:
 
 
 def compact(value: Any) -> str:
-    """A value on one line as serde_json prints it: no spaces, sorted keys, `1.0`, `1e+16`.
+    """Return a value on one line as serde_json prints it: no spaces, sorted keys, `1.0`, `1e+16`.
 
-    Only quotes, backslashes and characters below U+0020 are escaped. Not for screens as it is:
-    use `rowtui.core.text.visible` for that.
+    Only quotes, backslashes and characters below U+0020 are escaped. Before the text is shown, pass
+    it to `rowtui.core.text.visible`.
     """
     kind = type(value)
     if kind is float:
@@ -164,7 +167,7 @@ _encode = json.JSONEncoder(
 
 
 def _compact_slowly(value: Any) -> str:
-    """The same without the C encoder, for negative exponents, which Python prints differently."""
+    """Format without the C encoder, for negative exponents, which Python prints differently."""
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, (list, tuple)):
@@ -176,7 +179,9 @@ def _compact_slowly(value: Any) -> str:
 
 
 def _float_text(value: float) -> str:
-    """Both print the shortest digits; they differ in `1e-05` (0.00001) and `1e-07` (1e-7)."""
+    """Format a double with the shortest digits, as serde_json: `1e-05` is 0.00001,
+    `1e-07` is 1e-7.
+    """
     if not math.isfinite(value):
         return "null"
     text = repr(value)

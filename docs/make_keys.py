@@ -72,7 +72,7 @@ def _typed() -> str:
         also = "".join(f", `:{name}`" for name in one.aliases)
         rows += f"| `:{one.usage}`{also} | {one.description} |\n"
     return (
-        "## Typed after `:`\n\nBeside these, every command above can be typed by its id, "
+        "## Typed after `:`\n\nBeside these, every command with a key can be typed by its id, "
         "`:groups.submit`, and those of the view at hand by their label. Tab completes; what "
         "stands in brackets may be left out.\n\n| typed | what happens |\n|---|---|\n" + rows
     )

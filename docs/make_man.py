@@ -102,7 +102,8 @@ def _commands(parser: Any, words: tuple[str, ...] = ("rowtui",)) -> Iterator[tup
     """Each command that does something, with its parser, in the order of the help."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, sub in action.choices.items():
+            names = {sub: name for name, sub in reversed(action.choices.items())}  # no aliases
+            for sub, name in reversed(names.items()):
                 below = [*_commands(sub, (*words, name))]
                 yield from below or [((*words, name), sub)]
 

@@ -84,7 +84,7 @@ async def live(hand: Hand[SampleEngine]) -> None:
     async for _ in hand.engine.submit(plan):
         pass
     await hand.sees("4 pending")
-    for seconds, sign in ((45, "job 4712 (sample) ended"), (25, "equilibrate     0:25")):
+    for seconds, sign in ((45, "job 4712 (sample) completed"), (25, "00:00:25")):
         hand.engine.advance(seconds)
         await hand.press("r")
         await hand.sees("sample: 16 more completed", sign)
@@ -250,7 +250,7 @@ SCENES: dict[str, Scene] = {
     ),
     "queue-why": Scene(keys("6", "j", "j", "w", "e"), "may start", SIZES, engine=with_clusters),
     "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
-    "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Resubmit 1", SIZES, engine=with_failures),
+    "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Retry 1", SIZES, engine=with_failures),
     "again-wrong": Scene(again_wrong, "is no amount of memory", BOTH, engine=with_failures),
     "submit-again": Scene(
         keys("1", "x", "a", "R", "2", "x", "enter"),
@@ -283,7 +283,7 @@ SCENES: dict[str, Scene] = {
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),
     "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
-    "network-give-up": Scene(keys("8", "enter", "j", "c"), "Give up 1 job?", engine=with_network),
+    "network-cancel": Scene(keys("8", "enter", "j", "c"), "Cancel 1 job?", engine=with_network),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
     "clusters": Scene(on_anvil, "Nodes now", SIZES, engine=far_one),
     "command-line": Scene(typing, "cluster CLUSTER", BOTH, engine=with_clusters),

@@ -49,6 +49,7 @@ class Result:
 class Run:
     """One run of the suite. `wall`, `cpu`: seconds of pytest and all that it started."""
 
+    commit: str
     tests: tuple[Result, ...]
     code: int
     wall: float
@@ -95,7 +96,13 @@ def run_once(limit: float, more: Sequence[str]) -> Run:
             after.children_user + after.children_system
             - before.children_user - before.children_system
         )  # fmt: skip
-        return Run(tuple(read_tests(results, limit)), code, wall, cpu)
+        return Run(commit_of(clone), tuple(read_tests(results, limit)), code, wall, cpu)
+
+
+def commit_of(clone: Path) -> str:
+    """The short name of the commit that is checked out there."""
+    command = ["git", "-C", str(clone), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def read_tests(results: Path, limit: float) -> Iterator[Result]:
@@ -114,12 +121,10 @@ def read_tests(results: Path, limit: float) -> Iterator[Result]:
 
 def table_row(run: Run, load: int) -> str:
     """One line of the table of results."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     failed = sum(test.failed for test in run.tests)
     near = sum(test.is_near_its_limit for test in run.tests)
     columns = (
-        f"{datetime.now(UTC):%Y-%m-%d}", commit, len(os.sched_getaffinity(0)), load,
+        f"{datetime.now(UTC):%Y-%m-%d}", run.commit, len(os.sched_getaffinity(0)), load,
         len(run.tests) - failed, failed, near, f"{run.wall:.0f}", f"{run.cpu:.0f}",
     )  # fmt: skip
     return "| " + " | ".join(map(str, columns)) + " |\n"

@@ -1,7 +1,7 @@
-"""The one registry of what a person can do: footer, help, palette and key map all read it.
+"""The registry of all commands; the footer, the help, the palette and the key map read it.
 
-Each view's commands stand in a module of `tui/commands/`. A command that cannot be used now is
-shown with the reason; it is never hidden.
+The commands of each view are defined in a module of `tui/commands/`. A command that cannot be used
+now is shown with the reason; no command is hidden.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rowtui.tui.commands import (
     rows,
     status,
     submit,
+    terminal,
 )
 from textual.binding import Binding, BindingType
 
@@ -53,6 +54,7 @@ COMMANDS: tuple[Command, ...] = sum(
             log,
             network,
             clusters,
+            terminal,
         )
     ),
     (),
@@ -62,7 +64,9 @@ BY_ID = {command.id: command for command in COMMANDS}
 
 
 def bindings_for(scope: str) -> list[BindingType]:
-    """Textual's bindings for one scope; each has the id by which a person can remap it."""
+    """Return Textual's bindings for one scope; each binding has the id by which the user can remap
+    it.
+    """
     return [
         Binding(
             command.keys,
@@ -80,13 +84,15 @@ def bindings_for(scope: str) -> list[BindingType]:
 
 
 def commands_here(view: str) -> list[Command]:
-    """The commands that work in a view: its own, those of its lists, then those everywhere."""
+    """Return the commands that work in a view: first its own, then those of its lists, then global
+    ones.
+    """
     scopes = (view, "rows", "app") if view in LISTED else (view, "app")
     return [command for scope in scopes for command in COMMANDS if command.scope == scope]
 
 
 def hints_here(view: str) -> list[Command]:
-    """The commands for the bottom line of a view, the most useful first."""
+    """Return the commands for the bottom line of a view, the most useful first."""
     return sorted(
         (command for command in commands_here(view) if command.hint),
         key=lambda command: command.hint,

@@ -1,7 +1,8 @@
-"""The dashboard: wires views, session, feed and themes together, and carries out commands.
+"""The dashboard: connects views, session, feed and themes, and carries out commands.
 
-It owns the session. Views read the session and call the app's verbs; whatever waits runs in a
-worker that ends by showing the current view again. `run_dashboard` is the way in.
+The app owns the session. Views read the session and call the app's verbs; every operation that
+waits runs in a worker, which shows the current view again at its end. `run_dashboard` is the entry
+point.
 """
 
 from __future__ import annotations
@@ -52,18 +53,22 @@ if TYPE_CHECKING:
     from rowtui.core.project.played_views import Played
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-"""The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
+"""Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
+The exit code is 128 + the number of the signal.
+"""
 
 
 LOAD_SECONDS = 0.3
-"""Between two views that are loaded ahead: the keys of a person come first."""
+"""Seconds between two views that are loaded in advance, so that the user's keys are
+handled first.
+"""
 
 PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
-"""Where a step back leads; to the status from all others."""
+"""The view to which a step back leads; from every view that is not listed, it is the status."""
 
 
 class RowtuiApp(TerminalApp):
-    """One project on one screen."""
+    """The app that shows one project."""
 
     TITLE = "rowtui"
     CSS_PATH = ["app.tcss", "screens/pages.tcss"]
@@ -88,7 +93,7 @@ class RowtuiApp(TerminalApp):
         how: Manner | None = None,
         played: Played | None = None,
     ) -> None:
-        # Textual's own log has every key that is pressed, and so passwords.
+        # Textual's own log contains every key that is pressed, and therefore passwords.
         vars(textual.constants)["LOG_FILE"] = None
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
@@ -108,16 +113,19 @@ class RowtuiApp(TerminalApp):
         self.needs = NeedSteps(self, self.session)
         self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
-        self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
+        # The error that ended the dashboard, if an error in rowtui ended it.
+        self.defect: Exception | None = None
 
     def _log(self, *_: object, **__: object) -> None:
-        """Nothing, to nobody: see `__init__`."""
+        """Discard the message, so that no key reaches Textual's log: see `__init__`."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """A value for every variable of ours, whatever the theme leaves out."""
+        """Return a value for each variable of rowtui, including variables that the theme leaves
+        out.
+        """
         return variable_defaults(self.current_theme)
 
-    # Life
+    # Life cycle
 
     def on_mount(self) -> None:
         """Start following the project after the first paint."""
@@ -143,13 +151,13 @@ class RowtuiApp(TerminalApp):
         self.keep_little()
 
     async def _load_views(self) -> None:
-        """The other views, while nobody waits for them: opening one finds it loaded."""
+        """Load the other views in advance, so that each opens without a delay."""
         for name in VIEW_CLASSES:
             await asyncio.sleep(LOAD_SECONDS)
             looks = await asyncio.to_thread(looks_of, name)
             if not self.stylesheet.has_source(str(looks), ""):
                 self.stylesheet.read(looks)
-                self.stylesheet.parse()  # no view that is there is meant by them
+                self.stylesheet.parse()  # The new styles apply to no view that is mounted now.
 
     def _load_keys(self) -> None:
         if self.config is None or not (self.config / "keys.toml").is_file():
@@ -162,20 +170,24 @@ class RowtuiApp(TerminalApp):
         self.set_keymap(dict(keys.keys))
 
     def end_by_signal(self, number: signal.Signals) -> None:
-        """Leave; jobs that are being sent stop after the current one."""
+        """Leave the dashboard; a submission that is running stops after its current job."""
         if self.outside and number == signal.SIGINT:
-            return  # Ctrl-C in the pager is the pager's
+            return  # Ctrl-C in the pager belongs to the pager.
         if self.session.sending is not None and self.session.sending.phase == "sending":
             self.session.sending.phase = "stopping"
         super().end_by_signal(number)
 
     def _come_back(self, _: object) -> None:
-        """From the shell, or from another program: draw everything, and see what changed."""
+        """Redraw the screen and refresh the project after the shell or another program had the
+        terminal.
+        """
         self.refresh(layout=True)
         self._feed.refresh_now()
 
     def _handle_exception(self, error: Exception) -> None:
-        """A defect of ours ends the dashboard with one sentence; tests see it as it is."""
+        """End the dashboard with one sentence after an error in rowtui; in tests, raise
+        the error.
+        """
         if self.is_headless:
             super()._handle_exception(error)
             return
@@ -190,11 +202,11 @@ class RowtuiApp(TerminalApp):
         self.look_for_terminal()
         self.logins.show_next()
 
-    # What happened
+    # Changes and errors
 
     @property
     def view(self) -> View | None:
-        """The view on the screen, also below a page that is open."""
+        """The view on the screen, also while a page covers it."""
         stack = self._screen_stacks.get(self.current_mode, [])
         return stack[0] if stack and isinstance(stack[0], View) else None
 
@@ -204,23 +216,25 @@ class RowtuiApp(TerminalApp):
         return self.view.MODE if self.view else "status"
 
     def show_again(self, what: str) -> None:
-        """Something changed: bring the view on the screen up to date."""
+        """Update the view on the screen after a change."""
         if what == "snapshot" and self.session.broken is None:
             self._last_failure = None
         if self.view is not None:
             self.view.show()
 
     def notify(self, message: str, **how: Any) -> None:
-        """A toast; the one that says the same already goes, however often a key is pressed."""
+        """Show a toast in place of a toast with the same text, so that repeated keys show
+        it once.
+        """
         for same in [one for one in self._notifications if one.message == message]:
             self._unnotify(same, refresh=False)
         super().notify(message, **how)
 
     def report(self, what: str, error: Exception) -> None:
-        """An error for people: a toast (once) and a line of activity; never a traceback."""
+        """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
         message, hint = describe(error)
         text = f"{what}: {message}"
-        # The loss of the engine is told once, whoever waited for it.
+        # The loss of the engine is reported once, even if several operations waited for the engine.
         failure = (hint if isinstance(error, EngineLost) else what, message)
         if failure != self._last_failure:
             self._last_failure = failure
@@ -231,11 +245,11 @@ class RowtuiApp(TerminalApp):
             self.view.show_bottom()
 
     def look_at_network(self) -> None:
-        """Somebody wants to see the network as it is now."""
+        """Poll the network as soon as possible."""
         self._feed.look_at_network()
 
     def forget_marks(self, view: str) -> None:
-        """The marks in that view have done their work."""
+        """Clear the marks in that view after a command has used them."""
         stack = self._screen_stacks.get(view, [])
         if stack and isinstance(stack[0], View):
             stack[0].forget_marks()
@@ -243,7 +257,9 @@ class RowtuiApp(TerminalApp):
     # Keys
 
     def on_key(self, event: events.Key) -> None:
-        """A key that no field took: do nothing for a text, and answer one without a command."""
+        """Handle a key that no field took: do nothing for a text; report a key that has
+        no command.
+        """
         if self._stray.goes_on(event):
             event.prevent_default()
             self._answer(self._stray.answer)
@@ -262,7 +278,7 @@ class RowtuiApp(TerminalApp):
     # Commands
 
     async def action_command(self, command_id: str) -> None:
-        """Carry out a command of the registry, or say why not."""
+        """Carry out a command of the registry, or report why the command cannot be used."""
         command = BY_ID[command_id]
         if reason := command.enabled(self.session):
             label = command.label.rstrip("…")
@@ -273,6 +289,9 @@ class RowtuiApp(TerminalApp):
             return
         if command_id.startswith("go."):
             self.go(command_id.removeprefix("go."))
+            return
+        if command_id.startswith("terminal."):
+            self.line.open(f"{command.twin} ")
             return
         if command.scope == "rows" and self.view is not None:
             getattr(self.view.list_at_hand, command.method.replace("command_", "action_"))()
@@ -288,17 +307,17 @@ class RowtuiApp(TerminalApp):
             self.switch_mode(view)
 
     def command_refresh(self) -> None:
-        """Read the project again, and ask the queues."""
+        """Read the project again, and poll the queues."""
         self._feed.refresh_now(queues=True)
 
-    def command_reread(self) -> None:
-        """Read the project again, every directory of it."""
-        self.session.note("you", "reading every directory again")
+    def command_scan(self) -> None:
+        """Read the project again, with every directory."""
+        self.session.note("you", "scan: reading every directory again")
         self._feed.refresh_now(full=True)
         self.show_again("activity")
 
     def command_pause(self) -> None:
-        """Stop following changes, or go on."""
+        """Stop following changes, or follow them again."""
         self.session.paused = not self.session.paused
         self.session.note("you", "paused" if self.session.paused else "following changes again")
         if not self.session.paused:
@@ -306,37 +325,37 @@ class RowtuiApp(TerminalApp):
         self.show_again("paused")
 
     def command_activity(self) -> None:
-        """What happened, and what was run."""
+        """Show what happened, and the commands that were run."""
         self.line.show_activity()
 
     def command_line(self) -> None:
-        """Type a command."""
+        """Open the command line."""
         self.line.open()
 
     def command_help(self) -> None:
-        """What can be done here."""
+        """Show the commands of this view."""
         from rowtui.tui.screens.help import HelpScreen
 
         self.push_screen(HelpScreen(self.session, self.view_name, TITLES[self.view_name]))
 
     def command_connect(self) -> None:
-        """Log in to the cluster that waits for it, or to one of several."""
+        """Log in to the cluster that waits for a login, or let the user choose one of several."""
         if self.view is not None and self.view.login:
             self.logins.connect(self.view.login)
         else:
             self.logins.choose()
 
     def action_command_palette(self) -> None:
-        """Not over a question: what is typed there goes nowhere else."""
+        """Open the palette, unless a dialog is open: a text typed in a dialog goes nowhere else."""
         if not isinstance(self.screen, ModalScreen):
             super().action_command_palette()
 
     def command_theme(self) -> None:
-        """The next theme."""
+        """Use the next theme."""
         self.themes.next()
 
     def command_copy(self) -> None:
-        """Copy what is selected, through the terminal."""
+        """Copy the selection, through the terminal."""
         text = self.view.copyable() if self.view else ""
         if not text:
             self.notify("There is nothing to copy here.", severity="warning", markup=False)
@@ -344,16 +363,16 @@ class RowtuiApp(TerminalApp):
         self.copy_text(text)
 
     def command_back(self) -> None:
-        """One step back, to the status in the end."""
+        """Go one step back; the last step leads to the status."""
         if self.view is not None and not self.view.back():
             self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
     def command_faster(self) -> None:
-        """Let the time of a demo or a recording go by faster."""
+        """Run the clock of a demo or a recording faster."""
         control_played(self, FASTER)
 
     def command_slower(self) -> None:
-        """Let the time of a demo or a recording go by slower."""
+        """Run the clock of a demo or a recording slower."""
         control_played(self, SLOWER)
 
     def command_steps(self) -> None:
@@ -362,7 +381,9 @@ class RowtuiApp(TerminalApp):
         self.show_again("steps")
 
     def command_quit(self) -> None:
-        """Leave; while jobs are being sent, or the autopilot is on, only after a yes."""
+        """Leave; while jobs are being submitted, or the autopilot is on, only after a
+        confirmation.
+        """
         sending = self.session.sending
         if sending is not None and sending.running:
             self.verbs.ask_to_leave(sending)
@@ -382,11 +403,11 @@ class RowtuiApp(TerminalApp):
             self.exit(0)
 
     async def action_quit(self) -> None:
-        """Textual's own way to leave."""
+        """Leave as `command_quit` does; Textual calls this action."""
         self.command_quit()
 
     def action_help_quit(self) -> None:
-        """Ctrl-C ends many programs; here it says what does."""
+        """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
         keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
         self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
 
@@ -400,11 +421,11 @@ def run_dashboard(
     played: Played | None = None,
     clock: Callable[[], float] = time.time,
 ) -> int:
-    """Show the dashboard until the person leaves; closes the engine. The exit code.
+    """Show the dashboard until the user leaves, close the engine, and return the exit code.
 
-    Raises: RowtuiError where there is no terminal that could show it, and after a defect.
+    Raises: RowtuiError if no terminal can show the dashboard, and after an error in rowtui.
     """
-    streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error
+    streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error.
     seen = all(stream is not None and stream.isatty() for stream in streams)
     how = how or manner(os.environ, encoding=getattr(sys.stdout, "encoding", "utf-8"))
     if how.text_only or not (seen or how.browser):
@@ -440,7 +461,7 @@ def run_dashboard(
 
 
 def _told(defect: Exception) -> RowtuiError:
-    """A defect as a sentence; its details go to a file."""
+    """Return an error in rowtui as one sentence; write its traceback to a file."""
     import traceback
 
     import platformdirs

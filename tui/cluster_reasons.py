@@ -1,4 +1,4 @@
-"""Why a command about the cluster under the cursor cannot be used now: "" when it can."""
+"""Reasons why a command on the cluster under the cursor cannot be used now: "" if it can."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ if TYPE_CHECKING:
 
 
 def with_cluster(session: Session) -> str:
-    """There is a cluster to look at."""
+    """Return why there is no cluster to show, or ""."""
     return "" if session.clusters.chosen else "no cluster is known yet"
 
 
 def may_log_in(session: Session) -> str:
-    """The cluster under the cursor waits for a login."""
+    """Return why the cluster under the cursor does not wait for a login, or "" if a login is
+    possible.
+    """
     if reason := with_cluster(session):
         return reason
     cluster = session.clusters.chosen
@@ -27,7 +29,7 @@ def may_log_in(session: Session) -> str:
 
 
 def may_ask_nodes(session: Session) -> str:
-    """The cluster under the cursor can be asked."""
+    """Return why the cluster under the cursor cannot be queried for its nodes, or ""."""
     if reason := with_cluster(session):
         return reason
     cluster = session.clusters.chosen

@@ -1,4 +1,4 @@
-"""What the dashboard knows of the clusters themselves: the engine's last answers."""
+"""The dashboard's copy of the engine's last answers about the clusters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class ClustersLook:
-    """The state of the view Clusters. `name`: of the cluster under the cursor.
+    """The state of the view Clusters. `name` is the cluster under the cursor.
 
-    `nodes` and `refused`: what a cluster said when it was asked for its nodes, or why it did not.
+    `nodes` has the nodes that a cluster reported; `refused` has the reason why a cluster reported
+    none.
     """
 
     view: ClustersView | None = None
     name: str = ""
-    to_show: str = ""  # where the cursor goes as soon as the cluster is listed
+    to_show: str = ""  # The cursor moves to this cluster as soon as the cluster is listed.
     error: tuple[str, str] | None = None
     nodes: dict[str, ClusterNodes] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -26,7 +27,7 @@ class ClustersLook:
 
     @property
     def chosen(self) -> ClusterDetail | None:
-        """The cluster under the cursor, the first one until the person chose."""
+        """The cluster under the cursor; the first cluster until the user has chosen one."""
         if self.view is None or not self.view.clusters:
             return None
         for cluster in self.view.clusters:

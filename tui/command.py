@@ -1,4 +1,4 @@
-"""What a command of the registry is, and the views and parts that it may belong to."""
+"""The class of a command of the registry, and the views and parts to which a command may belong."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One thing a person can do.
+    """One command of the dashboard.
 
-    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line, 0 keeps
-    it out. `asks`: it changes something outside, so it is confirmed first.
+    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line; a
+    command with 0 is not in that line. `asks`: the command changes something outside the dashboard,
+    so the user confirms it first. `twin` is the command after `rowtui` on the command line with the
+    same effect; docs/verbs.md states why a command has none.
     """
 
     id: str
@@ -28,39 +30,42 @@ class Command:
     hint: int = 0
     asks: bool = False
     enabled: Callable[[Session], str] = always
+    twin: str = ""
 
     @property
     def method(self) -> str:
-        """The method of the app or view that carries it out."""
+        """The name of the method of the app or view that carries out the command."""
         return "command_" + self.id.partition(".")[2].replace("-", "_").replace(".", "_")
 
     @property
     def shown_keys(self) -> str:
-        """The keys as people write them, `j ↓`."""
+        """The keys as the user reads them, `j ↓`."""
         return shown_keys(self.keys)
 
     def keys_of(self, own: Mapping[str, str]) -> str:
-        """The keys of a person who has `own` ones for some commands, as people write them."""
+        """Return the keys as the user reads them; `own` has the user's own keys, by command id."""
         return shown_keys(own.get(self.id, self.keys))
 
 
 def shown_keys(keys: str) -> str:
-    """`j ↓` for `j,down`."""
+    """Return `j ↓` for `j,down`."""
     every = (key for key in keys.split(",") if key != NO_KEY)
     return " ".join(KEY_NAMES.get(key, key) for key in every)
 
 
 NO_KEY = "no-key"
-"""In place of keys, where a command has none: Textual takes nothing for "as usual"."""
+"""In place of keys, if a command has none: Textual reads an empty text as "the usual keys"."""
 
 PARTS = ("list", "rows", "text", "graph")
-"""Scopes of widgets, whatever the view."""
+"""Scopes of widgets, independent of the view."""
 
 LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
 """Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
 
 CHANGE_KEYS = "abcd"
-"""Keys of the changes that would admit a job; a destination seldom has more."""
+"""Keys for the changes that would let a destination accept a job; few destinations have more
+changes.
+"""
 
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
@@ -83,4 +88,4 @@ VIEWS = {
 """The numbered views: name -> (number, title)."""
 
 TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
-"""All views, also those without a number, by their names."""
+"""All views, also those without a number: name -> title."""

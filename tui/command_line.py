@@ -1,7 +1,8 @@
-"""Reading a line that was typed after `:`, and completing it. Pure: no terminal, no app.
+"""Parse a line that was typed after `:`, and complete it. Pure functions: no terminal, no app.
 
-Takes the text and what can be offered now; gives what was asked for, or a sentence on why not with
-what was probably meant; and for completion the candidates, the likeliest first.
+The input is the text and the commands that can be offered now. The result is the command that the
+line names, or a sentence with the reason for a refusal and the probable intention. Completion
+returns candidates, the likeliest first.
 """
 
 from __future__ import annotations
@@ -13,26 +14,29 @@ from typing import NamedTuple, TypeVar
 
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, COMMANDS, TITLES, commands_here
-from rowtui.tui.command import LISTED, Command
-from rowtui.tui.line_commands import LINE_COMMANDS, LineCommand
+from rowtui.tui.command import LISTED, NO_KEY, Command
+from rowtui.tui.line_commands import LINE_COMMANDS, WORDS, LineCommand
 from rowtui.tui.session import Session
 
 One = TypeVar("One")
 
 MOST_CANDIDATES = 6
-"""Lines of the list above the command line."""
+"""The number of lines in the list above the command line."""
 
 _NEAR = 0.55
-"""How alike two words must be for one to be offered instead of the other (difflib's ratio)."""
+"""Similarity (difflib's ratio) from which one word is suggested instead of another."""
 
 Values = Callable[[str], Sequence[str]]
-"""The words that complete an argument, by what it is: "action", "cluster", ..."""
+"""Function from the kind of an argument ("action", "cluster", ...) to the words that
+complete it.
+"""
 
 
 class Offer(NamedTuple):
-    """One command as it can be typed. `command` or `line` says what it is.
+    """One command that can be typed. Either `command` or `line` is set.
 
-    `reason`: why it cannot be used now, "" if it can. `many`: also listed before anything is typed.
+    `reason` is why the command cannot be used now, "" if it can. `many`: the command is also listed
+    before the user types anything.
     """
 
     name: str
@@ -44,17 +48,19 @@ class Offer(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """The name with what may follow."""
+        """The name and the arguments that may follow."""
         return self.line.usage if self.line else self.name
 
     @property
     def values(self) -> str:
-        """What its argument is, "" if it takes none."""
+        """The kind of its argument, "" if it takes none."""
         return self.line.values if self.line else ""
 
 
 class Candidate(NamedTuple):
-    """One way to go on. `text`: the whole line with it; `shown` and `about`: for the list."""
+    """One possible completion. `text` is the completed line; `shown` and `about` are for
+    the list.
+    """
 
     text: str
     shown: str
@@ -63,20 +69,20 @@ class Candidate(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a line asks for."""
+    """The command and the argument of a line."""
 
     offer: Offer
     argument: str = ""
 
 
 class Refused(NamedTuple):
-    """Why a line asks for nothing that can be done."""
+    """Why a line cannot be carried out."""
 
     why: str
 
 
 def offers(view: str, session: Session) -> tuple[Offer, ...]:
-    """Everything that can be typed in a view, the commonest first."""
+    """Return everything that can be typed in a view, the most common first."""
     found: dict[str, Offer] = {}
     for one in LINE_COMMANDS:
         reason = BY_ID[one.command].enabled(session) if one.command else ""
@@ -87,7 +93,8 @@ def offers(view: str, session: Session) -> tuple[Offer, ...]:
         name = command.label.rstrip("…").strip()
         found.setdefault(name, _of(command, name, view, session))
     for command in COMMANDS:
-        found.setdefault(command.id, _of(command, command.id, view, session))
+        if command.keys != NO_KEY:  # A command without a key is typed by its name.
+            found.setdefault(command.id, _of(command, command.id, view, session))
     return tuple(found.values())
 
 
@@ -101,7 +108,7 @@ def _of(command: Command, name: str, view: str, session: Session) -> Offer:
 
 
 def read(text: str, known: Sequence[Offer], values: Values) -> Asked | Refused | None:
-    """What a line asks for; None for an empty one."""
+    """Parse a line: its command, or why it is refused; None for an empty line."""
     line = " ".join(text.strip().removeprefix(":").split())
     if not line:
         return None
@@ -114,7 +121,7 @@ def read(text: str, known: Sequence[Offer], values: Values) -> Asked | Refused |
         return Refused(f"`:{offer.name}` takes nothing after it")
     if not argument and offer.line and offer.line.needs_argument:
         return Refused(f"`:{offer.usage}`: which?{_some(values(offer.values))}")
-    if argument and offer.values != "file":
+    if argument and offer.values not in ("file", WORDS):
         possible = values(offer.values)
         meant = next((one for one in possible if one.casefold() == argument.casefold()), None)
         if meant is None:
@@ -124,7 +131,7 @@ def read(text: str, known: Sequence[Offer], values: Values) -> Asked | Refused |
 
 
 def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candidate, ...]:
-    """How a line may go on, at most `MOST_CANDIDATES` of them."""
+    """Return the completions of a line, at most `MOST_CANDIDATES`."""
     line = text.lstrip().removeprefix(":").lstrip()
     offer, argument = _split(line, known)
     if offer is not None and line[len(offer.name) :].startswith(" "):
@@ -134,17 +141,19 @@ def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candida
         return tuple(Candidate(f"{offer.name} {one}", one) for one in fitting[:MOST_CANDIDATES])
     usual = [one for one in known if one.many] if not line else known
     found = _matching(line, usual, lambda one: one.name)
-    found.sort(key=lambda one: bool(one.reason))  # what can be done now goes first
+    found.sort(key=lambda one: bool(one.reason))  # Commands that can be used now come first.
     return tuple(
         Candidate(_begun(one), one.usage, one.about, one.reason) for one in found[:MOST_CANDIDATES]
     )
 
 
 def common_start(text: str, candidates: Sequence[Candidate]) -> str:
-    """What all candidates that go on with the text begin with, if it is more; else the text."""
+    """Return the longest common start of all candidates that continue the text, or the text itself
+    if the common start is not longer.
+    """
     typed = text.lstrip().removeprefix(":").lstrip()
     longer = [one.text for one in candidates if one.text.startswith(typed)]
-    # Of texts in order, all begin with what the first and the last have in common.
+    # The common start of the first and the last text in sorted order is common to all texts.
     first, last = min(longer, default=""), max(longer, default="")
     same = 0
     while same < min(len(first), len(last)) and first[same] == last[same]:
@@ -157,7 +166,9 @@ def _begun(offer: Offer) -> str:
 
 
 def _split(line: str, known: Sequence[Offer]) -> tuple[Offer | None, str]:
-    """The command with the longest name that the line begins with, and the rest."""
+    """Return the command with the longest name with which the line begins, and the rest of the
+    line.
+    """
     folded = line.casefold()
     best: Offer | None = None
     for one in known:
@@ -169,7 +180,7 @@ def _split(line: str, known: Sequence[Offer]) -> tuple[Offer | None, str]:
 
 
 def _matching(typed: str, possible: Sequence[One], name_of: Callable[[One], str]) -> list[One]:
-    """Those that begin with what is typed, then those that have it inside."""
+    """Return the values that begin with the typed text, then the values that contain it."""
     folded = typed.casefold()
     begin = [one for one in possible if name_of(one).casefold().startswith(folded)]
     inside = [one for one in possible if folded in name_of(one).casefold() and one not in begin]
@@ -178,7 +189,7 @@ def _matching(typed: str, possible: Sequence[One], name_of: Callable[[One], str]
 
 def _unknown(line: str, known: Sequence[Offer]) -> str:
     word = line.split(maxsplit=1)[0]
-    # Who types a point means an id.
+    # A point in the typed text means that the user types an id.
     names = [one.name for one in known if "." in line or "." not in one.name]
     near = difflib.get_close_matches(line, names, 3, _NEAR)
     near = near or difflib.get_close_matches(word, names, 3, _NEAR)
@@ -210,7 +221,7 @@ def _or(words: Sequence[str]) -> str:
 
 
 def _paths(name: str, typed: str) -> tuple[Candidate, ...]:
-    """Files and folders that the typed path may become."""
+    """Return files and folders that begin with the typed path."""
     folder, _, start = typed.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(folder + "/") if "/" in typed else ".") as entries:

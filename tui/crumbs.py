@@ -1,9 +1,10 @@
-"""What a view is about, for the line at the top: an action, a group, a job."""
+"""The subject of a view for the line at the top: an action, a group, a job."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rowtui.core.submission.model import called
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
-    """From the widest to the narrowest; () where a view is about the whole project."""
+    """Return the subject, the widest term first; () if a view shows the whole project."""
     action = session.action.name if session.action else ""
     if view == "explain" and action:
         return (action, f"group {session.group + 1:,}")
@@ -20,5 +21,5 @@ def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
     if view == "submit" and session.sending is not None:
         return ("plan", plural(len(session.sending.plan.jobs), "job"))
     if view == "log" and session.job is not None:
-        return (session.job.record.action, f"job {session.job.record.label}")
+        return (session.job.record.action, called(session.job.record.label))
     return ()

@@ -1,7 +1,7 @@
-"""The terminal's driver, made to outlive its terminal: whoever hangs up ends the dashboard.
+"""A terminal driver that survives the loss of its terminal, so that a hang-up ends the dashboard.
 
-Textual's own reads a closed terminal again and again, and writes to it from a thread that dies.
-Here both are noticed, nothing is written any more, and the app is told once.
+Textual's own driver reads a closed terminal again and again, and writes to it from a thread that
+dies. This driver notices both, writes nothing more, and notifies the app once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class TerminalDriver(LinuxDriver):
-    """Tells the app when there is no terminal any more."""
+    """A driver that notifies the app when the terminal is gone."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
@@ -24,24 +24,29 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = _MayBeGone(sys.__stderr__, self.gone)
 
     def gone(self) -> None:
-        """There is no terminal; from any thread, as often as one likes."""
+        """Notify the app once that the terminal is gone; may be called from any thread, and
+        repeatedly.
+        """
         if not self._told:
             self._told = True
             app: Any = self._app
             self._loop.call_soon_threadsafe(app.terminal_lost)
 
     def look(self) -> None:
-        """Whether the other side has hung up; its end of file alone looks like silence."""
+        """Check whether the other side has hung up; an end of file alone looks like silence."""
         poll = select.poll()
         poll.register(self.fileno, select.POLLHUP)
         if any(
             what & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, what in poll.poll(0)
         ):
-            self.exit_event.set()  # or its thread reads nothing for ever, at full speed
+            # Without this event, the input thread would read nothing for ever, at full speed.
+            self.exit_event.set()
             self.gone()
 
     def _sigcont_application(self, *_: object) -> None:
-        """Go on; also after a stop that nobody announced, from which the shell has the modes."""
+        """Resume; also after a stop without a notice, in which the shell has changed the terminal's
+        modes.
+        """
         if self._auto_restart and not self._must_signal_resume:
             self.suspend_application_mode()
             self._must_signal_resume = True
@@ -57,7 +62,7 @@ class TerminalDriver(LinuxDriver):
 
 
 class _MayBeGone:
-    """A stream whose writes never fail: they tell, once, and then do nothing."""
+    """A stream whose writes never fail: the first failure calls `gone`; later writes do nothing."""
 
     def __init__(self, stream: TextIO, gone: Callable[[], None]) -> None:
         self._stream = stream
@@ -65,15 +70,15 @@ class _MayBeGone:
         self._lost = False
 
     def write(self, text: str) -> None:
-        """Write, as long as there is somebody."""
+        """Write the text, while the terminal exists."""
         self._try(lambda: self._stream.write(text))
 
     def flush(self) -> None:
-        """Flush, as long as there is somebody."""
+        """Flush the stream, while the terminal exists."""
         self._try(self._stream.flush)
 
     def fileno(self) -> int:
-        """The stream's own."""
+        """Return the file descriptor of the stream."""
         return self._stream.fileno()
 
     def _try(self, act: Callable[[], object]) -> None:

@@ -1,7 +1,7 @@
-"""Keeps the session's data true: follows the engine's changes, refreshes, polls the jobs.
+"""Keep the session's data up to date: follow the engine's changes, refresh, poll the jobs.
 
-Bursts of changes become one refresh; a slow full look is taken now and then because a change on a
-network file system may come without any event.
+Bursts of changes become one refresh. A slow full refresh is made at intervals, because a change on
+a network file system may cause no event.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.tui.render.status import changed_counts
@@ -22,32 +21,32 @@ if TYPE_CHECKING:
     from rowtui.tui.session import Session
 
 GAP_SECONDS = 0.25
-"""Between two refreshes: four a second is more than anybody reads."""
+"""Least seconds between two refreshes: a user cannot read more than four a second."""
 
 RECONCILE_SECONDS = 60.0
-"""A refresh without any news."""
+"""Seconds until a refresh without a change."""
 
 JOBS_SECONDS = 5.0
-"""Between two questions for the jobs. The engine decides how often a shared queue is asked."""
+"""Seconds between two polls of the jobs. The engine decides how often a shared queue is polled."""
 
 OWN_JOBS_SECONDS = 2.0
-"""The same where the only queue is ours alone."""
+"""Seconds between two polls of the jobs where the only queue belongs to the user alone."""
 
 NETWORK_SECONDS = 5.0
-"""Between two looks at a network that is on the screen: the estimate moves by itself."""
+"""Seconds between two polls of a network on the screen: its estimate changes with time."""
 
 NETWORK_REST = 4.0
-"""A network of which a look takes long is looked at less often: so many times as long."""
+"""Least pause between two polls of a network, as a multiple of the duration of one poll."""
 
 RETRY_SECONDS = 5.0
-"""Before the changes are followed again after that broke."""
+"""Seconds until the changes are followed again after an error."""
 
 
 class Feed:
-    """Four loops: one listens, one refreshes, one asks for the jobs and one for the network, both
-    of which may take their time.
+    """Four loops: one follows changes, one refreshes, one polls the jobs and one the network. The
+    last two may be slow.
 
-    `changed` is told what there is to show again.
+    `changed` is called with the name of what must be shown again.
     """
 
     def __init__(
@@ -61,13 +60,13 @@ class Feed:
         self._failed = failed
         self._wake = asyncio.Event()
         self._full = False
-        self._jobs_wanted = True  # after the next refresh
+        self._jobs_wanted = True  # Whether the jobs are polled after the next refresh.
         self._jobs_wake = asyncio.Event()
         self._jobs_now = False
         self._network_wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run the loops until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._listen())
             group.create_task(self._refresh_on_demand())
@@ -75,14 +74,16 @@ class Feed:
             group.create_task(self._follow_network())
 
     def refresh_now(self, *, full: bool = False, queues: bool = False) -> None:
-        """Refresh as soon as possible, also while paused; `queues`: a person wants them asked."""
+        """Refresh as soon as possible, also while paused; `queues`: poll the queues because the
+        user asks.
+        """
         self._full = self._full or full
         self._jobs_now = self._jobs_now or queues
         self._jobs_wanted = True
         self._wake.set()
 
     def look_at_network(self) -> None:
-        """Ask for the network as soon as possible."""
+        """Poll the network as soon as possible."""
         self._network_wake.set()
 
     async def _listen(self) -> None:
@@ -97,13 +98,13 @@ class Feed:
                         self._network_wake.set()
                     if not self._session.paused:
                         self._wake.set()
-                return  # the engine was closed
+                return  # The engine was closed.
             except Exception as error:
                 self._failed("changes cannot be followed", error)
             await asyncio.sleep(RETRY_SECONDS)
 
     def _engine(self, word: str) -> None:
-        """Its process was lost, or is there again."""
+        """Record that the engine's process was lost, or runs again."""
         session = self._session
         session.engine_away = word != ENGINE_BACK
         if session.engine_away:
@@ -163,7 +164,7 @@ class Feed:
         self._changed("snapshot")
 
     async def _follow_network(self) -> None:
-        """While somebody looks at the network, or it says that something happened."""
+        """Poll the network while the user looks at it, or when the engine reports a change."""
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -213,13 +214,13 @@ class Feed:
 
     @property
     def _jobs_may_change(self) -> bool:
-        """Jobs are on their way, or other processes and people use the same queues."""
+        """Whether jobs are active, or other processes and users use the same queues."""
         view = self._session.jobs
         if view is None:
             return False
         if any(one.next_at or one.connected is not None for one in view.clusters):
             return True
-        return any(state.active or state is JobState.UNKNOWN for state in view.states)
+        return any(state.may_change for state in view.states)
 
     async def _ask_for_jobs(self) -> None:
         session = self._session
@@ -236,7 +237,7 @@ class Feed:
 
 
 def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
-    """Sentences for what is another number now."""
+    """Return sentences about the numbers that have changed."""
     if old is None:
         return []
     before = {(action.index, action.name): action for action in old.actions}
@@ -265,7 +266,7 @@ def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
 
 
 def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[str, str]]:
-    """A sentence for a run that stands elsewhere than before."""
+    """Return a sentence if the state of the run has changed."""
     if old is None or new is None or new.run is None:
         return []
     was = old.run.status if old.run and old.run.id == new.run.id else None
@@ -279,12 +280,12 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
 
 
 def _ended(new: JobsView) -> list[tuple[str, str]]:
-    """Sentences for the jobs that have ended since the last look."""
+    """Return sentences for the jobs that have ended since the last poll."""
     told = []
     for job in new.ended:
-        word = job.reason or job.state.value
+        word = f"{job.state.value}: {job.reason}" if job.reason else job.state.value
         style = "failed" if job.state.bad else "completed"
-        told.append((f"job {job.label} ({job.action}) ended: {word}", style))
+        told.append((f"job {job.label} ({job.action}) {word}", style))
     if (more := new.ended_in_all - len(new.ended)) > 0:
         told.append((f"{more:,} more jobs ended", ""))
     return told

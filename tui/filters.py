@@ -1,7 +1,7 @@
-"""The last change to a line before it is drawn: for terminals without glyphs, or without colours.
+"""Last conversion of a line before it is drawn: for terminals without glyphs, or without colours.
 
-Textual applies filters to every line of every widget, frames and messages too. So a screen is made
-in one way, and only here is known what the terminal cannot show.
+Textual applies filters to every line of every widget, with frames and messages. Therefore all
+screens are drawn in one way, and only this module handles the limits of the terminal.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ GROUNDS = {
     8: Style(bold=True),
     11: Style(underline=True),
 }
-"""Backgrounds of the theme `terminal` (bright white, black, yellow) that stand for attributes, as
-nobody knows what the terminal's own background is."""
+"""Backgrounds of the theme `terminal` (bright white, black, yellow) and the attributes in their
+place, because the background of the terminal is unknown.
+"""
 
 _SHAPE = ("bold", "dim", "italic", "underline", "blink", "reverse", "strike")
 
 
 class AsciiGlyphs(LineFilter):
-    """Draws with ASCII alone."""
+    """A filter that draws with ASCII alone."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same columns in ASCII."""
+        """Return the same columns in ASCII."""
         return [
             segment if segment.text.isascii() else Segment(ascii_text(segment.text), segment.style)
             for segment in segments
@@ -37,9 +38,10 @@ class AsciiGlyphs(LineFilter):
 
 
 class GroundsAsAttributes(LineFilter):
-    """Draws the cursor and what stands out in reverse, bold or underlined, not on a colour.
+    """A filter that draws the cursor and highlights in reverse, bold or underlined, not on a
+    colour.
 
-    With `colours` False nothing has any colour.
+    With `colours` False, nothing has any colour.
     """
 
     def __init__(self, *, colours: bool) -> None:
@@ -47,7 +49,7 @@ class GroundsAsAttributes(LineFilter):
         self._colours = colours
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The same text in other styles."""
+        """Return the same text in other styles."""
         return [
             Segment(text, style and _without_ground(style, self._colours), None)
             for text, style, _ in segments
@@ -63,7 +65,7 @@ def _without_ground(style: Style, colours: bool) -> Style:
         return style
     if instead is None and coloured:
         instead = Style(reverse=True)
-    # Colours on a reversed line would be grounds of every colour.
+    # On a reversed line, foreground colours would become backgrounds of every colour.
     plain = not colours or (instead is not None and bool(instead.reverse))
     shape = Style(
         **{one: getattr(style, one) for one in _SHAPE},

@@ -1,9 +1,11 @@
-"""When Python searches for garbage, and where: not in the dashboard itself, and not under a key.
+"""Control when and where Python searches for garbage: not in the dashboard's own objects, and not
+while a key is handled.
 
-Modules, looks and views are half a million small things that stay for good. Python's collector goes
-through all of them whenever there are a quarter more, in the middle of whatever is being done: 40
-to 80 ms without a frame or a key, the longest stop there was. Here they are set aside, so that a
-full search takes as long as what came since, and it is a step of the event loop of its own.
+Modules, styles and views are half a million small objects that live until the end. Python's
+collector searches all of them whenever their number has grown by a quarter, in the middle of other
+work. Such a search blocks frames and keys for 40 to 80 ms, the longest pause that was measured.
+This module excludes those objects, so that the time of a full search depends only on newer objects,
+and runs the search as a separate step of the event loop.
 """
 
 from __future__ import annotations
@@ -11,29 +13,38 @@ from __future__ import annotations
 import gc
 
 NEVER = 1_000_000_000
-"""Searches of what is younger before a full one, by itself."""
+"""Searches of younger generations before Python starts a full search by itself."""
 
 DUE = 4
-"""The same before `search` makes one: some ten thousand new things, 10 to 20 ms."""
+"""Searches of younger generations before `search` starts a full one: about ten thousand new
+objects, 10 to 20 ms.
+"""
 
 YOUNG = 1
-"""The generations that are searched before something is set aside: some thousand things, 2 ms."""
+"""The oldest generation that is searched before objects are set aside: some thousand
+objects, 2 ms.
+"""
 
 
 def begin() -> None:
-    """From now on only `search` looks at everything; for a process that is ours."""
+    """Leave full searches to `search` from now on; only for a process that belongs to rowtui."""
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, NEVER)
     set_aside()
 
 
 def set_aside() -> None:
-    """All that is there now stays. To be said rarely: what of it becomes garbage stays as well."""
+    """Exclude all existing objects from later searches.
+
+    Call this function rarely: an excluded object that becomes garbage is never freed.
+    """
     gc.collect(YOUNG)
     gc.freeze()
 
 
 def search() -> None:
-    """Once in a while; does something if much was made since the last time."""
+    """Run a full search if many objects were created since the last one; to be called at
+    intervals.
+    """
     if gc.get_count()[2] >= DUE:
         gc.collect()

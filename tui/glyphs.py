@@ -1,8 +1,8 @@
-"""Plain ASCII for terminals without our glyphs, one column for one column.
+"""Plain ASCII for terminals without rowtui's glyphs, one column for one column.
 
-One table, applied where lines are about to be drawn or written: nothing else knows of it. What
-stands in no table, a name in another script say, becomes a `?` for each column that it takes.
-Imports neither Textual nor rich unless something is drawn.
+One table is applied where lines are about to be drawn or written; no other module handles ASCII. A
+character that is in no table, for example in a name in another script, becomes a `?` for each
+column that it takes. The module imports neither Textual nor rich unless something is drawn.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ TABLE = {
     "▆": "#", "▇": "#", "▏": "|", "▎": "|", "▍": "|", "▌": "|", "▋": "|", "▊": "#", "▉": "#",
     "▐": "|", "▕": "|", "▔": "-", "▀": "-", "⡇": "|", "⣀": "_",
 }  # fmt: skip
-"""Glyphs of ours and of Textual's widgets."""
+"""Glyphs of rowtui and of Textual's widgets."""
 
 _LINES = {
     "-": "─╌┄┈╴╶╼╾",
     "=": "━═╍┅┉╸╺",
     "|": "│┃║╎╏┆┇┊┋╵╷╹╻╽╿",
 }
-"""A heavy line is the frame of the pane that has the keys: it must stay another one."""
+"""A heavy line is the frame of the pane with the keyboard focus, so its ASCII form must differ."""
 
 
 def _lines() -> dict[str, str]:
-    """Box drawing: what is no straight line is a corner or a crossing."""
+    """Return the table of box drawing characters: every one that is not a straight line becomes
+    "+".
+    """
     table = {chr(code): "+" for code in range(0x2500, 0x2580)}
     for plain, glyphs in _LINES.items():
         table.update(dict.fromkeys(glyphs, plain))
@@ -49,7 +51,7 @@ _TRANSLATION = str.maketrans(_PLAIN)
 
 
 def ascii_text(text: str) -> str:
-    """The text in as many columns, with nothing but ASCII in it."""
+    """Return the text in ASCII with the same number of columns."""
     if text.isascii():
         return text
     text = text.translate(_TRANSLATION)
@@ -62,7 +64,7 @@ def _plain(char: str) -> str:
     from rich.cells import get_character_cell_size
 
     columns = get_character_cell_size(char)
-    if columns == 1:  # an accent that belongs to its letter
+    if columns == 1:  # An accent has no column of its own; it belongs to its letter.
         base = unicodedata.normalize("NFKD", char)[:1]
         if base.isascii() and base.isalpha():
             return base
@@ -70,5 +72,7 @@ def _plain(char: str) -> str:
 
 
 def of_ours(char: str) -> str:
-    """What a glyph of ours is written as, for the command line; "" for anything else."""
+    """Return the ASCII form of one of rowtui's glyphs, for the command line; "" for other
+    characters.
+    """
     return _PLAIN.get(char, "")

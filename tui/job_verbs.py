@@ -1,4 +1,4 @@
-"""What can be done to jobs: the words for it, for which states it makes sense, and why not else."""
+"""The operations on jobs: their words, the states in which they make sense, and the refusals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 
 
 class JobVerb(NamedTuple):
-    """One of them. `none`: why it is nothing for several jobs."""
+    """One operation on jobs. `none` is the reason why it applies to none of several jobs."""
 
     word: str
     done: str
@@ -17,15 +17,15 @@ class JobVerb(NamedTuple):
     none: str
 
     def why_not(self, states: Mapping[JobState, int]) -> str:
-        """Why it can't be done to any of so many jobs in these states, or ""."""
+        """Return why it applies to none of the jobs, or ""; `states` counts the jobs by state."""
         if not states or any(self.may(state) for state in states):
             return ""
         if sum(states.values()) > 1:
             return self.none
         [state] = states
-        if state is JobState.UNKNOWN:
+        if state.may_change and not state.active:
             return "the state of the job is not known"
-        if self is RESUBMIT:
+        if self is RETRY:
             return "the job has not ended" if state.active else "the job did not fail"
         if not state.active:
             return "the job has ended"
@@ -41,4 +41,4 @@ HOLD = JobVerb("hold", "held", lambda state: state is JobState.PENDING, "none of
 RELEASE = JobVerb(
     "release", "released", lambda state: state is JobState.HELD, "none of these jobs is held"
 )
-RESUBMIT = JobVerb("resubmit", "resubmitted", lambda state: state.bad, "none of these jobs failed")
+RETRY = JobVerb("retry", "retried", lambda state: state.bad, "none of these jobs failed")

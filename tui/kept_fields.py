@@ -1,7 +1,7 @@
-"""Which columns of a list a person wants to see, and in which order: kept in the state folder.
+"""The columns of each list that the user wants to see, and their order; stored in the state folder.
 
-One small JSON file, `lists.json`, for all lists and projects. One that cannot be read is left
-alone and not used; a person is told once.
+One small JSON file, `lists.json`, serves all lists and projects. An unreadable file is left
+unchanged and not used, and one message reports it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ MOST_BYTES = 1_000_000
 
 
 class FieldChoice(NamedTuple):
-    """Column ids in the order that was chosen, and those that are not shown."""
+    """Column ids in the chosen order, and the columns that are not shown."""
 
     order: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
 
     def arranged(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """All columns in that order; those that it does not know stay behind their neighbour."""
+        """Return all columns in the chosen order; a column that is not in the choice follows its
+        neighbour.
+        """
         if not self.order:
             return tuple(columns)
         rank = {name: at for at, name in enumerate(self.order)}
@@ -39,7 +41,7 @@ class FieldChoice(NamedTuple):
         return tuple(column for _, column in sorted(zip(keys, columns, strict=True), key=_first))
 
     def shown(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """The columns that are shown, in that order; never none at all."""
+        """Return the columns that are shown, in the chosen order; always at least one."""
         arranged = self.arranged(columns)
         return tuple(one for one in arranged if one.id not in self.hidden) or arranged[:1]
 
@@ -49,22 +51,22 @@ def _first(pair: tuple[tuple[int, int], Column]) -> tuple[int, int]:
 
 
 class KeptFields:
-    """The choices of one person. `folder` None: they are forgotten in the end."""
+    """The choices of one user. With `folder` None, they are lost when the dashboard ends."""
 
     def __init__(self, folder: Path | None, tell: Callable[[str], None]) -> None:
         self._path = folder / "lists.json" if folder else None
         self._tell = tell
         self._choices: dict[str, FieldChoice] | None = None
-        self._usable = True  # the file is ours to write
+        self._usable = True  # Whether rowtui may write the file.
 
     def of(self, name: str) -> FieldChoice:
-        """What was chosen for a list."""
+        """Return the choice for a list."""
         if self._choices is None:
             self._choices = self._read()
         return self._choices.get(name, FieldChoice())
 
     def choose(self, name: str, choice: FieldChoice) -> None:
-        """Choose, and keep it where that is possible."""
+        """Set the choice for a list, and store it if possible."""
         self.of(name)
         assert self._choices is not None
         self._choices[name] = choice
@@ -95,7 +97,7 @@ class KeptFields:
 
 
 def _choices(stored: Any) -> dict[str, FieldChoice]:
-    """The choices of a file. Raises: ValueError."""
+    """Return the choices of a file. Raises: ValueError if the file has another format."""
     if not isinstance(stored, dict) or stored.get("version") != VERSION:
         raise ValueError(f"it is not of version {VERSION}")
     lists = stored.get("lists")

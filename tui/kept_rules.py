@@ -1,9 +1,9 @@
-"""A stylesheet that reads each text once for each theme, and styles a widget when it must.
+"""A stylesheet that parses each text once per theme, and styles a widget only when necessary.
 
-Textual reads all of its styles again whenever a view is opened for the first time, twice; that is
-most of what one would wait for. What is read depends on the text and the theme's variables alone.
-It also styles all widgets of a view three times when it is opened, and once whenever it is shown
-again; nothing that decides how they look is another then.
+Textual parses all of its styles again, twice, whenever a view is opened for the first time; this
+parsing is most of the delay. The result depends only on the text and on the theme's variables.
+Textual also styles all widgets of a view three times when the view is opened, and once whenever the
+view is shown again, although nothing that decides their style has changed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from textual.css.types import CSSLocation
 from textual.dom import DOMNode
 
 _KEPT: LRUCache[object, list[RuleSet]] = LRUCache(1024)
-"""Rules by text, place and variables: four themes of all the widgets there are."""
+"""Rules by text, location and variables: enough for all widgets in four themes."""
 
 _MARK = "_rowtui_styled"
-"""On a node: what decided its look when it was styled last, and how often that was."""
+"""Attribute of a node: what decided its style the last time, and the number of that styling."""
 
 
 class KeptStylesheet(Stylesheet):
-    """Does what Textual's own does, without doing anything twice."""
+    """A stylesheet with the results of Textual's own, without repeated work."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:
         super().__init__(variables=variables)
         self._key = frozenset(self._variables.items())
         self._readings = 0
-        self.styled = 0  # nodes, so far
+        self.styled = 0  # The number of nodes that were styled so far.
         self._about: dict[frozenset[str], tuple[list[RuleSet], tuple[str, ...]]] = {}
-        self._narrow: list[RuleSet] | None = None  # rules that may be about the node at hand
+        # The rules that may apply to the node that is being styled.
+        self._narrow: list[RuleSet] | None = None
 
     def set_variables(self, variables: dict[str, str]) -> None:
         """Use these variables from the next `reparse` on."""
@@ -40,11 +41,11 @@ class KeptStylesheet(Stylesheet):
             self._key = frozenset(variables.items())
 
     def reparse(self) -> None:
-        """Read everything with the variables of now; if something is wrong, nothing changes."""
+        """Parse everything with the current variables; if the parse fails, nothing changes."""
         self.parse()
 
     def parse(self) -> None:
-        """Read everything that was not read so far."""
+        """Parse everything that was not parsed so far."""
         super().parse()
         self._readings += 1
         self._about.clear()
@@ -66,7 +67,9 @@ class KeptStylesheet(Stylesheet):
 
     @property
     def rules(self) -> list[RuleSet]:
-        """All rules; while a node is styled, those that may be about it, in the same order."""
+        """All rules; while a node is styled, only the rules that may apply to it, in the same
+        order.
+        """
         return super().rules if self._narrow is None else self._narrow
 
     def apply(
@@ -76,7 +79,7 @@ class KeptStylesheet(Stylesheet):
         animate: bool = False,
         cache: dict[tuple[object, ...], RulesMap] | None = None,
     ) -> None:
-        """Style this node, unless it is styled in this way already."""
+        """Style this node, unless the node already has this style."""
         before, self._narrow = self._narrow, None
         try:
             rules, wanted = self._rules_about(node)
@@ -91,8 +94,8 @@ class KeptStylesheet(Stylesheet):
             self._narrow = before
 
     def _rules_about(self, node: DOMNode) -> tuple[list[RuleSet], tuple[str, ...]]:
-        """The rules that may be about the node, and the pseudo classes that they ask for."""
-        every = self.rules  # reads what is new
+        """Return the rules that may apply to the node, and the pseudo classes in them."""
+        every = self.rules  # Reading `rules` also parses new sources.
         named = self.rules_map
         names = frozenset(named.keys() & node._selector_names)
         found = self._about.get(names)
@@ -104,7 +107,9 @@ class KeptStylesheet(Stylesheet):
         return found
 
     def _look(self, node: DOMNode, wanted: tuple[str, ...]) -> tuple[object, ...]:
-        """All that decides how a node is styled. One above it that is styled anew is another."""
+        """Return all that decides the style of a node; a newly styled ancestor changes
+        the value.
+        """
         path = node.css_path_nodes
         return (
             self._readings,

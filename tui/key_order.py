@@ -1,9 +1,10 @@
-"""Keys one after the other: the next is taken when all that the last one caused is known.
+"""Process keys one after the other: the next key waits until the effects of the last one are done.
 
-Takes keys and pasted texts as they come from the terminal, and hands each to the widget that has
-the focus then. Textual hands all keys of a burst to the widget that has it now, and tells of moved
-cursors and of the focus by messages, which the keys behind overtake: over a slow line `j s` would
-submit the row above, and what is typed after Tab would go into the field before.
+This module takes keys and pasted texts as they come from the terminal, and passes each to the
+widget that has the focus at that time. Textual passes all keys of a burst to the widget that has
+the focus now, and reports moved cursors and a changed focus by messages, which later keys overtake:
+over a slow line, `j s` would submit the row above, and text typed after Tab would go into the field
+before.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from textual.message import Message
 from textual.widget import Widget
 
 LOOK = 0.05
-"""Seconds between two looks whether the widget with the key is still there to answer."""
+"""Seconds between two checks whether the widget that has the key still exists."""
 
 ROUNDS = 2
-"""Trips from the widget to the app: on the first the key is dealt with, on the second its news."""
+"""Trips from the widget to the app: in the first the key is handled, in the second its messages."""
 
 
 class KeyDone(Message, bubble=True):
-    """Travels behind a key, on the same way."""
+    """A message that follows a key on the same way."""
 
     def __init__(self, number: int, rounds: int) -> None:
         super().__init__()
@@ -33,17 +34,17 @@ class KeyDone(Message, bubble=True):
 
 
 class KeysInOrder(App[int]):
-    """An app that can be typed ahead."""
+    """An app that handles keys in order, also when the user types ahead."""
 
     def __init__(self) -> None:
         super().__init__()
         self._typed: deque[events.Event] = deque()
-        self._number = 0  # of the key under way
-        self._late: asyncio.TimerHandle | None = None  # None: no key is under way
+        self._number = 0  # The number of the key that is being handled.
+        self._late: asyncio.TimerHandle | None = None  # None if no key is being handled.
         self._asked: Widget | None = None
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep a key until it is its turn."""
+        """Queue a key until the keys before it are handled."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
             return
@@ -63,13 +64,15 @@ class KeysInOrder(App[int]):
             self.call_later(self._done, number)
 
     def _look(self) -> None:
-        """What went away, with a page that was closed, say, takes its messages with it."""
+        """Check the widget: a widget that was removed, for example with a closed page, drops its
+        messages.
+        """
         if self._asked is not None and not self._asked.is_attached:
             self.call_later(self._done, self._number)
         self._late = asyncio.get_running_loop().call_later(LOOK, self._look)
 
     async def on_key_done(self, message: KeyDone) -> None:
-        """The key is dealt with."""
+        """Count one trip of the message; after the last trip, the key is handled."""
         message.stop()
         if message.rounds > 1:
             self._follow(message.number, message.rounds - 1)

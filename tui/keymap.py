@@ -1,8 +1,8 @@
-"""A person's own keys: `keys.toml`, checked entry by entry, and who keeps a key that two want.
+"""The user's own keys: `keys.toml`, validated entry by entry, and the rule for conflicts.
 
-Takes what the file says by command id; gives the keys of every command that has others than usual,
-and a sentence for everything that is not as it was wished. What a person says goes before what is
-usual; of two wishes for one key the first in the file is kept.
+The input is the content of the file by command id. The result is the keys of every command with
+other keys than usual, and a sentence for each entry that could not be used. The user's keys have
+priority over the usual ones; of two entries for one key, the first in the file is kept.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NAMED |= {_character_to_key(chr(code)) for code in range(0x21, 0x7F)}
 
 @dataclass(frozen=True)
 class KeyMap:
-    """The keys that are not as usual, by id; what is wrong; and the file that says so.
+    """The keys that differ from the usual ones, by id; the problems; and the file with the keys.
 
-    `path` is None where there can be no file; `found`: whether there is one.
+    `path` is None if there can be no file; `found`: whether the file exists.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class KeyMap:
 
 
 class Bound(NamedTuple):
-    """One binding that a person may change: its usual keys, where it holds, and what it does."""
+    """One binding that the user may change: its usual keys, its scope, and its label."""
 
     keys: tuple[str, ...]
     scope: str
@@ -50,7 +50,7 @@ class Bound(NamedTuple):
 
 
 def load_keymap(config: Path | None) -> KeyMap:
-    """What `keys.toml` in that folder says."""
+    """Read `keys.toml` in that folder."""
     path = config / "keys.toml" if config else None
     if path is None or not path.is_file():
         return KeyMap(path=path)
@@ -68,7 +68,7 @@ def load_keymap(config: Path | None) -> KeyMap:
 
 
 def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """A person's keys by id, those of who lost one among them, and what is wrong."""
+    """Return the user's keys by id, with the commands that lost a key, and the problems."""
     known = bound()
     wrong: list[str] = []
     own: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
                 if not _meet(known[name].scope, known[other].scope):
                     continue
                 if other in own and other not in settled:
-                    continue  # its turn comes
+                    continue  # The other entry is handled in a later step.
                 loser, keeper = (name, other) if other in own else (other, name)
                 has[loser].remove(key)
                 wrong.append(_lost(key, keeper, loser, bool(has[loser])))
@@ -107,7 +107,9 @@ def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[s
 
 
 def bound() -> dict[str, Bound]:
-    """Every binding of ours that has an id: of the registry, and of the pages on top."""
+    """Return every binding of rowtui that has an id: those of the registry, and those of
+    the pages.
+    """
     found = {
         one.id: Bound(tuple(normal(key) for key in one.keys.split(",")), one.scope, one.label)
         for one in BY_ID.values()
@@ -120,7 +122,9 @@ def bound() -> dict[str, Bound]:
 
 
 def every_binding() -> Iterator[tuple[type[DOMNode], Binding]]:
-    """Each binding of each screen and widget of ours, and the class that has it."""
+    """Yield each binding of each screen and widget of rowtui, and the class that has the
+    binding.
+    """
     for package in ("rowtui.tui.screens", "rowtui.tui.widgets"):
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
             inside = importlib.import_module(f"{package}.{module.name}")
@@ -136,7 +140,7 @@ def _bindings(owner: type[DOMNode]) -> Iterator[Binding]:
 
 
 def why_no_key(key: str) -> str:
-    """Why that is no key, "" if it is one."""
+    """Return why the text is not a valid key, "" if the key is valid."""
     *modifiers, base = key.split("+") if len(key) > 1 else [key]
     if unknown := [one for one in modifiers if one not in _MODIFIERS]:
         return f"'{visible(key)}' is no key: '{visible(unknown[0])}' is no modifier such as ctrl"
@@ -150,7 +154,7 @@ def why_no_key(key: str) -> str:
 
 
 def normal(key: str) -> str:
-    """The key as Textual calls it, `question_mark` for `?`."""
+    """Return the key with Textual's name, `question_mark` for `?`."""
     before, plus, base = key.rpartition("+") if len(key) > 1 else ("", "", key)
     if len(base) == 1 and not base.isalnum():
         base = _character_to_key(base)
@@ -166,7 +170,7 @@ def _is_character(name: str) -> bool:
 
 
 def _flat(wanted: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """`"a.b" = ` and `[a] b = ` are the same to a person."""
+    """Yield flat ids, because `"a.b" = ` and `[a] b = ` mean the same to the user."""
     for name, value in wanted.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name}.")
@@ -175,7 +179,7 @@ def _flat(wanted: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether commands of these scopes may hear the same key at the same time."""
+    """Whether commands of these scopes may receive the same key at the same time."""
     if one == other:
         return True
     if {one, other} == {"rows", "list"}:
@@ -203,7 +207,7 @@ def _near(name: str, known: Mapping[str, Bound]) -> str:
 
 
 def keys_page(keys: KeyMap) -> list[str]:
-    """A page on a person's keys, as lines."""
+    """Return the page about the user's keys, as lines."""
     if keys.path is None:
         return ["Keys cannot be changed here: there is no folder for settings."]
     shown = visible(str(keys.path))

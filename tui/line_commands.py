@@ -1,21 +1,23 @@
-"""What can be typed after `:` beside the ids and labels of the registry, and what each one takes.
+"""The commands after `:` beside the ids and labels of the registry, and the argument of each.
 
-The one table: completion, help and the key reference read it. How a line is read is in
-`command_line.py`; what a command does is in `line_verbs.py`.
+This is the only table: completion, help and the key reference read it. `command_line.py` parses a
+line; `line_verbs.py` carries out a command.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rowtui.tui.commands.terminal import IN_TERMINAL
+
 
 @dataclass(frozen=True, slots=True)
 class LineCommand:
     """One word after `:`.
 
-    `argument`: what may follow, as people write it, `[ACTION]` where it may be left out, "" for
-    nothing. `values`: the name of what completes it. `command`: the command of the registry whose
-    reason not to be used now holds for this as well.
+    `argument` is what may follow, as the user reads it: `[ACTION]` if it may be left out, "" for
+    nothing. `values` is the kind of words that complete the argument. `command` is the command of
+    the registry whose reason not to be used now also applies to this one.
     """
 
     name: str
@@ -27,14 +29,17 @@ class LineCommand:
 
     @property
     def usage(self) -> str:
-        """`queue [CLUSTER]`."""
+        """The name and its argument, `queue [CLUSTER]`."""
         return f"{self.name} {self.argument}".rstrip()
 
     @property
     def needs_argument(self) -> bool:
-        """Whether something must follow."""
+        """Whether an argument must follow."""
         return bool(self.argument) and not self.argument.startswith("[")
 
+
+WORDS = "words"
+"""The `values` of a command of the command line, which takes any words."""
 
 LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("status", "go to the actions", command="go.status"),
@@ -48,7 +53,7 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("network", "go to the network", command="go.network"),
     LineCommand("clusters", "the clusters: logins, nodes, partitions, health"),
     LineCommand("cluster", "one of the clusters", "CLUSTER", "cluster"),
-    LineCommand("login", "log in to a cluster", "[CLUSTER]", "login", "app.connect", ("connect",)),
+    LineCommand("connect", "log in to a cluster", "[CLUSTER]", "login", "app.connect", ("login",)),
     LineCommand("refresh", "read the project and the queues again", command="app.refresh"),
     LineCommand("theme", "the next theme, or this one", "[THEME]", "theme"),
     LineCommand("export", "write this list to a file", "[FILE]", "file"),
@@ -57,5 +62,6 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("keys", "which keys are yours, and where they are set"),
     LineCommand("help", "the keys that work here", command="app.help", aliases=("?", "h")),
     LineCommand("demo", "make something go wrong in the demo", "FAULT", "fault", "app.faster"),
+    *(LineCommand(one.words, one.description, one.argument, WORDS, one.id) for one in IN_TERMINAL),
     LineCommand("quit", "leave; jobs go on without rowtui", command="app.quit", aliases=("q",)),
 )

@@ -1,4 +1,4 @@
-"""The lines that a person typed after `:`, kept between two starts: bounded, without secrets."""
+"""The lines that the user typed after `:`, stored between sessions: bounded, without secrets."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from rowtui.core.files import read_bounded, replace_file
 
 MOST_LINES = 200
-"""Lines that are kept: more than anybody goes back through."""
+"""The number of stored lines: more than a user goes back through."""
 
 LONGEST_LINE = 500
-"""Characters; a longer line is not worth typing again."""
+"""Characters; a longer line is not stored."""
 
 _LARGEST_FILE = 4 * MOST_LINES * LONGEST_LINE
 
 
 class History:
-    """Lines, oldest first. `path`: the file; None keeps them in memory only."""
+    """The lines, oldest first. `path` is the file; None keeps the lines in memory only."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -26,25 +26,28 @@ class History:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What was typed, oldest first."""
+        """The lines that were typed, oldest first."""
         if not self._read:
             self._read = True
             self._lines = self._kept() + self._lines
         return tuple(self._lines)
 
     def add(self, line: str) -> None:
-        """Somebody typed this; a line that looks like a secret, or is too long, is forgotten."""
+        """Add a line that the user typed; a line that looks like a secret, or is too long, is not
+        stored.
+        """
         from rowtui.core.clusters.command_log import without_secrets
 
         line = " ".join(line.split())
         if not line or len(line) > LONGEST_LINE or without_secrets(line) != line:
             return
-        # Another dashboard may have written meanwhile: what it knows is not lost.
+        # Another dashboard may have written the file since the last read; its lines are kept.
         lines = [one for one in (self._kept() or list(self.lines)) if one != line]
         self._lines = [*lines, line][-MOST_LINES:]
         self._read = True
         if self._path is not None:
-            with contextlib.suppress(OSError):  # it is kept in memory all the same
+            # Without the file, the lines are still kept in memory.
+            with contextlib.suppress(OSError):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 data = "".join(f"{one}\n" for one in self._lines)
                 replace_file(self._path, data.encode("utf-8", "replace"))
@@ -61,7 +64,7 @@ class History:
 
 
 class Recall:
-    """Going back through a history from one line; what was being typed is not lost."""
+    """Navigation back through a history; the unfinished line is kept."""
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         self._lines = lines
@@ -69,14 +72,14 @@ class Recall:
         self._typed = ""
 
     def older(self, now: str) -> str:
-        """The line before; the oldest stays."""
+        """Return the line before; at the oldest line, return the oldest."""
         if self._at == len(self._lines):
             self._typed = now
         self._at = max(0, self._at - 1) if self._lines else self._at
         return self._lines[self._at] if self._lines else now
 
     def newer(self, now: str) -> str:
-        """The line after; after the last one what was being typed."""
+        """Return the next line; after the last line, return the unfinished one."""
         if self._at >= len(self._lines):
             return now
         self._at += 1

@@ -1,11 +1,12 @@
-"""Carries out what was typed after `:`, on behalf of one app.
+"""Carry out what was typed after `:`, for one app.
 
-What a line asks for is decided in `command_line.py`; here it is done, or refused with a sentence.
+`command_line.py` parses a line; this module carries out the command, or refuses it with a sentence.
 """
 
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, PARTS
+from rowtui.tui.line_commands import WORDS
 from rowtui.tui.line_history import History
 from rowtui.tui.work import start
 
@@ -20,15 +22,16 @@ if TYPE_CHECKING:
     from rowtui.tui.actions import Command
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.command_line import Asked, Candidate, Offer
+    from rowtui.tui.line_commands import LineCommand
     from rowtui.tui.packing import Packing
     from rowtui.tui.session import Session
 
 HISTORY = "commands"
-"""The file in the person's folder of states."""
+"""The name of the file in the user's state folder."""
 
 
 class LineVerbs:
-    """The command line of one app. `state`: the person's folder of states, None for no history."""
+    """The command line of one app. `state` is the user's state folder; None means no history."""
 
     def __init__(self, app: RowtuiApp, session: Session, state: Path | None) -> None:
         self._app = app
@@ -37,7 +40,7 @@ class LineVerbs:
 
     def open(self, start: str = "") -> None:
         """Show the line."""
-        # Not part of the first paint
+        # The import is here because the first paint does not need the module.
         from rowtui.tui.command_line import complete, offers
         from rowtui.tui.screens.line import LineScreen
 
@@ -49,7 +52,7 @@ class LineVerbs:
         self._app.push_screen(LineScreen(candidates, self.run, self.history.lines, start))
 
     def run(self, text: str) -> str:
-        """Do what a line asks for; "" or why not."""
+        """Carry out a line; return "" or the reason for a refusal."""
         from rowtui.tui.command_line import Refused, offers, read
 
         known: Sequence[Offer] = offers(self._app.view_name, self._session)
@@ -59,7 +62,7 @@ class LineVerbs:
         if isinstance(asked, Refused):
             return asked.why
         self.history.add(text.strip().removeprefix(":"))
-        # After the line is gone: what is done may open a page of its own.
+        # The line closes first, because the command may open a page of its own.
         self._app.call_later(self._do, asked)
         return ""
 
@@ -68,6 +71,9 @@ class LineVerbs:
             why = await self._carry_out(asked.offer.command)
         else:
             assert asked.offer.line is not None
+            if asked.offer.line.values == WORDS:
+                self._in_terminal(asked.offer.line, asked.argument)
+                return
             verb: Callable[[str], str] = getattr(self, f"_{asked.offer.line.name}")
             why = verb(asked.argument)
         if why:
@@ -88,25 +94,53 @@ class LineVerbs:
             await result
         return ""
 
+    def _in_terminal(self, line: LineCommand, argument: str) -> None:
+        """Run a command of the command line in the terminal; ask first if the command may change
+        something.
+        """
+        from rowtui.tui.outside import run_command
+        from rowtui.tui.screens.confirm import ConfirmScreen
+
+        try:
+            words = [*line.name.split(), *shlex.split(argument)]
+        except ValueError as error:
+            self._app.notify(f"{line.name}: {error}", severity="warning", markup=False)
+            return
+        shown = visible(f"rowtui {shlex.join(words)}")
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                self._app.notify("Nothing was run.", markup=False)
+                return
+            self._session.note("you", shown)
+            start(self._app, partial(run_command, self._app, words), "outside")
+
+        if not BY_ID[line.command].asks:
+            answered(True)
+            return
+        lines = [shown, line.description, "It asks its own questions in the terminal."]
+        question = f"Run {line.name} in the terminal?"
+        self._app.push_screen(ConfirmScreen(question, lines, 1), answered)
+
     # Pages
 
     def show_activity(self, which: str = "all") -> None:
-        """What happened and what was run, or one of both."""
+        """Show what happened and what was run, or one of both."""
         from rowtui.tui.screens.activity import ActivityScreen
 
         self._app.push_screen(ActivityScreen(self._session, which))
 
     def show_keys(self) -> None:
-        """Which keys are the person's own, where they are set, and what is wrong there."""
+        """Show the user's own keys, the file with them, and the problems in the file."""
         from rowtui.tui.keymap import keys_page, load_keymap
         from rowtui.tui.screens.page import PageScreen
 
         self._app.push_screen(PageScreen("Your keys", keys_page(load_keymap(self._app.config))))
 
-    # What completes an argument
+    # Completion of an argument
 
     def values(self, what: str) -> Sequence[str]:
-        """The words that an argument of this kind can be now."""
+        """Return the possible values of an argument of this kind."""
         session = self._session
         clusters = session.jobs.clusters if session.jobs else ()
         if what == "action":
@@ -129,7 +163,7 @@ class LineVerbs:
             return list(dict.fromkeys(one.record.label for one in jobs if one.record.job_id))
         return []
 
-    # The commands of the table, by their names
+    # The commands of the table, by name
 
     def _go(self, view: str) -> str:
         self._app.call_later(self._app.action_command, f"go.{view}")
@@ -169,7 +203,8 @@ class LineVerbs:
             return why
         packing: Packing = self._session.packing
         assert self._session.action is not None
-        from rowtui.tui.render.plan import Wanted  # loads what packs
+        # A late import, because the module loads the packing code.
+        from rowtui.tui.render.plan import Wanted
 
         packing.want(Wanted(self._session.action.index))
         self._app.go("pack")
@@ -188,7 +223,7 @@ class LineVerbs:
         return ""
 
     def show_about(self, name: str) -> None:
-        """Let the view on the screen show that one."""
+        """Let the view on the screen show that item."""
         if self._app.view is not None:
             self._app.view.show_about(name)
 
@@ -205,7 +240,9 @@ class LineVerbs:
         return ""
 
     async def _show_log(self, label: str) -> None:
-        """Of any job of the project; the list on the screen has only the newest."""
+        """Show the log of any job of the project; the list on the screen has only the
+        newest jobs.
+        """
         session = self._session
         try:
             job = await session.engine.job_named(label)
@@ -222,7 +259,7 @@ class LineVerbs:
         self._app.go("log")
         self._app.show_again("log")
 
-    def _login(self, name: str) -> str:
+    def _connect(self, name: str) -> str:
         if name:
             self._app.logins.connect(name)
         else:

@@ -1,9 +1,9 @@
-"""Logins before the screen: what clusters ask stands in line, and one dialog is shown at a time.
+"""Logins on the screen: the clusters' questions wait in a queue; one dialog is shown at a time.
 
-Takes the engine's questions and gives it the answers, which pass through and are kept nowhere. From
-`L` to the end of a login a dialog is on the screen; each question replaces the dialog before it.
-Where the user hid the dialog, a question waits for `L`: a dialog that opens by itself would take
-keys that are typed for the view behind it.
+The engine's questions are shown and the answers are returned to the engine; the answers are not
+stored. From `L` to the end of a login a dialog is on the screen; each question replaces the dialog
+before it. If the user hid the dialog, a question waits for `L`: a dialog that opens by itself would
+take keys that are typed for the view behind it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from rowtui.tui.session import Session
 
 RETRY_SECONDS = 5.0
-"""Before questions are listened for again after that broke."""
+"""Seconds until questions are received again after an error."""
 
 
 class Logins:
-    """The line of questions and failures of one app, and the verb that starts a login."""
+    """The queue of questions and failures of one app, and the verb that starts a login."""
 
     def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
         self._app = app
@@ -41,7 +41,8 @@ class Logins:
         self._feed = feed
         self._line: deque[Question | Failure] = deque()
         self._shown: tuple[Question | Failure, LoginDialog] | None = None
-        self._waiting: ConnectingScreen | None = None  # between the questions of a login
+        # The dialog between the questions of a login.
+        self._waiting: ConnectingScreen | None = None
         self._given_up = False
         self._announced: Question | Failure | None = None
 
@@ -50,9 +51,10 @@ class Logins:
     def choose(self) -> None:
         """Show the question that waits, or log in to the one cluster that needs a login.
 
-        Of several clusters, ask to which.
+        If several clusters need a login, let the user choose one.
         """
-        from rowtui.tui.screens.login import ChooseScreen  # dialogs: not before the first paint
+        # A late import, because the first paint needs no dialog.
+        from rowtui.tui.screens.login import ChooseScreen
 
         clusters = self._session.logins
         if self._line:
@@ -67,7 +69,9 @@ class Logins:
             self._attend(min(self._session.connecting))
 
     def connect(self, cluster: str) -> None:
-        """Log in to a cluster; it may ask. Show the dialog again if the login is under way."""
+        """Log in to a cluster, which may ask questions. If the login is under way, show its dialog
+        again.
+        """
         if cluster not in self._session.connecting:
             self._session.connecting.add(cluster)
             self._session.note("you", f"log in to {cluster}")
@@ -76,7 +80,9 @@ class Logins:
         self._attend(cluster)
 
     def _attend(self, cluster: str) -> None:
-        """Have a dialog on the screen: the next question, or that the login is under way."""
+        """Put a dialog on the screen: the next question, or a notice that the login is
+        under way.
+        """
         from rowtui.tui.screens.login import ConnectingScreen
 
         if self._shown is not None or self._is_busy:
@@ -87,7 +93,7 @@ class Logins:
 
     @property
     def _is_busy(self) -> bool:
-        """The user types elsewhere: in another dialog, or in a line of the view."""
+        """Whether the user types elsewhere: in another dialog, or in a line of the view."""
         return isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input)
 
     async def _connect(self, cluster: str) -> None:
@@ -122,7 +128,7 @@ class Logins:
         self.show_next()
 
     def _take_waiting_away(self) -> bool:
-        """Whether the dialog between two questions was on the screen. Then it no longer is."""
+        """Close the dialog between two questions; return whether the dialog was on the screen."""
         dialog, self._waiting = self._waiting, None
         if dialog is None or not dialog.is_current:
             return False
@@ -132,7 +138,7 @@ class Logins:
     # Questions
 
     async def listen(self) -> None:
-        """Show what clusters ask, until cancelled."""
+        """Show the questions of clusters, until cancelled."""
         while True:
             try:
                 async for news in self._session.engine.questions():
@@ -141,13 +147,15 @@ class Logins:
                         self.show_next()
                     else:
                         self._withdraw(news.number)
-                return  # the engine was closed
+                return  # The engine was closed.
             except Exception as error:
                 self._app.report("questions of logins cannot be followed", error)
             await asyncio.sleep(RETRY_SECONDS)
 
     def show_next(self) -> None:
-        """Show the next in line where a dialog of a login is on the screen; else announce it."""
+        """Show the next question if a dialog of a login is on the screen; otherwise announce the
+        question.
+        """
         if self._shown is not None or not self._line or not self._app.is_running:
             return
         if not self._take_waiting_away():
@@ -159,7 +167,7 @@ class Logins:
         self._app.push_screen(dialog, lambda _: self._closed(item))
 
     def _announce(self, item: Question | Failure) -> None:
-        """Name the key that shows what waits; a failure is only printed."""
+        """Show a message with the key that opens the question; a failure is only reported."""
         from rowtui.tui.screens.login import Failure
 
         if isinstance(item, Failure):
@@ -198,7 +206,7 @@ class Logins:
             self._attend(item.cluster)
 
     def _withdraw(self, number: int) -> None:
-        """Nobody waits for an answer any more."""
+        """Remove a question whose answer is no longer needed."""
         for item in self._line:
             if isinstance(item, Question) and item.number == number:
                 self._line.remove(item)

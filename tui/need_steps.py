@@ -1,7 +1,7 @@
-"""Carries out the next step of something that waits for a person.
+"""Carry out the next step of an item that waits for the user.
 
-Each step leads to where the person can act, or asks the question there; none changes anything
-outside by itself.
+Each step opens the place where the user can act, or asks the question there; no step changes
+anything outside the dashboard by itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NeedSteps:
         self._session = session
 
     def take(self, need: Need) -> None:
-        """Do what Enter promises for this need."""
+        """Carry out the step that Enter shows for this need."""
         steps = {
             NextStep.EDIT: self._edit,
             NextStep.FAILED: self._failed,
@@ -48,7 +48,7 @@ class NeedSteps:
         self._app.notify("Nothing can be done about it from here.", markup=False)
 
     def retry(self, need: Need) -> None:
-        """Ask how the directories that failed like this are tried again."""
+        """Ask how the directories that failed with this cause are tried again."""
         start(self._app, partial(self._retry, need), "retry", exclusive=True)
 
     async def _retry(self, need: Need) -> None:

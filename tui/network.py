@@ -1,6 +1,6 @@
-"""What the Network view is about: the network as last seen, and what the person looks at in it.
+"""The state of the Network view: the last known network, and what the user looks at in it.
 
-The view writes down where its cursors are, so that commands know what they are about.
+The view stores the position of its cursors here, so that commands have their subject.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StateFilter(NamedTuple):
-    """Which samples of a node are listed."""
+    """A filter for the listed samples of a node."""
 
     word: str
     states: tuple[JobState, ...]
@@ -28,34 +28,38 @@ class StateFilter(NamedTuple):
 STATE_FILTERS = (
     StateFilter("all", ()),
     StateFilter("failed", (JobState.FAILED,)),
-    StateFilter("active", (JobState.ACTIVE,)),
-    StateFilter("ready", (JobState.READY,)),
+    StateFilter("submitted", (JobState.SUBMITTED,)),
+    StateFilter("eligible", (JobState.ELIGIBLE,)),
     StateFilter("waiting", (JobState.WAITING,)),
     StateFilter("cancelled", (JobState.CANCELLED,)),
-    StateFilter("complete", (JobState.COMPLETE,)),
-    StateFilter("missing", (JobState.MISSING,)),
+    StateFilter("completed", (JobState.COMPLETED,)),
+    StateFilter("skipped", (JobState.SKIPPED,)),
 )
 
 
 @dataclass
 class NetworkLook:
-    """The state of the Network view. `view` None with `known`: there is no network.toml."""
+    """The state of the Network view. `view` None with `known` True means that there is no
+    network.toml.
+    """
 
     view: NetworkView | None = None
     known: bool = False
-    error: tuple[str, str] | None = None  # message and hint: why it cannot be shown
-    frozen: bool = True  # the run, not what network.toml says now
-    wanted: bool = False  # the view is on the screen
+    error: tuple[str, str] | None = None  # Message and hint: why the network cannot be shown.
+    frozen: bool = True  # True shows the run; False shows the current network.toml.
+    wanted: bool = False  # Whether the view is on the screen.
     chosen: NodeKey | None = None
     filter: StateFilter = STATE_FILTERS[0]
-    marked: Mapping[int, str] = field(default_factory=dict)  # job -> its state
-    sample: SampleView | None = None  # under the cursor
-    failure: FailureView | None = None  # under the cursor
-    under: str = "graph"  # which pane has the cursor: graph, failures or samples
-    busy: str = ""  # what the engine was asked to do, and has not answered yet
+    marked: Mapping[int, str] = field(default_factory=dict)  # Job -> state of the job.
+    sample: SampleView | None = None  # The sample under the cursor.
+    failure: FailureView | None = None  # The failure under the cursor.
+    under: str = "graph"  # The pane that has the cursor: graph, failures or samples.
+    busy: str = ""  # The operation that the engine was asked for and has not answered yet.
 
     def take(self, view: NetworkView | None) -> None:
-        """Keep what the network is now; the cursor stays on its node if that is there."""
+        """Store the new state of the network; the cursor stays on its node if the node still
+        exists.
+        """
         self.view, self.known, self.error = view, True, None
         keys = [key_of(node) for node in view.nodes] if view else []
         if self.chosen not in keys:
@@ -78,31 +82,35 @@ class NetworkLook:
 
     @property
     def samples_of(self) -> str:
-        """Whose samples are listed: of a sink those of the node whose results it takes."""
+        """The node whose samples are listed; for a sink, the node whose results the sink takes."""
         node = self.node
         return "" if node is None else node.home if node.kind == "sink" else node.name
 
     @property
     def failed(self) -> int:
-        """How many jobs failed by themselves."""
+        """The number of jobs that failed by themselves."""
         nodes = self.view.nodes if self.view else ()
         return sum(node.counts[JobState.FAILED] for node in nodes if node.counts)
 
     @property
     def left(self) -> int:
-        """How many jobs have not been sent yet."""
+        """The number of jobs that have not been submitted yet."""
         nodes = self.view.nodes if self.view else ()
-        open_states = (JobState.WAITING, JobState.READY)
+        open_states = (JobState.WAITING, JobState.ELIGIBLE)
         return sum(node.counts[state] for node in nodes if node.counts for state in open_states)
 
     @property
     def pointed(self) -> dict[int, str]:
-        """The jobs that a command is about: those marked, or the one under the cursor; states."""
+        """The jobs that a command applies to, with their states: the marked ones, or the one under
+        the cursor.
+        """
         return dict(self.marked) or self.under_cursor
 
     @property
     def under_cursor(self) -> dict[int, str]:
-        """The job under the cursor with its state, whatever is marked; empty if there is none."""
+        """The job under the cursor with its state, also if others are marked; empty if there is
+        none.
+        """
         if self.under == "failures" and self.failure is not None:
             return {self.failure.job: "failed"}
         if self.under == "samples" and self.sample is not None and self.sample.job >= 0:

@@ -1,4 +1,4 @@
-"""Results of a network that are made again, and what a sample of it waits for."""
+"""Recompute results of a network, and show what one of its samples waits for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rowtui.tui.network_verbs import NetworkVerbs
 
 MOST_NAMED = 4
-"""Stale results that the question names."""
+"""The number of stale results that the question names."""
 
 
 async def ask_redo(app: RowtuiApp, verbs: NetworkVerbs, jobs: list[int]) -> None:
-    """Show what would run again; it does after its number was typed."""
+    """Show the jobs that would run again; start them after the user typed their number."""
     from rowtui.tui.screens.confirm import ConfirmScreen
 
     engine = app.session.engine
@@ -50,7 +50,9 @@ async def _redo(app: RowtuiApp, jobs: list[int], expected: int) -> None:
 
 
 def redo_lines(view: RedoView, marked: bool) -> list[str]:
-    """What would run again, and what becomes of what there is."""
+    """Return lines with the jobs that would run again, and with what happens to the existing
+    results.
+    """
     those = (
         f"{view.roots:,} marked" if marked else f"{view.roots:,} made from other members than now"
     )
@@ -68,7 +70,7 @@ def redo_lines(view: RedoView, marked: bool) -> list[str]:
 
 
 async def show_waits(app: RowtuiApp, job: int) -> None:
-    """A page with the way from a job to what has to happen first."""
+    """Show a page with the path from a job to what must happen first."""
     from rowtui.tui.screens.page import PageScreen
 
     try:
@@ -80,7 +82,7 @@ async def show_waits(app: RowtuiApp, job: int) -> None:
 
 
 def waits_lines(waits: Waits) -> list[str]:
-    """The way, step by step, each further in; then all that the first one waits for."""
+    """Return the path, each step further indented; then everything that the first job waits for."""
     from rowtui.tui.render.network import state_mark
 
     lines = []
@@ -98,8 +100,8 @@ def waits_lines(waits: Waits) -> list[str]:
         state = waits.steps[0].state
         words = {
             "waiting": "It waits for nothing that is known yet: a list may bring more.",
-            "ready": "It waits for nothing: it is sent with the next step, or by the autopilot.",
-            "active": "It waits for nothing: it is with a scheduler. Enter shows its log.",
+            "eligible": "It waits for nothing: it is sent with the next step, or by the autopilot.",
+            "submitted": "It waits for nothing: it is with a scheduler. Enter shows its log.",
             "failed": "It failed by itself: Enter shows its log, R tries it again.",
         }
         lines += ["", words.get(state, "It waits for nothing.")]

@@ -1,4 +1,4 @@
-"""Why a result cannot be made again now, or nothing can be said of what a sample waits for."""
+"""Reasons why a result cannot be recomputed now, or why it is unknown what a sample waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def may_redo(session: Session) -> str:
-    """There is a run that nobody else drives, and what is marked is complete."""
+    """Return why the results cannot be recomputed, or "": a run is needed that no other process
+    drives, and the marked jobs must be completed.
+    """
     if reason := may_change(session) or with_network(session):
         return reason
     look = session.network
@@ -24,13 +26,13 @@ def may_redo(session: Session) -> str:
         return "there is no run yet: s starts one"
     if run.holder and not run.here:
         return f"the run is driven by {run.holder}"
-    if look.marked and "complete" not in look.marked.values():
-        return "no marked sample is complete: R is for what failed"
+    if look.marked and "completed" not in look.marked.values():
+        return "no marked sample is completed: R is for what failed"
     return ""
 
 
 def may_ask_what_it_waits_for(session: Session) -> str:
-    """The cursor is on a sample that has a job."""
+    """Return why the cursor is not on a sample that has a job, or ""."""
     if reason := with_network(session):
         return reason
     if not session.network.under_cursor:

@@ -1,6 +1,7 @@
-"""What is done to a network: started, stopped, taken a step, jobs tried again and given up.
+"""The operations on a network: start, stop, one step, and retry or cancel jobs.
 
-Each asks the person where it changes something, then the engine, and tells how it went.
+Each operation that changes something asks the user first, then calls the engine, and reports the
+result.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from rowtui.tui.session import Session
 
 PAGE = 10_000
-"""Failed samples that are asked for at a time, when all are to be tried again."""
+"""The number of failed samples in one request, when all are retried."""
 
 
 class NetworkVerbs:
-    """Of one app."""
+    """The network operations of one app."""
 
     def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
         self._app = app
@@ -36,9 +37,9 @@ class NetworkVerbs:
     # Starting and stopping
 
     def start(self, *, anew: bool = False) -> None:
-        """Ask how far it may go; then let the network run by itself."""
+        """Ask for the limits; then let the network run by itself."""
         from rowtui.tui.render.run_limits import limit_texts, proposed
-        from rowtui.tui.screens.run_limits import RunLimitsScreen  # not part of the first paint
+        from rowtui.tui.screens.run_limits import RunLimitsScreen  # Not needed for the first paint.
 
         network, snapshot = self._session.network, self._session.snapshot
         view = network.view
@@ -84,7 +85,7 @@ class NetworkVerbs:
             jobs = plural(network.left, "job")
             lines.append(line(f"{jobs}, which ask for at most ", (asked_text(view.left), "title")))
         else:
-            lines.append(line("What is complete already does not run again."))
+            lines.append(line("What is completed does not run again."))
         if view is not None and any(node.lists for node in view.nodes):
             lines.append(line("Lists that jobs make will add more: it asks again then."))
         if snapshot is not None:
@@ -94,13 +95,13 @@ class NetworkVerbs:
         return lines
 
     def stop(self) -> None:
-        """Stop driving; jobs that were sent go on."""
+        """Stop driving the network; submitted jobs go on."""
         self._session.note("you", "stopped the autopilot")
         said = "The autopilot has stopped; jobs that were sent go on."
         self.do("stopping the autopilot", self._session.engine.network_stop, said)
 
     def step(self) -> None:
-        """Plan what the run would submit next, and show it to be confirmed."""
+        """Plan what the run would submit next, and show the plan for confirmation."""
         self._session.planning = True
         self._session.note("you", "preparing the next step of the network")
         self._app.show_again("planning")
@@ -121,13 +122,13 @@ class NetworkVerbs:
         if plan is not None and plan.jobs:
             self._app.verbs.review(plan, "network", None)
             return
-        text = blocked[0] if blocked else "Nothing is ready now: jobs run, or all is done."
+        text = blocked[0] if blocked else "Nothing is eligible now: jobs run, or all is completed."
         self._app.notify(text, severity="warning" if blocked else "information", markup=False)
 
     # Jobs of the graph
 
     def retry(self, jobs: Mapping[int, str]) -> None:
-        """Ask, then try these jobs again, or all that failed if there are none."""
+        """Ask, then retry these jobs, or all failed jobs if `jobs` is empty."""
         start(self._app, partial(self._ask_retry, dict(jobs)), "retry", exclusive=True)
 
     async def _ask_retry(self, jobs: dict[int, str]) -> None:
@@ -138,7 +139,7 @@ class NetworkVerbs:
             if not jobs:
                 chosen = await self._all_failed()
         except Exception as error:
-            self._app.report("nothing is tried again", error)
+            self._app.report("nothing is retried", error)
             return
         if not chosen:
             return
@@ -158,7 +159,7 @@ class NetworkVerbs:
             self.do("retrying", work, said, marks=True)
 
         count = plural(len(chosen), "failed job")
-        self._app.push_screen(ConfirmScreen(f"Try {count} again?", lines, len(chosen)), answered)
+        self._app.push_screen(ConfirmScreen(f"Retry {count}?", lines, len(chosen)), answered)
 
     async def _all_failed(self) -> list[int]:
         view = self._session.network.view
@@ -172,18 +173,18 @@ class NetworkVerbs:
                 found += [one.job for one in page.samples]
         return found
 
-    def give_up(self, jobs: Mapping[int, str]) -> None:
-        """Say how many jobs depend on these; then give them up."""
-        start(self._app, partial(self._ask_give_up, dict(jobs)), "give-up", exclusive=True)
+    def cancel(self, jobs: Mapping[int, str]) -> None:
+        """Ask for confirmation with the number of jobs that depend on these; then cancel them."""
+        start(self._app, partial(self._ask_cancel, dict(jobs)), "cancel", exclusive=True)
 
-    async def _ask_give_up(self, jobs: dict[int, str]) -> None:
+    async def _ask_cancel(self, jobs: dict[int, str]) -> None:
         from rowtui.tui.screens.confirm import ConfirmScreen
 
-        chosen = [job for job, state in jobs.items() if state not in ("complete", "cancelled")]
+        chosen = [job for job, state in jobs.items() if state not in ("completed", "cancelled")]
         try:
             depend = await self._session.engine.network_dependents(chosen)
         except Exception as error:
-            self._app.report("nothing is given up", error)
+            self._app.report("nothing is cancelled", error)
             return
         from rowtui.tui.render.network import jobs_with_states
 
@@ -191,39 +192,41 @@ class NetworkVerbs:
         if depend:
             it = "it" if len(chosen) == 1 else "them"
             lines.append(f"{plural(depend, 'further job')} depend{'s' * (depend == 1)} on {it}:"
-                         " those that cannot do without are given up, too")  # fmt: skip
+                         " those that need their results are cancelled, too")  # fmt: skip
         else:
             lines.append("no other job depends on that")
 
         def answered(yes: bool | None) -> None:
             if not yes:
-                self._app.notify("Nothing was given up.", markup=False)
+                self._app.notify("Nothing was cancelled.", markup=False)
                 return
-            self._session.note("you", f"give up {plural(len(chosen), 'job')}")
+            self._session.note("you", f"cancel {plural(len(chosen), 'job')}")
             work = partial(self._session.engine.network_cancel, chosen)
-            self.do("giving up", work, f"{plural(len(chosen), 'job')} given up.", marks=True)
+            self.do("cancelling", work, f"{plural(len(chosen), 'job')} cancelled.", marks=True)
 
-        question = f"Give up {plural(len(chosen), 'job')}?"
+        question = f"Cancel {plural(len(chosen), 'job')}?"
         self._app.push_screen(ConfirmScreen(question, lines, len(chosen)), answered)
 
     def redo(self, jobs: Sequence[int]) -> None:
-        """Say what would run again, these or all that is stale; then have it run again."""
+        """Show what would run again, these jobs or all stale ones; after a confirmation, run them
+        again.
+        """
         from rowtui.tui.network_again import ask_redo
 
         start(self._app, partial(ask_redo, self._app, self, list(jobs)), "redo", exclusive=True)
 
     def waits(self, job: int) -> None:
-        """Say what a job waits for."""
+        """Show what a job waits for."""
         from rowtui.tui.network_again import show_waits
 
         start(self._app, partial(show_waits, self._app, job), "waits", exclusive=True)
 
-    # Waiting
+    # Waiting for the engine
 
     def do(
         self, what: str, work: Callable[[], Awaitable[object]], said: str, *, marks: bool = False
     ) -> None:
-        """Have the engine do something; the view says what, until it is done."""
+        """Let the engine carry out an operation; the view shows `what` until the operation ends."""
         self._session.network.busy = what
         self._app.show_again("network")
         start(self._app, partial(self._wait_for, what, work, said, marks), "network")

@@ -1,7 +1,7 @@
-"""Questions that come faster than answers: one is asked at a time, and only the newest counts.
+"""Requests that come faster than answers: one runs at a time, and only the newest one counts.
 
-For what is asked again at every key: an answer that is no longer wanted is dropped, and what was
-asked in between is never asked at all.
+The module serves requests that are repeated at every key: an answer that is no longer needed is
+dropped, and a request that was replaced before its turn is never sent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ Answer = TypeVar("Answer")
 
 
 class NewestAnswer(Generic[Question, Answer]):
-    """`fetch` answers a question; `arrived` and `failed` are told how the newest one went."""
+    """A runner of requests: `fetch` answers one; `arrived` or `failed` is called for the newest
+    one.
+    """
 
     def __init__(
         self,
@@ -28,11 +30,13 @@ class NewestAnswer(Generic[Question, Answer]):
         self._spawn = spawn
         self._arrived = arrived
         self._failed = failed
-        self._waiting: list[Question] = []  # the newest that was not asked yet, if any
+        self._waiting: list[Question] = []  # The newest request that was not sent yet, if any.
         self._running = False
 
     def ask(self, question: Question) -> None:
-        """Ask this as soon as the question before it is answered; forget others that wait."""
+        """Send this request as soon as the one before it is answered; drop other requests that
+        wait.
+        """
         self._waiting = [question]
         if not self._running:
             self._running = True
@@ -50,6 +54,6 @@ class NewestAnswer(Generic[Question, Answer]):
                     continue
                 if not self._waiting:
                     self._arrived(question, answer)
-                del answer  # it may be large, and the next one is on its way
+                del answer  # The answer may be large, and the next one is about to arrive.
         finally:
             self._running = False

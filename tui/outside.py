@@ -1,9 +1,9 @@
-"""Hands the terminal to the person's own pager or editor, and takes it back when that ends.
+"""Run the user's pager or editor, or a command, in the terminal, and redraw the screen at its end.
 
-The dashboard goes on behind it: what it follows it follows, what it sends it sends; only nothing is
-drawn. Texts and read-only files are shown from a private copy that is removed afterwards. What
-cannot be opened is a sentence on the screen, never an exception. Takes: `$PAGER`, `$VISUAL`,
-`$EDITOR`, split as a shell would.
+The dashboard continues behind the program: it still follows changes and submits jobs, but draws
+nothing. Texts and read-only files are shown from a private copy that is removed afterwards. If a
+file cannot be opened, the screen shows a sentence; no exception is raised. The module reads
+`$PAGER`, `$VISUAL` and `$EDITOR`, and splits them as a shell would.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import shlex
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 PAGERS = ("less", "more")
 EDITORS = ("nano", "vi", "vim", "emacs")
-"""Taken where nothing is set: the first that is installed."""
+"""Used where no variable is set: the first program that is installed."""
 
 PLACES = {
     **dict.fromkeys(("vim", "nvim", "gvim", "view"), "+call cursor({line},{column})"),
@@ -38,27 +39,39 @@ PLACES = {
     **dict.fromkeys(("vi", "nvi", "ex", "joe", "jed", "mg", "jove", "ne", "zile"), "+{line}"),
     **dict.fromkeys(("micro", "kak"), "+{line}:{column}"),
 }
-"""By editor, the argument before the file with which it begins at a line and column."""
+"""By editor, the argument with the line and the column; the file name follows it."""
 
 PLACES_IN_NAMES = ("hx", "helix", "code", "codium", "subl", "zed")
 """Editors that take `file:12:3`."""
 
 GOTO = ("code", "codium")
-"""Those of them that take it only after `--goto`."""
+"""The editors of `PLACES_IN_NAMES` that need `--goto` before the place."""
 
 NO_PAGERS = ("", "cat")
-"""Values of `$PAGER` under which nobody could read anything: as if it was not set."""
+"""Values of `$PAGER` that show nothing readable; they count as an unset variable."""
 
+
+_AND_WAIT = """\
+trap : INT
+"$@"
+code=$?
+printf '\\nEnter returns to the dashboard. '
+read -r _
+exit "$code"
+"""
+"""Shell script that runs a command; after Ctrl-C the output of the command stays on the
+terminal.
+"""
 
 MOST_COPIED = 50_000_000
-"""Bytes of a file that is shown as a copy: more than anybody edits."""
+"""Bytes of the largest file that is shown as a copy: larger than any file that a user edits."""
 
 
 async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
-    """Show a text, or a file, in `$PAGER`; `name` is what the temporary file of a text is called.
+    """Show a text, or a file, in `$PAGER`; `name` is the name of the temporary file of a text.
 
-    Whether a program ran; where not, the screen says why. It takes as long as the person reads:
-    call it in a worker (`tui/work.py`).
+    Return whether a program ran; if not, the screen shows the reason. The call lasts until the user
+    closes the pager: call it in a worker (`tui/work.py`).
     """
     try:
         argv = pager()
@@ -80,10 +93,11 @@ async def open_in_editor(
     line: int = 0,
     column: int = 0,
 ) -> bool:
-    """Open a file in the editor; with `read_only`, or of a text, a copy that nobody reads again.
+    """Open a file in the editor; for a text, or with `read_only`, open a copy that is then
+    discarded.
 
-    `line` and `column`: where to begin, from 1, in editors that can; 0 if that is not known.
-    Whether a program ran; where not, the screen says why.
+    `line` and `column` set the position, counted from 1, in editors that support one; 0 if it is
+    unknown. Return whether a program ran; if not, the screen shows the reason.
     """
     try:
         argv = editor()
@@ -96,8 +110,20 @@ async def open_in_editor(
         return _told(app, "the editor", error)
 
 
+async def run_command(app: RowtuiApp, words: Sequence[str]) -> None:
+    """Run `rowtui WORDS` in the terminal; its output stays until Enter is pressed.
+
+    If the command cannot run, the screen shows the reason.
+    """
+    argv = ["sh", "-c", _AND_WAIT, "rowtui", sys.executable, "-P", "-m", "rowtui.cli.main", *words]
+    try:
+        await _hand_over(app, argv, f"rowtui {words[0]}")
+    except (RowtuiError, OSError) as error:
+        _told(app, f"rowtui {words[0]}", error, "run")
+
+
 def at_place(argv: Sequence[str], path: str, line: int, column: int) -> list[str]:
-    """The words that open a file at a place, as far as the editor is known to take one."""
+    """Return the words that open a file at a position, if the editor is known to support one."""
     program, column = os.path.basename(argv[0]), max(1, column)
     if line > 0 and program in PLACES:
         return [*argv, PLACES[program].format(line=line, column=column), path]
@@ -108,18 +134,18 @@ def at_place(argv: Sequence[str], path: str, line: int, column: int) -> list[str
 
 
 def pager(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The pager's program and arguments.
+    """Return the pager's program and arguments.
 
-    Raises: RowtuiError where none is installed, or the variable cannot be read.
+    Raises: RowtuiError if no pager is installed, or the variable cannot be parsed.
     """
     names = [name for name in ("PAGER",) if environment.get(name, "").strip() not in NO_PAGERS]
     return _program(names, PAGERS, "a pager", "PAGER", environment)
 
 
 def editor(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The editor's program and arguments.
+    """Return the editor's program and arguments.
 
-    Raises: RowtuiError where none is installed, or the variable cannot be read.
+    Raises: RowtuiError if no editor is installed, or the variable cannot be parsed.
     """
     names = [name for name in ("VISUAL", "EDITOR") if environment.get(name, "").strip()]
     return _program(names, EDITORS, "an editor", "EDITOR", environment)
@@ -152,9 +178,9 @@ def _program(
 
 
 def _regular(path: Path) -> str:
-    """The path in full, so that no name can be taken for an option.
+    """Return the absolute path, so that no name can be taken for an option.
 
-    Raises: RowtuiError for what is no file: a pipe would be waited for without end.
+    Raises: RowtuiError if the path is not a regular file: reading a pipe could wait without end.
     """
     try:
         mode = path.stat().st_mode
@@ -177,7 +203,7 @@ def _content(source: str | Path, name: str) -> tuple[bytes, str]:
 
 @contextlib.contextmanager
 def _copy(data: bytes, name: str, mode: int = 0o600) -> Iterator[str]:
-    """A file of its own for this person alone; gone afterwards, whatever happens."""
+    """Yield the path of a new file for this user alone; the file is removed in any case."""
     plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII).lstrip(".-")[:80] or "text"
     with tempfile.TemporaryDirectory(prefix="rowtui-") as folder:
         path = os.path.join(folder, plain)
@@ -186,8 +212,11 @@ def _copy(data: bytes, name: str, mode: int = 0o600) -> Iterator[str]:
         yield path
 
 
-async def _hand_over(app: RowtuiApp, argv: Sequence[str]) -> bool:
-    """Run this program on the terminal, and draw everything again afterwards."""
+async def _hand_over(app: RowtuiApp, argv: Sequence[str], name: str = "") -> bool:
+    """Run this program on the terminal, and redraw everything afterwards.
+
+    `name` is the name for messages, if the name of the program does not fit.
+    """
     if app.outside:
         raise RowtuiError("another program has the terminal")
     app.outside = True
@@ -197,25 +226,26 @@ async def _hand_over(app: RowtuiApp, argv: Sequence[str]) -> bool:
             try:
                 code = await process.wait()
             finally:
-                if process.returncode is None:  # we are leaving
+                # The wait was cancelled, because the dashboard ends.
+                if process.returncode is None:
                     process.terminate()
     except SuspendNotSupported:
         raise RowtuiError("the terminal cannot be handed to another program here") from None
     finally:
         app.outside = False
     if code:
-        program = visible(os.path.basename(argv[0]))
+        program = visible(name or os.path.basename(argv[0]))
         app.notify(f"{program} ended with code {code}", severity="warning", markup=False)
     return True
 
 
-def _told(app: RowtuiApp, what: str, error: RowtuiError | OSError) -> bool:
+def _told(app: RowtuiApp, what: str, error: RowtuiError | OSError, done: str = "opened") -> bool:
     message, hint = (
         (error.message, error.hint)
         if isinstance(error, RowtuiError)
         else (error.strerror or str(error), "")
     )
-    text = f"{what} was not opened: {message}" + (f"\n{hint}" if hint else "")
+    text = f"{what} was not {done}: {message}" + (f"\n{hint}" if hint else "")
     app.notify(
         "\n".join(map(visible, text.split("\n"))), severity="warning", timeout=8, markup=False
     )

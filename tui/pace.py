@@ -1,4 +1,4 @@
-"""Showing what changes fast no faster than anybody reads, without holding up the keyboard."""
+"""Limit how often fast changes are shown, without delaying the keyboard."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from textual.app import App
 
 SHOW_SECONDS = 0.1
-"""Between two pictures of something that goes on: an eye sees no more."""
+"""Seconds between two updates of something that changes continuously: an eye sees no more."""
 
 BREATH_SECONDS = 0.008
-"""After so long others have a turn: half of what a key may wait."""
+"""Seconds after which other tasks get a turn: half of the delay that a key may have."""
 
 
 class Pace:
-    """Over one piece of work: `show` is called now and then while it goes on."""
+    """Limits the updates of one piece of work: `show` is called at intervals during the work."""
 
     def __init__(self, app: App[int], show: Callable[[], None]) -> None:
         self._app = app
@@ -28,7 +28,7 @@ class Pace:
         self._turn = time.monotonic()
 
     def soon(self) -> None:
-        """Something changed: show it at once, or when it is time again."""
+        """Show a change at once, or after the interval."""
         wait = self._shown + SHOW_SECONDS - time.monotonic()
         if wait <= 0:
             self._now()
@@ -45,7 +45,7 @@ class Pace:
         self._show()
 
     async def breathe(self) -> None:
-        """Let others have a turn, where none of what is worked on really waits."""
+        """Give other tasks a turn, in a loop without any operation that waits."""
         if time.monotonic() - self._turn > BREATH_SECONDS:
             await asyncio.sleep(0)
             self._turn = time.monotonic()

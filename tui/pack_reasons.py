@@ -1,4 +1,4 @@
-"""Why packers cannot be compared now."""
+"""The reason why packers cannot be compared now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def may_compare(session: Session) -> str:
-    """There is a packing, and several packers."""
+    """Return why packers cannot be compared, or "": a packing and several packers are needed."""
     if reason := with_packing(session):
         return reason
     packing = session.packing

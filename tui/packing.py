@@ -1,6 +1,6 @@
-"""What the Pack view is about, and how a person wants it packed: the choices behind the picture.
+"""The state of the Pack view: what is packed, and the user's choices for the packing.
 
-A picture is kept until the next one is here; `before` is what it is compared with.
+A picture is kept until the next one arrives; `before` is the picture for the comparison.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from rowtui.tui.render.plan import Wanted
 
 QUICK_SECONDS = 1.0
-"""What the engine may spend on a packing at first: a change of a choice shows soon."""
+"""Seconds that the engine may first spend on a packing, so that a changed choice shows soon."""
 
 LONGER = 5
-"""How many times as long it may look when a better packing is asked for."""
+"""The factor by which the time grows when the user asks for a better packing."""
 
 MOST_SECONDS = 25.0
-"""No packing is looked for any longer; the engine answers nothing else meanwhile."""
+"""Seconds that a search may take at most; the engine answers no other request during the search."""
 
 START = PackChoice(budget=QUICK_SECONDS)
 
 
 class Asked(NamedTuple):
-    """What a packing was asked for, and of which generation of the project."""
+    """The request for a packing, and the generation of the project at that time."""
 
     wanted: Wanted
     choice: PackChoice
@@ -37,7 +37,9 @@ class Asked(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What one packer makes of the same jobs. `idle`: a share of the cores, None: not known."""
+    """The result of one packer for the same jobs. `idle` is a share of the cores; None if
+    unknown.
+    """
 
     packer: str
     figures: Figures
@@ -45,32 +47,34 @@ class Compared(NamedTuple):
 
 
 AXES = ("time", "cores", "memory")
-"""What the lanes of a bundle are drawn over."""
+"""The axes over which the lanes of a bundle can be drawn."""
 
 
 @dataclass
 class Packing:
-    """The state of the Pack view. `asked` is the newest question, `shown` the newest answer."""
+    """The state of the Pack view. `asked` is the newest request, `shown` the newest answer."""
 
     wanted: Wanted | None = None
     choice: PackChoice = START
     asked: Asked | None = None
     shown: Picture | None = None
-    answered: Asked | None = None  # the question that `shown` answers
-    before: Picture | None = None  # what the last change of the choice is compared with
-    change: str = ""  # what that was, in words
+    answered: Asked | None = None  # The request that `shown` answers.
+    # The picture before the last change of the choice, for the comparison.
+    before: Picture | None = None
+    change: str = ""  # The last change of the choice, in words.
     computing: bool = False
-    error: tuple[str, str] | None = None  # message and hint
-    at: int = 0  # the destination on the screen, a position
-    row: Row | None = None  # under the cursor
+    error: tuple[str, str] | None = None  # Message and hint.
+    at: int = 0  # The destination on the screen, as a position.
+    row: Row | None = None  # The row under the cursor.
     axis: str = AXES[0]
-    comparing: str = ""  # the packer whose answer is awaited
+    comparing: str = ""  # The packer whose answer is awaited.
     compared: tuple[Compared, ...] = ()
-    compared_of: Asked | None = None  # what they were asked for, whatever the packer
-    known: dict[str, tuple[NodeTypeView, ...]] = field(default_factory=dict)  # by destination
+    compared_of: Asked | None = None  # The request that all packers got, without the packer.
+    # The node types, by destination.
+    known: dict[str, tuple[NodeTypeView, ...]] = field(default_factory=dict)
 
     def want(self, wanted: Wanted) -> None:
-        """Pack these groups; others than before begin without a picture."""
+        """Pack these groups; if they differ from the previous ones, discard the picture."""
         if wanted != self.wanted:
             self.wanted = wanted
             self.asked = self.shown = self.before = self.error = self.row = None
@@ -89,7 +93,7 @@ class Packing:
         return self.shown.looks[min(self.at, len(self.shown.looks) - 1)]
 
     def compare_what(self) -> Asked | None:
-        """What packers are compared for: all is as chosen but for the packer."""
+        """Return the request for which packers are compared: the current one without the packer."""
         asked = self.asked
         if asked is None:
             return None
@@ -97,7 +101,7 @@ class Packing:
 
     @property
     def still_compared(self) -> tuple[Compared, ...]:
-        """What packers came to, as long as nothing else was chosen since."""
+        """The results of the packers, unless another choice was made since."""
         return self.compared if self.compared_of == self.compare_what() else ()
 
     @property
@@ -107,15 +111,15 @@ class Packing:
 
     @property
     def chosen_types(self) -> tuple[str, ...]:
-        """The names of those that jobs may be packed on."""
+        """The names of the node types on which jobs may be packed."""
         return self.choice.node_types or self.node_types
 
     @property
     def chosen(self) -> bool:
-        """Something is not as configured."""
+        """Whether any choice differs from the configuration."""
         return self.choice._replace(budget=QUICK_SECONDS) != START
 
     @property
     def settled(self) -> bool:
-        """The picture shows what is chosen."""
+        """Whether the picture shows the current choice."""
         return self.shown is not None and not self.computing and self.error is None

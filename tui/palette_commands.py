@@ -1,6 +1,6 @@
-"""`ctrl+p`: every command of the registry, searchable, with the reason where it cannot be used.
+"""`ctrl+p`: every command of the registry, searchable, with the reason if it cannot be used.
 
-And a login for each cluster that waits for one.
+The palette also has a login for each cluster that waits for one.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class RegistryProvider(Provider):
 
     def _logins(self) -> Iterable[tuple[str, str, str]]:
         for cluster in self._dashboard.session.logins:
-            title = f"log in to {visible(cluster.name)}"
+            title = f"connect to {visible(cluster.name)}"
             yield cluster.name, title, visible(cluster.login or cluster.error or cluster.where)
 
     async def discover(self) -> Hits:
-        """All of them, before anything is typed."""
+        """Yield all commands, before anything is typed."""
         for command, title, about in self._commands():
             yield DiscoveryHit(title, partial(self._run, command.id), help=about)
         for name, title, about in self._logins():
@@ -51,7 +51,7 @@ class RegistryProvider(Provider):
             yield DiscoveryHit(Content(title), run, text=title, help=about)
 
     async def search(self, query: str) -> Hits:
-        """Those that match what was typed, by label or by description."""
+        """Yield the commands whose label or description matches the typed text."""
         matcher = self.matcher(query)
         for command, title, about in self._commands():
             score = max(matcher.match(title), matcher.match(command.description) * 0.9)
@@ -59,7 +59,7 @@ class RegistryProvider(Provider):
                 shown = matcher.highlight(title)
                 yield Hit(score, shown, partial(self._run, command.id), text=title, help=about)
         for name, title, about in self._logins():
-            score = max(matcher.match(title), matcher.match(f"connect {name}"))
+            score = max(matcher.match(title), matcher.match(f"log in to {name}"))
             if score > 0:
                 run = partial(self._dashboard.logins.connect, name)
                 yield Hit(score, Content(title), run, text=title, help=about)

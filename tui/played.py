@@ -1,6 +1,6 @@
 """A demo or a recording on the screen: its clock, its faults, and the first steps.
 
-The first steps say to somebody who has never seen rowtui which key leads on.
+The first steps show a new user which keys to press next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def control_played(app: RowtuiApp, word: str, argument: str = "") -> None:
-    """Change the clock of a demo or a recording, or make something go wrong in it."""
+    """Change the clock of a demo or a recording, or cause a fault in the demo."""
     played = app.session.played
     if played is None:
         return
@@ -35,9 +35,9 @@ def control_played(app: RowtuiApp, word: str, argument: str = "") -> None:
 
 
 def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
-    """The keys that lead on from here, to a submission and what comes after it.
+    """Return the keys that lead to a submission, and to the steps after one.
 
-    `marked`: whether any row of the view is.
+    `marked`: whether any row of the view is marked.
     """
     sending, played = session.sending, session.played
     sent = sending is not None and sending.phase in ("done", "stopped", "broken")
@@ -70,7 +70,8 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("2", "choose groups first")]
     elif view == "queue":
         steps = [("l", "the log of a job")]
-        if played is not None and played.state.faults:  # the clock is not the real one
+        # In this case the clock is not the real one.
+        if played is not None and played.state.faults:
             steps.append(("> <", "let time go by faster or slower"))
     else:
         steps = [("Esc", "one step back"), ("2", "groups to submit"), ("6", "your jobs")]
@@ -81,7 +82,7 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
 
 
 def _in_the_network(session: Session) -> list[tuple[str, str]]:
-    """To a run, and to what it does."""
+    """Return the steps to a run, and to its jobs."""
     view = session.network.view
     if view is None:
         return [("", "Wait, or"), ("1", "back to the actions")]
@@ -94,7 +95,7 @@ def _in_the_network(session: Session) -> list[tuple[str, str]]:
 
 
 def _where_something_is(session: Session) -> list[tuple[str, str]]:
-    """To an action of which something can be submitted now."""
+    """Return the steps to an action that has eligible groups."""
     for action in session.snapshot.actions if session.snapshot is not None else ():
         if action.eligible:
             if action == session.action:

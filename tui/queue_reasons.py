@@ -1,4 +1,4 @@
-"""Why something cannot be done in the queue now, "" if it can."""
+"""Reasons why a command of the queue cannot be used now, "" if it can."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ if TYPE_CHECKING:
 
 
 def with_row(session: Session) -> str:
-    """The cursor is on a job, whosever it is."""
+    """Return why the cursor is not on a job, or ""; the job may belong to any user."""
     return "" if session.queue_row else "there is no job under the cursor"
 
 
 def with_fold(session: Session) -> str:
-    """The cursor is on an array or a bundle, or on a job of one that is unfolded."""
+    """Return why the cursor is not on an array or a bundle (or on a job of an unfolded
+    one), or "".
+    """
     row = session.queue_row
     if row is None:
         return with_row(session)
@@ -22,6 +24,6 @@ def with_fold(session: Session) -> str:
 
 
 def with_clusters(session: Session) -> str:
-    """There are several clusters."""
+    """Return why there is no other cluster to choose, or ""."""
     many = session.jobs is not None and len(session.jobs.clusters) > 1
     return "" if many else "there is only one cluster"

@@ -1,4 +1,4 @@
-"""The rows of the queue as a table wants them: pages of the engine, and marks that know arrays."""
+"""The rows of the queue for a table: pages from the engine, and marks that include arrays."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from rowtui.tui.widgets.rows import Marks
 
 
 class QueueRows(AskedRows[QueueRow]):
-    """Pages of jobs. Where the row under the cursor is now, the engine says with each page."""
+    """Pages of jobs. The engine reports with each page where the row under the cursor is now."""
 
-    page: QueuePage | None = None  # the latest one
-    changed: tuple[tuple[Hashable, str], ...] = ()  # (row, column) that the latest page says anew
+    page: QueuePage | None = None  # The latest page.
+    # The cells (row, column) that the latest page changes.
+    changed: tuple[tuple[Hashable, str], ...] = ()
     _followed: tuple[Hashable, int | None] | None = None
 
     def take(self, page: QueuePage, followed: RowKey | None) -> None:
-        """A page has come; in it the place of a row that was asked for."""
+        """Store a new page, which also has the position of the row that was asked for."""
         self.page = page
         if followed is not None:
             self._followed = (followed, page.followed)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the row is: what the engine said last, else as the pages that are here have it."""
+        """Return the position of the row: the engine's last report, or the position in the loaded
+        pages.
+        """
         if self._followed is not None and self._followed[0] == key:
             at = self._followed[1]
             if at is None or self.key(at) in (key, None):
                 return at
             parent = key.parent if isinstance(key, RowKey) else None
-            if parent is not None and self.key(at) == parent:  # it was folded
+            # The array or bundle of the row was folded.
+            if parent is not None and self.key(at) == parent:
                 return at
-            if isinstance(key, RowKey) and not key.cluster:  # asked for by its token alone
+            # The row was asked for by its token alone.
+            if isinstance(key, RowKey) and not key.cluster:
                 return at
         return super().index_of(key)
 
@@ -43,12 +48,12 @@ class QueueRows(AskedRows[QueueRow]):
         super()._keep(number, total, items)
 
     async def rows(self, start: int, stop: int) -> Sequence[QueueRow]:
-        """Rows, whether their pages are here or not; fewer if they are many."""
+        """Return rows, also if their pages are not loaded; fewer rows if the range is long."""
         return await self._items(start, stop)
 
 
 def _changed(known: dict[RowKey, QueueRow], items: Sequence[QueueRow]) -> list[tuple[RowKey, str]]:
-    """What stands otherwise in rows that were here before."""
+    """Return the cells that differ in rows that were loaded before."""
     found = []
     for row in items:
         was = known.get(row.key)
@@ -62,7 +67,7 @@ def _changed(known: dict[RowKey, QueueRow], items: Sequence[QueueRow]) -> list[t
 
 
 def queue_values(row: QueueRow) -> dict[str, Any]:
-    """The columns of a row for a file; times in seconds."""
+    """Return the columns of a row for a file; times in seconds."""
     return {
         "state": row.state.value, "cluster": row.cluster, "id": row.label + row.tasks,
         "action": row.name, "user": row.user, "size": row.size, "elapsed": row.elapsed,
@@ -71,7 +76,7 @@ def queue_values(row: QueueRow) -> dict[str, Any]:
 
 
 class QueueMarks(Marks):
-    """An array or a bundle that is marked means all its jobs."""
+    """Marks of rows, where a marked array or bundle stands for all of its jobs."""
 
     def __contains__(self, key: object) -> bool:
         """Whether the row is marked, or the array above it."""

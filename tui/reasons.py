@@ -1,6 +1,6 @@
-"""Why a command cannot be used now: "" when it can, else the reason, in words for a person.
+"""Reasons why a command cannot be used now: "" if it can, otherwise a text for the user.
 
-The registry (`actions.py`) names one of these for each command.
+The registry (`actions.py`) names one of these functions for each command.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 def always(_: Session) -> str:
-    """Available at any time."""
+    """Return "": the command can always be used."""
     return ""
 
 
 def with_action(session: Session) -> str:
-    """There is an action to look at."""
+    """Return why there is no action to show, or ""."""
     return "" if session.action else "there is no action yet"
 
 
 def with_action_or_need(session: Session) -> str:
-    """There is something to open: an action, or what waits for a person."""
+    """Return why there is nothing to open, or "": an action, or an item that waits for the user."""
     return "" if session.need else with_action(session)
 
 
 def may_retry_need(session: Session) -> str:
-    """What needs the person, under the cursor, is a failure that can be tried again."""
+    """Return why the item under the cursor is not a failure that can be retried, or ""."""
     if reason := may_change(session):
         return reason
     if session.need is None or not session.need.cause:
@@ -38,14 +38,14 @@ def may_retry_need(session: Session) -> str:
 
 
 def with_failures(session: Session) -> str:
-    """Some directory failed."""
+    """Return why there is no failed directory to show, or ""."""
     if session.snapshot and any(action.failed for action in session.snapshot.actions):
         return ""
     return "nothing failed"
 
 
 def may_change(session: Session) -> str:
-    """Verbs are possible at all."""
+    """Return why nothing can be changed now, or ""."""
     if session.read_only:
         return "the project was opened read-only"
     if session.sending and session.sending.running:
@@ -56,7 +56,7 @@ def may_change(session: Session) -> str:
 
 
 def may_submit(session: Session) -> str:
-    """The chosen action has something to submit."""
+    """Return why the chosen action has nothing to submit, or ""."""
     if reason := may_change(session) or with_action(session):
         return reason
     action = session.action
@@ -66,7 +66,9 @@ def may_submit(session: Session) -> str:
 
 
 def may_submit_groups(session: Session) -> str:
-    """The groups on the screen are those that would be submitted."""
+    """Return why the groups on the screen cannot be submitted, or "" if the list shows eligible
+    ones.
+    """
     if reason := may_submit(session):
         return reason
     if session.filter.word != "eligible":
@@ -74,27 +76,29 @@ def may_submit_groups(session: Session) -> str:
     return ""
 
 
-def may_resubmit_groups(session: Session) -> str:
-    """The groups on the screen are of directories that failed."""
+def may_retry_groups(session: Session) -> str:
+    """Return why the groups on the screen cannot be retried, or "" if the list shows
+    failed ones.
+    """
     if reason := may_change(session) or with_action(session):
         return reason
     action = session.action
     if action and not action.failed:
         return f"no directory failed at {action.name}"
     if session.filter.word != "failed":
-        return "only failed groups can be resubmitted: press t until the list shows them"
+        return "only failed groups can be retried: press t until the list shows them"
     return ""
 
 
 def may_mark(session: Session) -> str:
-    """Marks are for submitting and resubmitting."""
+    """Return why no group can be marked, or "": marks serve only submissions and retries."""
     if session.filter.word not in ("eligible", "failed"):
         return "only eligible or failed groups can be marked: press t until the list shows them"
     return with_action(session)
 
 
 def may_submit_all(session: Session) -> str:
-    """Any action has something to submit."""
+    """Return why no action has anything to submit, or ""."""
     if reason := may_change(session):
         return reason
     if session.snapshot and any(action.eligible for action in session.snapshot.actions):
@@ -103,19 +107,19 @@ def may_submit_all(session: Session) -> str:
 
 
 def with_job(session: Session) -> str:
-    """There is a job to look at."""
+    """Return why there is no job to show, or ""."""
     return "" if session.job else "there are no jobs yet"
 
 
 def with_own_job(session: Session) -> str:
-    """The job under the cursor is one of this project's."""
+    """Return why the job under the cursor is not a job of this project, or ""."""
     if session.other_job:
         return "the job is not of this project: it is only shown"
     return with_job(session)
 
 
 def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
-    """The chosen job, or a marked one, is in a state for which that makes sense."""
+    """Return a function for the reason why the verb fits no marked job, or not the chosen one."""
 
     def enabled(session: Session) -> str:
         if reason := may_change(session):
@@ -128,7 +132,7 @@ def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
 
 
 def may_connect(session: Session) -> str:
-    """A cluster needs a login, or a login is under way and can be shown."""
+    """Return why no login can be started or shown, or ""."""
     if session.jobs is None:
         return "the clusters are not known yet"
     if session.logins or session.connecting:
@@ -139,25 +143,27 @@ def may_connect(session: Session) -> str:
 
 
 def with_decision(session: Session) -> str:
-    """There is a job whose way is known."""
+    """Return why there is no decision to show, or ""."""
     if session.explanation is None:
         return "nothing is explained yet"
     return "" if session.explanation.decision else "there is no group to explain"
 
 
 def with_groups(session: Session) -> str:
-    """There are several groups to step through."""
+    """Return why there is no other group to show, or ""."""
     many = session.explanation is not None and session.explanation.groups > 1
     return "" if many else "there is no other group"
 
 
 def with_packing(session: Session) -> str:
-    """There is a packing on the screen."""
+    """Return why there is no packing on the screen, or ""."""
     return "" if session.packing.look else "nothing is packed yet"
 
 
 def may_submit_packing(session: Session) -> str:
-    """The packing on the screen is the one that is chosen, and has jobs."""
+    """Return why the packing cannot be submitted, or "" if it shows the current choice and has
+    jobs.
+    """
     if reason := may_change(session) or with_packing(session):
         return reason
     packing = session.packing
@@ -169,11 +175,12 @@ def may_submit_packing(session: Session) -> str:
 
 
 def may_toggle_node_type(session: Session) -> str:
-    """The cursor is on a node type, and another one is left."""
+    """Return why the node type under the cursor cannot be switched, or ""; one must stay on."""
     packing = session.packing
     if reason := with_packing(session):
         return reason
-    from rowtui.tui.render.bundles import TypeRow  # loads what packs
+    # A late import, because the module loads the packing code.
+    from rowtui.tui.render.bundles import TypeRow
 
     if not isinstance(packing.row, TypeRow):
         return "the cursor is not on a node type"
@@ -185,18 +192,18 @@ def may_toggle_node_type(session: Session) -> str:
 
 
 def may_reset_packing(session: Session) -> str:
-    """Something was chosen."""
+    """Return why there is no choice to reset, or ""."""
     return "" if session.packing.chosen else "it is packed as configured"
 
 
 def with_destinations(session: Session) -> str:
-    """There are several destinations to step through."""
+    """Return why there is no other destination to show, or ""."""
     shown = session.packing.shown
     return "" if shown and len(shown.looks) > 1 else "there is no other destination"
 
 
 def with_network(session: Session) -> str:
-    """There is a network to look at."""
+    """Return why there is no network to show, or ""."""
     if session.network.view is not None:
         return ""
     if session.network.error is not None:
@@ -207,7 +214,7 @@ def with_network(session: Session) -> str:
 
 
 def with_run(session: Session) -> str:
-    """There is a run, and so something that network.toml may differ from."""
+    """Return why there is no run to compare with the current network.toml, or ""."""
     if reason := with_network(session):
         return reason
     view = session.network.view
@@ -233,7 +240,9 @@ def _not_driven(session: Session) -> str:
 
 
 def may_start_network(session: Session) -> str:
-    """Nobody drives it, and it shows what would be started."""
+    """Return why the network cannot be started, or "": no process may drive the run, and the view
+    must show what would be started.
+    """
     if reason := _may_change_network(session) or _not_driven(session):
         return reason
     if not session.network.frozen:
@@ -246,31 +255,37 @@ def may_start_network(session: Session) -> str:
 
 
 def may_start_anew(session: Session) -> str:
-    """Nobody drives the run there is."""
+    """Return why no new run can be started, or "": no process may drive the current run."""
     return _may_change_network(session) or _not_driven(session)
 
 
 def may_stop_network(session: Session) -> str:
-    """The autopilot of this dashboard is on."""
+    """Return why the autopilot of this dashboard cannot be stopped, or "" if it is on."""
     if reason := with_network(session):
         return reason
     view = session.network.view
     if view and view.run and view.run.here:
         return ""
     if view and view.run and view.run.holder:
-        return f"the run is driven by {view.run.holder}, and stopped there"
+        return f"the run is driven by {view.run.holder}: `rowtui network stop` stops it"
     return "the autopilot is not on"
 
 
 def may_step_network(session: Session) -> str:
-    """Something may be ready, and nobody else sends it."""
+    """Return why no step can be planned, or "": jobs must be left, and no process may drive the
+    run.
+    """
     if reason := may_start_network(session):
         return reason
     return "" if session.network.left else "no job is left to send"
 
 
 def may_retry_in_network(session: Session) -> str:
-    """A job failed, and it is among those that the command is about."""
+    """Return why no job can be retried, or "".
+
+    One of the marked jobs must have failed or been cancelled; without marks, any job must have
+    failed.
+    """
     if reason := _may_change_network(session) or _frozen(session):
         return reason
     look = session.network
@@ -279,15 +294,17 @@ def may_retry_in_network(session: Session) -> str:
     return "" if look.failed or look.marked else "no job failed"
 
 
-def may_give_up(session: Session) -> str:
-    """There is a run, and a job under the cursor that is not complete."""
+def may_cancel_in_network(session: Session) -> str:
+    """Return why no job can be cancelled, or "": a run is needed, and a job that is not
+    completed.
+    """
     if reason := _may_change_network(session) or _frozen(session):
         return reason
     pointed = session.network.pointed
     if not pointed:
         return "the cursor is not on a job: Enter goes to the samples of a node"
-    if set(pointed.values()) <= {"complete", "cancelled"}:
-        return "the job is complete or cancelled" if len(pointed) == 1 else "all are over"
+    if set(pointed.values()) <= {"completed", "cancelled"}:
+        return "the job is completed or cancelled" if len(pointed) == 1 else "all are over"
     return ""
 
 
@@ -303,7 +320,7 @@ def _frozen(session: Session) -> str:
 
 
 def may_mark_sample(session: Session) -> str:
-    """The cursor is on a sample that has a job."""
+    """Return why the cursor is not on a sample that has a job, or ""."""
     if reason := with_network(session):
         return reason
     look = session.network
@@ -313,24 +330,28 @@ def may_mark_sample(session: Session) -> str:
 
 
 def may_reset(session: Session) -> str:
-    """Something is wondered about."""
+    """Return why there is no what-if to reset, or ""."""
     return "" if session.what_if else "there is no what-if"
 
 
 def may_write(session: Session) -> str:
-    """What is wondered about can be written to a file."""
+    """Return why the what-if cannot be written to a file, or ""."""
     return may_change(session) or may_reset(session)
 
 
 def may_undo_write(session: Session) -> str:
-    """Something was written from here, and nobody changed it since."""
+    """Return why the last write cannot be undone, or "": the file must be unchanged since that
+    write.
+    """
     if reason := may_change(session):
         return reason
     return "" if session.written else "nothing was written from here, or it was changed since"
 
 
 def may_make_change(number: int) -> Callable[[Session], str]:
-    """The destination under the cursor has a change with this number, from 0."""
+    """Return a function for the reason why the destination under the cursor lacks a change with
+    this number, counted from 0.
+    """
 
     def enabled(session: Session) -> str:
         if reason := with_decision(session):

@@ -1,7 +1,9 @@
-"""A list as a file: CSV, or JSON for names that end so. Written beside it and put in place at once.
+"""A list as a file: JSON for names that end in `.json`, otherwise CSV. Replaced at once.
 
-In CSV a text that a spreadsheet would take for a formula gets an apostrophe before it. Names that
-are not UTF-8 are written with their bytes made visible. Runs in threads, rows come in slices.
+The rows are written to a temporary file in the same folder, which then replaces the file. In CSV, a
+text that a spreadsheet would take for a formula gets an apostrophe before it. Names that are not
+UTF-8 are written with their bytes made visible. The code runs in threads, and rows arrive in
+slices.
 """
 
 from __future__ import annotations
@@ -17,14 +19,16 @@ from rowtui.core.files import temporary_sibling
 from rowtui.core.row_filter import text_of
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""What a formula of a spreadsheet begins with."""
+"""The characters with which a formula of a spreadsheet begins."""
 
 
 class RowFile:
-    """One file that is being written; `done` puts it in its place, `give_up` leaves nothing."""
+    """One file that is being written; `done` moves it to its place, `give_up` removes it."""
 
     def __init__(self, path: Path, columns: Sequence[tuple[str, str]]) -> None:
-        """`columns`: (id, title). Raises: OSError."""
+        """Open the temporary file. `columns`: (id, title). Raises: OSError if the file cannot be
+        created.
+        """
         self.path = path
         self.rows = 0
         self._columns = columns
@@ -40,7 +44,7 @@ class RowFile:
             self._csv.writerow([in_csv(title) for _, title in columns])
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write some rows, values by column id. Raises: OSError."""
+        """Write some rows, values by column id. Raises: OSError if a write fails."""
         for row in rows:
             if self._json:
                 kept = {name: row.get(name, "") for name, _ in self._columns}
@@ -51,7 +55,9 @@ class RowFile:
             self.rows += 1
 
     def done(self) -> None:
-        """Everything is written: put it in its place. Raises: OSError."""
+        """Complete the file and move it to its place. Raises: OSError if a write or the
+        move fails.
+        """
         if self._json:
             self._file.write("\n]\n")
         self._file.flush()
@@ -60,13 +66,13 @@ class RowFile:
         os.replace(self._temporary, self.path)
 
     def give_up(self) -> None:
-        """Leave nothing behind."""
+        """Remove the temporary file."""
         self._file.close()
         self._temporary.unlink(missing_ok=True)
 
 
 def in_csv(value: Any) -> Any:
-    """A value for a cell: numbers as they are, no text that is taken for a formula."""
+    """Return a value for a cell: numbers unchanged, and no text that is taken for a formula."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     text = text_of(value)

@@ -1,7 +1,7 @@
-"""Which script the Submit view shows, and how: as it is, or as what is another than before.
+"""The script that the Submit view shows: the whole script, or its differences from an earlier one.
 
-Holds the person's choice and the earlier scripts that the engine told; gives lines and titles.
-What was asked for once is not asked for again: thousands of jobs of one action cost one question.
+The module stores the user's choice and the earlier scripts from the engine, and returns lines and
+titles. An answer is cached: thousands of jobs of one action need one request.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from typing import NamedTuple
 
 from rowtui.core.engine import ScriptAsked, ScriptBefore
 from rowtui.core.project.review_before import asked_for
+from rowtui.core.project.script_diff import Difference, difference
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Line
 from rowtui.tui.render.numbers import day
-from rowtui.tui.render.script_diff import Difference, diff_lines, difference
+from rowtui.tui.render.script_diff import diff_lines
 
 KEPT = 32
-"""Differences that are kept: those somebody steps through with n and N."""
+"""The number of cached differences, for a user who steps through scripts with n and N."""
 
 
 class Shown(NamedTuple):
-    """What the pane has: texts of a script, or lines of a difference; and what the frame says."""
+    """The content of the pane (texts of a script, or lines of a difference), and the texts of its
+    frame.
+    """
 
     lines: Sequence[str | Line]
     about: str
@@ -32,23 +35,27 @@ class Shown(NamedTuple):
 
 
 def coloured(item: str | Line) -> Line:
-    """A line of a script gets its colours when it is drawn; one of a difference has them."""
+    """Return the styled line: a line of a script is styled here; a line of a difference
+    is already.
+    """
     return script_line(item) if isinstance(item, str) else item
 
 
 @dataclass
 class ScriptLook:
-    """Of one plan after the other. `known`: the earlier scripts, None where there is none."""
+    """The scripts of the current plan. `known` has the earlier scripts, None where there
+    is none.
+    """
 
     full: bool = False
     unfolded: bool = False
     known: dict[ScriptAsked, ScriptBefore | None] = field(default_factory=dict)
-    asking: ScriptAsked | None = None  # what is asked for just now
+    asking: ScriptAsked | None = None  # The request that is under way.
     _plan_id: str = ""
     _differences: dict[tuple[str, ScriptAsked], Difference] = field(default_factory=dict)
 
     def begin(self, plan_id: str) -> None:
-        """Another plan is on the screen."""
+        """Reset the state for another plan."""
         if plan_id != self._plan_id:
             self._plan_id = plan_id
             self.known.clear()
@@ -56,7 +63,9 @@ class ScriptLook:
             self._differences.clear()
 
     def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptAsked | None:
-        """What is to be asked for before the difference of these jobs' script can be shown."""
+        """Return the request that is necessary before the difference of these jobs' script can be
+        shown.
+        """
         if not jobs or not jobs[0].directories:
             return None
         asked = asked_for(jobs, scheduler, self._plan_id)
@@ -65,7 +74,9 @@ class ScriptLook:
     def shown(
         self, key: str, jobs: Sequence[PlannedJob], scheduler: str, script: Callable[[], str]
     ) -> Shown:
-        """What to show of the script of these jobs. `key`: what it is, whatever its place."""
+        """Return the lines for the script of these jobs. `key` identifies the row at any
+        position.
+        """
         asked = asked_for(jobs, scheduler, self._plan_id) if jobs and jobs[0].directories else None
         before = None if asked is None else self.known.get(asked)
         if asked is None or before is None:

@@ -1,6 +1,7 @@
-"""What the dashboard knows at one moment: the engine's last answers and the person's choices.
+"""The dashboard's state at one moment: the engine's last answers and the user's choices.
 
-One owner: the app. Views read it and ask the app to change it; nothing here draws or waits.
+The app is the only owner. Views read the state and ask the app to change it; this module neither
+draws nor waits.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ if TYPE_CHECKING:
     from rowtui.tui.render.plan import Sending
 
 MOST_ACTIVITY = 1000
-"""Lines of activity that are kept."""
+"""The number of lines of activity that are kept."""
 
 
 class Activity(NamedTuple):
-    """One thing that happened. `source`: you, project, jobs, submit, error."""
+    """One event. `source` is "you", "project", "jobs", "submit" or "error"."""
 
     at: float
     source: str
@@ -53,7 +54,7 @@ class Activity(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Which directories the groups are formed from."""
+    """The statuses of the directories from which the groups are formed."""
 
     word: str
     statuses: tuple[Status, ...]
@@ -73,7 +74,7 @@ FILTERS = (
 
 @dataclass
 class Session:
-    """The state behind all views. `clock` gives epoch seconds."""
+    """The state behind all views. `clock` returns epoch seconds."""
 
     engine: Engine
     read_only: bool = False
@@ -81,48 +82,50 @@ class Session:
     snapshot: Snapshot | None = None
     changed: frozenset[tuple[int, str]] = frozenset()
     broken: Exception | None = None
-    engine_away: bool = False  # its process was lost, and is being started again
+    engine_away: bool = False  # The engine's process was lost, and is being started again.
     jobs: JobsView | None = None
     paused: bool = False
-    age_step: float = 1.0  # seconds by which the age of the data is told
+    age_step: float = 1.0  # The resolution, in seconds, of the displayed age of the data.
     action_index: int | None = None
     filter: Filter = FILTERS[0]
     marked_groups: int = 0
-    need: Need | None = None  # under the cursor of what needs the person, if that has the focus
-    chosen_group: tuple[int, Filter, int] | None = None  # action index, filter, group from 0
-    explanation: Explanation | None = None  # the latest answer
-    destination: str = ""  # of the explanation, under the cursor
+    need: Need | None = None  # The need under the cursor, if the list of needs has the focus.
+    chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
+    explanation: Explanation | None = None  # The latest answer.
+    destination: str = ""  # The destination of the explanation that is under the cursor.
     what_if: WhatIfAsked | None = None
-    written: str = ""  # names the last write to workflow.toml, as long as it can be taken back
+    # The token of the last write to workflow.toml, until an undo is no longer possible.
+    written: str = ""
     packing: Packing = field(default_factory=Packing)
     network: NetworkLook = field(default_factory=NetworkLook)
     clusters: ClustersLook = field(default_factory=ClustersLook)
-    keys: Mapping[str, str] = field(default_factory=dict)  # of commands that a person changed
-    played: Played | None = None  # a demo or a recording, not the real world
-    first_steps: bool = True  # are shown where `played` wants them
-    has_submitted: bool = False  # a plan was confirmed since the dashboard was opened
+    # The keys of commands for which the user has changed them.
+    keys: Mapping[str, str] = field(default_factory=dict)
+    played: Played | None = None  # Set in a demo or a recording.
+    first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
+    has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""
-    job_to_show: str = ""  # where the cursor of the queue goes as soon as the job is listed
-    known_job: JobView | None = None  # the chosen job, which may be none of the newest
-    queue_row: QueueRow | None = None  # under the cursor of the queue
+    job_to_show: str = ""  # The cursor of the queue moves to this job as soon as the job is listed.
+    known_job: JobView | None = None  # The chosen job, which may be older than the newest jobs.
+    queue_row: QueueRow | None = None  # The row under the cursor of the queue.
     queue_marks: dict[RowKey, MarkedRow] = field(default_factory=dict)
-    connecting: set[str] = field(default_factory=set)  # clusters whose login is under way
+    connecting: set[str] = field(default_factory=set)  # Clusters whose login is under way.
     activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
 
     def note(self, source: str, text: str, style: str = "") -> None:
-        """Write a line of activity."""
+        """Add a line of activity."""
         self.activity.append(Activity(self.clock(), source, text, style))
 
     @property
     def project(self) -> str:
-        """The project's folder name."""
+        """The name of the project's folder."""
         return PurePath(self.snapshot.root).name if self.snapshot else "project"
 
     @property
     def action(self) -> ActionSummary | None:
-        """The action that the person chose; the first one until they choose."""
+        """The action that the user chose; the first action until then."""
         if self.snapshot is None or not self.snapshot.actions:
             return None
         for action in self.snapshot.actions:
@@ -136,14 +139,14 @@ class Session:
 
     @property
     def group(self) -> int:
-        """The group of the action that the person chose, from 0; the first until they choose."""
+        """The group of the action that the user chose, from 0; the first group until then."""
         action, chosen = self.action, self.chosen_group
         if action is None or chosen is None or chosen[:2] != (action.index, self.filter):
             return 0
         return chosen[2]
 
     def choose_group(self, group: int) -> None:
-        """Look at this group (from 0) of the action and filter at hand."""
+        """Choose this group (from 0) of the current action and filter."""
         if self.action is not None:
             self.chosen_group = (self.action.index, self.filter, max(0, group))
 
@@ -158,7 +161,7 @@ class Session:
 
     @property
     def job(self) -> JobView | None:
-        """The job that the person chose, the newest until they choose."""
+        """The job that the user chose; the newest job until then."""
         jobs = self.jobs.jobs if self.jobs is not None else ()
         for job in jobs:
             if job.record.token == self.job_token:
@@ -169,24 +172,24 @@ class Session:
 
     @property
     def other_job(self) -> bool:
-        """The cursor of the queue is on a job that is not of this project."""
+        """Whether the cursor of the queue is on a job that is not of this project."""
         return self.queue_row is not None and not self.queue_row.ours
 
     @property
     def marked_jobs(self) -> int:
-        """How many jobs the marked rows of the queue stand for."""
+        """The number of jobs in the marked rows of the queue."""
         return sum(self._marked_states().values())
 
     def _marked_states(self) -> Counter[JobState]:
         states: Counter[JobState] = Counter()
         for key, row in self.queue_marks.items():
-            if key.parent not in self.queue_marks:  # with its array it is marked already
+            if key.parent not in self.queue_marks:  # A row of a marked array is marked already.
                 states.update(dict(row.counts))
         return states
 
     @property
     def chosen_states(self) -> Mapping[JobState, int]:
-        """How many of the marked jobs, or of those under the cursor, are in which state."""
+        """The marked jobs, or those under the cursor, counted by state."""
         if self.queue_marks:
             return self._marked_states()
         if self.queue_row is not None:
@@ -195,7 +198,7 @@ class Session:
 
     @property
     def logins(self) -> tuple[ClusterView, ...]:
-        """The clusters that somebody could log in to now."""
+        """The clusters to which the user could log in now."""
         clusters = self.jobs.clusters if self.jobs else ()
         return tuple(
             one
@@ -205,7 +208,7 @@ class Session:
 
     @property
     def freshness(self) -> Freshness:
-        """How old the snapshot is, and the word for why it may be out of date."""
+        """The age of the snapshot, and the word for the reason why it may be out of date."""
         if self.snapshot is None:
             return Freshness(0.0, "✗ NOT LOADED" if self.broken else "")
         seconds = max(0.0, self.clock() - self.snapshot.at)
@@ -220,12 +223,12 @@ class Session:
 
     @property
     def stale(self) -> bool:
-        """The numbers on the screen may be out of date: draw them dim."""
+        """Whether the numbers on the screen may be out of date and are drawn dim."""
         return self.freshness.word.endswith(("STALE", "AWAY"))
 
 
 def describe(error: BaseException) -> tuple[str, str]:
-    """An error as (what is wrong, what to do), for people: no traceback, no class of ours."""
+    """Return an error as (description, hint) for the user: no traceback, and no class of rowtui."""
     if isinstance(error, RowtuiError):
         return error.message, error.hint
     text = str(error) or "no more is known"

@@ -1,4 +1,4 @@
-"""Why a command of the Submit view cannot be used now: "" when it can, else the reason."""
+"""Reasons why a command of the Submit view cannot be used now: "" if it can."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ NO_PLAN = "there is no plan: mark groups in 2 and press s"
 
 
 def with_plan(session: Session) -> str:
-    """There is a plan with jobs to look at."""
+    """Return why there is no plan with jobs, or ""."""
     if session.sending is None:
         return NO_PLAN
     return "" if session.sending.plan.jobs else "the plan has no jobs"
 
 
 def may_write_plan(session: Session) -> str:
-    """There is a plan, and files may be written."""
+    """Return why no plan can be written to files, or ""."""
     if session.read_only:
         return "the project was opened read-only"
     return with_plan(session)
 
 
 def may_switch(session: Session) -> str:
-    """Its jobs can be switched on and off."""
+    """Return why the plan's jobs cannot be switched on and off, or ""."""
     if reason := with_plan(session):
         return reason
     assert session.sending is not None
@@ -33,7 +33,7 @@ def may_switch(session: Session) -> str:
 
 
 def may_confirm(session: Session) -> str:
-    """A plan waits for its yes."""
+    """Return why no plan waits for a confirmation, or ""."""
     if session.read_only:
         return "the project was opened read-only"
     if reason := may_switch(session):
@@ -45,7 +45,7 @@ def may_confirm(session: Session) -> str:
 
 
 def may_stop(session: Session) -> str:
-    """A plan is being sent."""
+    """Return why no submission can be stopped, or "" while a plan is being sent."""
     if session.sending and session.sending.phase == "sending":
         return ""
     if session.sending and session.sending.phase == "stopping":

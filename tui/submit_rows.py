@@ -1,7 +1,8 @@
-"""The list of a plan: which of its rows a filter leaves, in which order; live while it is sent.
+"""The rows of a plan that a filter leaves, in their order; updated while the plan is sent.
 
-Takes the rows of `render/plan_rows.py`; gives rows for a `ListTable`. A plan may have thousands of
-jobs: some of them are looked at in one step, and the rows before stay until all have been.
+The input is the rows of `render/plan_rows.py`; the output is rows for a `ListTable`. A plan may
+have thousands of jobs: one step processes some of them, and the previous rows stay until all are
+processed.
 """
 
 from __future__ import annotations
@@ -26,21 +27,23 @@ from rowtui.tui.widgets.asked_rows import LOADED, Loaded, read_filter
 from rowtui.tui.widgets.rows import ListRows
 
 AT_ONCE = 200
-"""Rows that are looked at in one step: some milliseconds."""
+"""Rows that are processed in one step: some milliseconds."""
 
 REST = 10
-"""How many times as long as a look took nothing is looked at again, while jobs are sent."""
+"""While jobs are sent, the pause before the next pass over the rows, as a multiple of its
+duration.
+"""
 
 Pair = tuple[Any, Any]
-"""What is sorted, and the value that it is sorted by."""
+"""A row, and the value by which the rows are sorted."""
 
 Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
 
 
 class PlanRows(ListRows[PlanRow]):
-    """The rows of the plan of `sending`, filtered and sorted. `arrived`: there are other rows now.
+    """The rows of the plan of `sending`, filtered and sorted. `arrived` is called after a change.
 
-    A short plan is arranged at once, a long one by work that is started with `spawn`.
+    A short plan is arranged at once, a long plan by work that is started with `spawn`.
     """
 
     def __init__(
@@ -59,44 +62,46 @@ class PlanRows(ListRows[PlanRow]):
         self._spawn = spawn
         self._arrived = arrived
         self._wanted = RowFilter()
-        self._run = 0  # a run with an older number ends at its next step
+        self._run = 0  # A run with an older number ends at its next step.
         self._running = False
-        self._of = self._stamp  # what had become of the jobs when the rows were looked at
+        self._of = self._stamp  # The progress of the submission when the rows were last processed.
 
     @property
     def of(self) -> int:
-        """How many rows there are without the filter."""
+        """The number of rows without the filter."""
         return len(self.everything)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the row is. Of a plan as it is that is known without a look at all rows."""
+        """Return the position of a row; for a plan without filter and order, without a search of
+        all rows.
+        """
         if isinstance(self.items, SingleRows) and isinstance(key, str):
             return self._sending.chosen.find(key)
         return super().index_of(key)
 
     def item(self, index: int) -> PlanRow | None:
-        """A row that is shown."""
+        """Return a row that is shown."""
         return self.items[index] if 0 <= index < len(self.items) else None
 
     def jobs(self, start: int, stop: int) -> list[PlannedJob]:
-        """The jobs of the rows that are shown at these places, once each."""
+        """Return the jobs of the shown rows at these positions, once each."""
         jobs = {job.token: job for row in self.items[start:stop] for job in row.jobs}
         return list(jobs.values())
 
     def is_on(self, job: PlannedJob) -> bool:
-        """Whether a job is sent."""
+        """Whether a job is submitted."""
         return self._sending.chosen.is_on(job.token)
 
     @property
     def hidden_on(self) -> int:
-        """How many jobs are on and not shown."""
+        """The number of jobs that are on and not shown."""
         shown = sum(map(self.is_on, self.jobs(0, len(self.items))))
         return self._sending.chosen.requests - shown
 
-    # What a `ListTable` asks
+    # The interface for a `ListTable`
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
-        """Other rows, or another order; a filter that cannot be used changes nothing."""
+        """Use another filter, or another order; a filter that cannot be parsed changes nothing."""
         wanted, self.problem = read_filter(asked.filter, names)
         if wanted is None:
             return
@@ -105,15 +110,15 @@ class PlanRows(ListRows[PlanRow]):
         self._begin()
 
     def weight(self, index: int) -> tuple[float, ...]:
-        """Nothing is added up."""
+        """Return (), because nothing is summed."""
         return ()
 
     async def load(self, start: int, stop: int) -> list[Loaded]:
-        """Rows, for a file."""
+        """Return rows, for a file."""
         rows = self.items[start : min(stop, start + LOADED)]
         return [Loaded(row.key, (), row_values(row, self._sending)) for row in rows]
 
-    # How it is done
+    # The implementation
 
     @property
     def _stamp(self) -> tuple[object, ...]:
@@ -121,7 +126,9 @@ class PlanRows(ListRows[PlanRow]):
         return len(sending.outcomes), sending.phase, sending.under_way, bool(sending.copied)
 
     def follow(self) -> None:
-        """Look again if something became of a job, where the rows depend on that."""
+        """Process the rows again if a job has a new outcome, and the filter or the order depends on
+        it.
+        """
         live = self.asked.sort == "outcome" or any(
             term.field in ("", "outcome") for term in self._wanted.terms
         )
@@ -153,11 +160,11 @@ class PlanRows(ListRows[PlanRow]):
             return
         self._running = False
         if self._of != self._stamp and self._sending.phase != "review":
-            self._begin(REST * spent)  # more has become of them since
+            self._begin(REST * spent)  # More jobs have an outcome since then.
         self._arrived()
 
     def _looks(self) -> Iterator[bool]:
-        """Look at all rows, some at each step; the last step puts them in their order."""
+        """Process all rows, some in each step; the last step sorts them."""
         self._of = self._stamp
         if self.asked == AS_IS:
             self._take(self.everything)
@@ -182,14 +189,16 @@ class PlanRows(ListRows[PlanRow]):
 
 
 def _by_value(pairs: list[Pair], descending: bool) -> list[Pair]:
-    """By their values; those without one come last either way."""
+    """Return the pairs sorted by their values; those without a value are last in both
+    directions.
+    """
     having = [(_sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
     having.sort(key=_first, reverse=descending)
     return [pair for _, pair in having] + [pair for pair in pairs if pair[1] == ""]
 
 
 def _by_family(pairs: list[Pair], descending: bool) -> list[Pair]:
-    """The same, but the requests of a bundle stay below its heading."""
+    """Return the pairs sorted by value, with the requests of a bundle below its heading."""
     families: list[tuple[list[Pair], Any]] = []
     for _, found in groupby(pairs, lambda pair: pair[0].number):
         family = list(found)

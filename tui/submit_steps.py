@@ -1,4 +1,4 @@
-"""What the Submit view starts and does not wait for: files, the pager, Explain, earlier scripts."""
+"""Work that the Submit view starts without waiting: files, pager, Explain, earlier scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SubmitSteps:
-    """On behalf of one view. `show` brings it up to date."""
+    """The work of one view. `show` updates the view."""
 
     def __init__(
         self, app: RowtuiApp, session: Session, look: ScriptLook, show: Callable[[], None]
@@ -30,10 +30,10 @@ class SubmitSteps:
         self._look = look
         self._show = show
 
-    # The script before
+    # The earlier script
 
     def ask_before(self, asked: ScriptAsked) -> None:
-        """Ask for an earlier script; the newest question is the one that counts."""
+        """Ask for an earlier script; only the newest request counts."""
         self._look.asking = asked
         start(self._app, partial(self._ask_before, asked), "script-before", exclusive=True)
 
@@ -47,7 +47,7 @@ class SubmitSteps:
         self._look.asking = None
         self._show()
 
-    # Why
+    # The reasons
 
     def explain(self, job: PlannedJob) -> None:
         """Go to Explain with the group of this job."""
@@ -74,7 +74,7 @@ class SubmitSteps:
     # The pager
 
     def open(self, text: str, name: str) -> None:
-        """Show a script in the person's pager."""
+        """Show a script in the user's pager."""
 
         async def run() -> None:
             await open_in_pager(self._app, text, f"{name}.sh")
@@ -84,8 +84,9 @@ class SubmitSteps:
     # Files
 
     def export(self, sending: Sending) -> None:
-        """Ask for a folder, and write what would be sent there."""
-        from rowtui.tui.screens.folder import FolderScreen  # not part of the first paint
+        """Ask for a folder, and write the files of the submission there."""
+        # A late import, because the first paint does not need the module.
+        from rowtui.tui.screens.folder import FolderScreen
 
         def named(folder: str | None) -> None:
             if folder:

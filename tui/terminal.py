@@ -1,7 +1,8 @@
-"""What this terminal can show, and what the line to it can carry: decided once, before the start.
+"""The abilities of this terminal, and of the line to it, determined once before the start.
 
-Takes the environment and the person's options, gives a `Manner`. `prepare` must run before Textual
-is imported, which reads its environment only then; so nothing here imports it.
+The input is the environment and the user's options; the output is a `Manner`. `prepare` must run
+before Textual is imported, because Textual reads its environment only during its import; therefore
+this module does not import Textual.
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ _FEW_COLOURS = ("linux", "cons25", "ansi", "console", "hurd", "mach")
 _WITHOUT_GLYPHS = (*_WITHOUT_COLOURS[:5], *_FEW_COLOURS)
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
-"""What textual-serve starts a dashboard with."""
+"""The driver with which textual-serve starts a dashboard."""
 
 SLOW_FRAMES = 10
 """Frames a second over a slow line; at most 60 otherwise."""
 
 REMOTE_TICK, SLOW_TICK = 20, 60
-"""Seconds between two looks at the clock over a network line, and over a slow one: at rest nothing
-else is written."""
+"""Seconds between two checks of the clock over a network line, and over a slow one: without
+changes, nothing else is written.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to draw. `colours`: how many there are at most; 0: none, also where nobody wants any.
+    """How to draw. `colours` is the largest number of colours; 0 also if the user wants no colours.
 
-    `remote`: over a network line: nothing moves by itself. `slow`: also few frames, few colours.
-    `browser`: there is no terminal; a page of `rowtui serve` shows it.
+    `remote`: over a network line, without animations. `slow`: also with few frames and few colours.
+    `browser`: there is no terminal; a page of `rowtui serve` shows the dashboard.
     """
 
     text_only: bool = False
@@ -46,12 +48,12 @@ class Manner:
 
     @property
     def tick(self) -> int:
-        """Seconds between two looks at the clock."""
+        """Seconds between two checks of the clock."""
         return SLOW_TICK if self.slow else REMOTE_TICK if self.remote else 1
 
     @property
     def theme(self) -> str:
-        """The theme that this terminal needs; "" where any will do."""
+        """The theme that this terminal needs; "" if every theme is suitable."""
         return "terminal" if self.colours <= FEW_COLOURS or self.slow else ""
 
 
@@ -63,7 +65,9 @@ def manner(
     slow: bool = False,
     mouse: bool = True,
 ) -> Manner:
-    """How to draw on the terminal of this environment; `encoding` is what Python writes."""
+    """Return how to draw on the terminal of this environment; `encoding` is Python's output
+    encoding.
+    """
     if environment.get("TEXTUAL_DRIVER", "") == WEB_DRIVER:
         return Manner(browser=True)
     term = environment.get("TERM", "")
@@ -85,7 +89,7 @@ def manner(
 
 
 def _is_utf8(environment: Mapping[str, str], encoding: str) -> bool:
-    """Whether the terminal is told to take UTF-8. Python may write it all the same (PEP 538)."""
+    """Whether the locale sets UTF-8. Python may write UTF-8 in other locales as well (PEP 538)."""
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         if value := environment.get(name, ""):
             break
@@ -98,7 +102,9 @@ def _is_utf8(environment: Mapping[str, str], encoding: str) -> bool:
 
 
 def prepare(how: Manner) -> None:
-    """Tell Textual, before it is imported. What the person has set stays."""
+    """Set Textual's environment, before Textual is imported. Variables of the user stay
+    unchanged.
+    """
     wanted: dict[str, str] = {}
     if how.remote:
         wanted |= {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0"}

@@ -1,7 +1,7 @@
-"""The part of the app that knows its terminal: what it can show, and that it may stop or go away.
+"""The part of the app for its terminal: the terminal's abilities, its suspension and its loss.
 
-The views know nothing of it: lines are changed by filters on their way to the screen, and a
-terminal that is lost ends the dashboard as a signal would.
+The views do not depend on the terminal: filters change the lines on their way to the screen, and a
+lost terminal ends the dashboard as a signal would.
 """
 
 from __future__ import annotations
@@ -27,30 +27,32 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 SEARCH_SECONDS = 1.0
-"""Between two looks whether a search for garbage is due."""
+"""Seconds between two checks whether a search for garbage is due."""
 
 OPENED_SECONDS = 0.7
-"""After which a view that was opened has drawn what it is about; between two keys, mostly."""
+"""Seconds after which an opened view has drawn its content; mostly between two keys."""
 
 TRIM_SECONDS = 5.0
-"""Between two times that what is free is given back: after an answer of 18 MB half of it is."""
+"""Seconds between two times that free memory is returned: after an answer of 18 MB, half of it."""
 
 LONGEST_COPY = 74_000
-"""Bytes that go through a terminal to its clipboard: what xterm takes, written in base 64."""
+"""Bytes that a terminal passes to its clipboard: the limit of xterm, in base 64."""
 
 
 class TerminalApp(KeysInOrder):
-    """An app on one terminal, drawn in the manner that it needs."""
+    """An app on one terminal, drawn in the manner for this terminal."""
 
     def __init__(self, how: Manner) -> None:
         self.how = how
-        self.outside = False  # a pager or an editor has the terminal
+        self.outside = False  # Whether a pager or an editor has the terminal.
         super().__init__()
         self._ascii = AsciiGlyphs()
         self._grounds = GroundsAsAttributes(colours=how.colours != NO_COLOURS)
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's own, and on a terminal of this kind of system one that notices its end."""
+        """Return Textual's own driver, or on Linux and similar systems one that detects a lost
+        terminal.
+        """
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -59,7 +61,7 @@ class TerminalApp(KeysInOrder):
         return TerminalDriver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What the lines go through before they are drawn."""
+        """Return the filters for the lines before they are drawn."""
         found = super().get_line_filters()
         if self.how.colours == NO_COLOURS:
             found = [one for one in found if not isinstance(one, Monochrome | NoColor)]
@@ -71,13 +73,15 @@ class TerminalApp(KeysInOrder):
         return [*found, *ours] if ours else found
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Write what changed."""
+        """Write the changes."""
         if type(renderable) is ChopsUpdate:
             renderable = LightChops(renderable.chops, renderable.spans, renderable.chop_ends)
         super()._display(screen, renderable)
 
     def keep_little(self) -> None:
-        """After the first frame: a large answer leaves no hole in memory. The process is ours."""
+        """Return free memory and control garbage searches from now on; only in rowtui's own
+        process.
+        """
         if not self.is_headless:
             from rowtui.core.engine_process.memory import keep_little
 
@@ -86,12 +90,12 @@ class TerminalApp(KeysInOrder):
             self.set_interval(SEARCH_SECONDS, garbage.search)
 
     def view_opened(self) -> None:
-        """A view is there for the first time, and stays for good. The process is ours."""
+        """Exclude a newly opened view from garbage searches; only in rowtui's own process."""
         if not self.is_headless:
             self.set_timer(OPENED_SECONDS, garbage.set_aside)
 
     def terminal_lost(self) -> None:
-        """Nobody sees this any more."""
+        """End the dashboard, because its terminal is gone."""
         self.end_by_signal(signal.SIGHUP)
 
     def end_by_signal(self, number: signal.Signals) -> None:
@@ -105,14 +109,14 @@ class TerminalApp(KeysInOrder):
             look()
 
     def command_suspend(self) -> None:
-        """Back to the shell, until `fg`."""
+        """Return to the shell, until `fg`."""
         if self._driver is None or not self._driver.can_suspend:
             self.notify("There is no shell to go back to here.", severity="warning", markup=False)
             return
         self.action_suspend_process()
 
     def copy_text(self, text: str) -> None:
-        """Put this into the clipboard of the person's own terminal, and say what became of it."""
+        """Copy this text to the clipboard of the user's terminal, and report the result."""
         size = len(text.encode("utf-8", "surrogateescape"))
         if size > LONGEST_COPY:
             self.notify(
@@ -132,7 +136,7 @@ class TerminalApp(KeysInOrder):
 
 
 def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:
-    """What must be set for the text to reach the clipboard; "" where nothing is known."""
+    """Return what must be set for the text to reach the clipboard; "" if nothing is known."""
     if environment.get("TMUX"):
         return "tmux passes it on with `set -g set-clipboard on`."
     if environment.get("STY"):

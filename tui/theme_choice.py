@@ -1,8 +1,7 @@
-"""Which theme is on the screen: chosen, remembered, and followed when its file is saved.
+"""The theme on the screen: chosen, stored, and reloaded when its file is saved.
 
-Two folders are looked at with a stat of each file every two seconds; a file that became wrong is
-one message, and the theme that it was goes on. What was chosen is kept in the person's folder of
-states.
+The files of two folders are checked with stat every two seconds. A file that became invalid causes
+one message, and its previous theme stays. The choice is stored in the user's state folder.
 """
 
 from __future__ import annotations
@@ -22,11 +21,13 @@ if TYPE_CHECKING:
     from rowtui.tui.themes import Loaded
 
 LOOK_SECONDS = 2.0
-"""Between two looks at the folders: somebody who changes a colour waits for it."""
+"""Seconds between two checks of the folders: a user who edits a theme waits for the change."""
 
 
 class ThemeChoice:
-    """The themes of one dashboard. `own` is the folder of the person's, `state` that of choices."""
+    """The themes of one dashboard. `own` is the folder of the user's themes, `state` that of
+    choices.
+    """
 
     def __init__(self, app: RowtuiApp, own: Path | None, state: Path | None, how: Manner) -> None:
         self._app = app
@@ -41,11 +42,13 @@ class ThemeChoice:
 
     @property
     def names(self) -> list[str]:
-        """Ours and the person's own."""
+        """The names of rowtui's themes and of the user's."""
         return [theme.name for theme in self._loaded.themes]
 
     def begin(self, asked: str | None) -> str:
-        """The theme to start with: asked for, needed by the terminal, chosen before, or ours."""
+        """Return the first theme: requested, needed by the terminal, chosen before, or
+        the default.
+        """
         if asked is not None and asked not in self._app.available_themes:
             self.wrong.append(self._unknown(asked))
             asked = None
@@ -54,7 +57,9 @@ class ThemeChoice:
         return asked or self._how.theme or self._remembered() or DEFAULT_THEME
 
     def choose(self, name: str) -> bool:
-        """Show this theme, and again the next time; False, with a message, if there is none."""
+        """Show this theme, and store the choice; return False, with a message, if it cannot be
+        used.
+        """
         if name not in self._app.available_themes:
             self._say(self._unknown(name))
             return False
@@ -67,13 +72,13 @@ class ThemeChoice:
         return True
 
     def next(self) -> None:
-        """The theme after this one."""
+        """Show the next theme."""
         names = self.names
         at = names.index(self._app.theme) if self._app.theme in names else -1
         self.choose(names[(at + 1) % len(names)])
 
     def look(self) -> None:
-        """Take what was saved since the last look."""
+        """Load the files that were saved since the last check."""
         stamps = sources(self._own)
         if stamps == self._stamps:
             return
@@ -85,7 +90,7 @@ class ThemeChoice:
         self._take(before)
 
     def _take(self, before: Loaded) -> None:
-        """Register what is new, and show the theme on the screen as it is now."""
+        """Register new themes, and show the current theme in its new form."""
         app, shown = self._app, self._app.current_theme
         for theme in self._loaded.themes:
             app.register_theme(theme)
@@ -95,7 +100,7 @@ class ThemeChoice:
                 self._say(f"The theme {name} is gone; this is {DEFAULT_THEME}.")
             app.unregister_theme(name)
         if app.theme == shown.name and app.current_theme != shown:
-            app._watch_theme(app.theme)  # the name is the same, the colours are not
+            app._watch_theme(app.theme)  # The name is the same, the colours have changed.
 
     def _unknown(self, name: str) -> str:
         return f"there is no theme {visible(name)!r}; possible are {', '.join(self.names)}"
@@ -114,7 +119,7 @@ class ThemeChoice:
     def _remember(self, name: str) -> None:
         if self._kept is None:
             return
-        with contextlib.suppress(OSError):  # then it is forgotten
+        with contextlib.suppress(OSError):  # Without the file, the choice is lost.
             self._kept.parent.mkdir(parents=True, exist_ok=True)
             new = self._kept.with_name(f"theme.{os.getpid()}")
             new.write_text(f"{name}\n", "utf-8")

@@ -1,7 +1,7 @@
-"""Themes as files: TOML in `themes/` and in the person's own folder, checked before they are used.
+"""Themes as files: TOML in `themes/` and in the user's own folder, validated before they are used.
 
-A file that is wrong in any way is left out, with one sentence that says why. Every variable that
-the screens use has a default for dark, light and 16-colour themes, so a theme may be short.
+An invalid file is left out, and one sentence states the reason. Every variable that the screens use
+has a default for dark, light and 16-colour themes, so a theme may be short.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_THEME = "rowtui-dark"
 
 
 class Shades(NamedTuple):
-    """The default of one variable: on dark, on light, and with the terminal's own 16 colours."""
+    """The defaults of one variable: on dark, on light, and with the terminal's own 16 colours."""
 
     dark: str
     light: str
@@ -54,7 +54,7 @@ VARIABLES = {
     "code-variable": Shades("#e6c35c", "#8a5a00", "ansi_yellow"),
     "code-keyword": Shades("#c79bf0", "#7a3eb1", "ansi_magenta"),
 }
-"""Our own variables. A theme may set any of them under `[variables]`."""
+"""The variables of rowtui. A theme may set any of them under `[variables]`."""
 
 STYLES = {
     "completed": "$state-completed",
@@ -77,7 +77,7 @@ STYLES = {
     "variable": "$code-variable",
     "keyword": "$code-keyword",
 }
-"""What the style names of `render/` look like, in Textual's style language."""
+"""The styles for the style names of `render/`, in Textual's style language."""
 
 _COLOURS = (
     "primary", "secondary", "warning", "error", "success", "accent",
@@ -86,7 +86,7 @@ _COLOURS = (
 _SWITCHES = {"dark": True, "ansi": False}
 
 _GROUND = "ansi_bright_white"
-"""Drawn in reverse: see `filters.py`."""
+"""This background is drawn in reverse: see `filters.py`."""
 
 _ANSI_VARIABLES = {
     "ansi-background": "ansi_default",
@@ -105,33 +105,33 @@ _ANSI_VARIABLES = {
     "link-color-hover": "ansi_cyan",
     "link-background-hover": _GROUND,
 }
-"""Textual's own variables for the terminal's colours, on grounds that are not known."""
+"""Textual's own variables for the terminal's colours, on unknown backgrounds."""
 
 MOST_BYTES = 64_000
-"""A theme is some kilobytes; a longer file is none."""
+"""The size limit of a theme: a theme has some kilobytes."""
 
 MOST_FILES = 200
-"""In one folder."""
+"""The largest number of files in one folder."""
 
 LONGEST_NAME = 40
 
 
 class Source(NamedTuple):
-    """A file of a theme as it lies in its folder: another stamp is another content."""
+    """A file of a theme in its folder: another stamp means another content."""
 
     path: str
     stamp: tuple[int, ...]
 
 
 class Loaded(NamedTuple):
-    """The themes by the file they are from, and a sentence for each file that is none."""
+    """The themes by their file, and a sentence for each invalid file."""
 
     by_file: Mapping[str, Theme]
     wrong: tuple[str, ...] = ()
 
     @property
     def themes(self) -> tuple[Theme, ...]:
-        """The themes by name; of two with one name the person's own."""
+        """The themes by name; of two themes with one name, the user's own."""
         named: dict[str, Theme] = {}
         for theme in self.by_file.values():
             named[theme.name] = theme
@@ -139,13 +139,16 @@ class Loaded(NamedTuple):
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """A value for every variable of ours, right for this kind of theme."""
+    """Return a value for every variable of rowtui, suitable for this kind of theme."""
     kind = 2 if theme.ansi or theme.name.startswith("ansi") else 0 if theme.dark else 1
     return {name: shades[kind] for name, shades in VARIABLES.items()}
 
 
 def sources(own: Path | None = None) -> tuple[Source, ...]:
-    """The files of our themes, then those of the folder `own`, by name: some stats, no reading."""
+    """Return the files of rowtui's themes, then those of the folder `own`, by name.
+
+    The function calls stat on the files and reads none.
+    """
     shipped = resources.files("rowtui.themes")
     folders = [Path(str(shipped)), *([own] if own is not None else [])]
     return tuple(source for folder in folders for source in _in_folder(folder))
@@ -163,19 +166,20 @@ def _in_folder(folder: Path) -> list[Source]:
                     info = entry.stat()
                     stamp = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_dev)
                 except OSError:
-                    pass  # a link to nowhere: reading it says so
+                    pass  # The entry is a broken link: the later read reports the error.
                 found.append(Source(entry.path, stamp))
                 if len(found) == MOST_FILES:
                     break
     except OSError:
-        return []  # there need not be one
+        return []  # The folder need not exist.
     return sorted(found)
 
 
 def load_themes(own: Path | None = None, before: Loaded | None = None) -> Loaded:
-    """Our themes, then those of the folder `own`; a later one with the same name replaces.
+    """Return rowtui's themes, then those of the folder `own`; a later theme replaces one of that
+    name.
 
-    A file that is wrong now and was right in `before` goes on as it was.
+    If a file is invalid now and was valid in `before`, its previous theme stays.
     """
     found: dict[str, Theme] = {}
     wrong = []
@@ -191,9 +195,10 @@ def load_themes(own: Path | None = None, before: Loaded | None = None) -> Loaded
 
 
 def _read(path: str) -> bytes:
-    """A small file.
+    """Return the content of a small file.
 
-    Raises: ValueError with a sentence for what is none: /dev/zero would have no end.
+    Raises: ValueError with a sentence if the path is not a regular file, or the file is too large:
+    /dev/zero would have no end.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         info = os.fstat(file.fileno())
@@ -206,9 +211,9 @@ def _read(path: str) -> bytes:
 
 
 def parse_theme(data: bytes) -> Theme:
-    """A checked theme.
+    """Return a validated theme.
 
-    Raises: ValueError with a sentence for a person.
+    Raises: ValueError with a sentence for the user.
     """
     try:
         table = tomllib.loads(data.decode("utf-8-sig"))

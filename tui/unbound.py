@@ -1,7 +1,8 @@
-"""Keys that no command has: what they could have meant, and the text that goes on behind them.
+"""Keys without a command: what the user may have meant, and the text that follows them.
 
-Somebody who types a word where no field is open means none of its letters as a command. So after
-a key without a command the characters that follow closely do nothing, until the typing pauses.
+A user who types a word without an open field does not mean its letters as commands. Therefore,
+after a key without a command, the characters that follow closely do nothing, until the typing
+pauses.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ if TYPE_CHECKING:
     from textual import events
 
 PAUSE = 1.0
-"""Seconds without a character after which the next one is a key again."""
+"""Seconds without a character after which the next character is a key again."""
 
 MOST_MEANT = 2
-"""Other meanings that are named."""
+"""The number of other meanings that are named."""
 
 
 class Stray:
-    """The text that is typed where there is no field."""
+    """The text that is typed without an open field."""
 
     def __init__(self) -> None:
         self.text = ""
         self._at = 0.0
 
     def begin(self, event: events.Key) -> None:
-        """A key without a command; a character may be the first of a text."""
+        """Start with a key without a command; a character may be the first of a text."""
         self.text = event.character or "" if event.is_printable else ""
         self._at = event.time
 
@@ -47,14 +48,14 @@ class Stray:
 
     @property
     def answer(self) -> str:
-        """What is said about the text."""
+        """The message about the text."""
         return f"'{visible(self.text[-20:])}' was typed where no field is open: it did nothing"
 
 
 def unbound_words(key: str, view: str, own: Mapping[str, str]) -> str:
-    """One line on a key that has no command in a view. `own`: the person's own keys.
+    """Return one line about a key that has no command in a view. `own` has the user's own keys.
 
-    `view` "": a page on top of a view, which lists its keys itself.
+    `view` "" is a page on top of a view; the page lists its keys itself.
     """
     name = KEY_NAMES.get(key, key)
     if not view:

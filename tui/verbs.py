@@ -1,8 +1,8 @@
-"""The verbs of the dashboard: plan, send, and what is done to jobs.
+"""The verbs of the dashboard: plan, submit, and operations on jobs.
 
-Each asks the engine and tells how it went. They wait in workers of the app; a person has said yes
-before `send` and `act` are called. What they learn goes into the session, and then the app shows
-it.
+Each verb calls the engine and reports the result. The verbs wait in workers of the app; the user
+has confirmed before `send` and `act` are called. The answers are stored in the session, and then
+the app shows them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from rowtui.tui.session import Session
 
 MOST_NOTED = 200
-"""Jobs of a plan of which each has a line of activity."""
+"""The largest plan for which every job has a line of activity."""
 
 
 class Verbs:
-    """What changes something outside, on behalf of one app."""
+    """The verbs that change something outside the dashboard, for one app."""
 
     def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
         self._app = app
@@ -45,30 +45,33 @@ class Verbs:
         firsts: set[str] | None = None,
         directories: Sequence[str] | None = None,
     ) -> None:
-        """Ask for a plan and show it. `firsts`: the groups that the person had in mind.
+        """Request a plan and show it. `firsts` are the first directories of the groups that the
+        user chose.
 
-        `directories`: of these alone.
+        With `directories`, the plan has these directories alone.
         """
         ask = partial(self._session.engine.plan, action_index, groups, None)
         if directories is not None:
             ask = partial(ask, directories=directories)
             self._prepare(ask, "groups", set(directories))
             return
-        from rowtui.tui.render.plan import Wanted  # what plans is not part of the first paint
+        # A late import, because the first paint does not need the planning code.
+        from rowtui.tui.render.plan import Wanted
 
         those = None if groups is None else tuple(groups)
         wanted = Wanted(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)
 
     def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
-        """Ask how these jobs are tried again, then plan that and show it."""
-        from rowtui.tui.screens.again import AgainScreen  # not part of the first paint
+        """Ask how these jobs are retried, then plan them again and show the plan."""
+        # A late import, because the first paint does not need the module.
+        from rowtui.tui.screens.again import AgainScreen
 
         view, known = self._app.view_name, self._session.jobs
 
         def answered(change: Change | None) -> None:
             if change is None:
-                self._app.notify("Nothing was resubmitted.", markup=False)
+                self._app.notify("Nothing was retried.", markup=False)
                 return
             tokens = [job.token for job in jobs]
             self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
@@ -114,23 +117,24 @@ class Verbs:
         self.review(plan, view, wanted)
 
     def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
-        """Show a plan, to be confirmed."""
-        from rowtui.tui.render.plan import Sending, jobs_words
+        """Show a plan, for confirmation."""
+        from rowtui.core.submission.model import count_jobs
+        from rowtui.tui.render.plan import Sending
 
         self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
-        self._session.note("submit", f"planned {jobs_words(plan)}, up to {plan.cost}")
-        if isinstance(self._app.screen, ModalScreen):  # somebody is typing there
+        self._session.note("submit", f"planned {count_jobs(plan.jobs)}, up to {plan.cost}")
+        if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
             self._app.notify("The plan is ready: press 5.", markup=False)
         else:
             self._app.go("submit")
         self._app.show_again("plan")
 
     async def _ask_transfers(self, sending: Sending) -> None:
-        """What would be copied first: known a moment after the plan."""
+        """Ask which files would be copied first; the answer arrives a moment after the plan."""
         clusters = self._session.jobs.clusters if self._session.jobs else ()
         far = {cluster.name for cluster in clusters if cluster.where != "here"}
         copying = sending.copying
@@ -145,11 +149,12 @@ class Verbs:
         self._app.show_again("transfers")
 
     def send(self) -> None:
-        """Carry out the plan that was confirmed."""
+        """Submit the confirmed plan."""
         sending = self._session.sending
         if sending is None or sending.phase != "review" or self._session.read_only:
             return
-        if sending.copying.conflict:  # found while the yes was typed
+        # The conflict was found while the user typed the confirmation.
+        if sending.copying.conflict:
             return
         from rowtui.tui.render.plan import chosen_words
 
@@ -170,13 +175,14 @@ class Verbs:
         try:
             async for step in steps:
                 await pace.breathe()
-                if not (step.done > sending.done or step.error):  # on its way, no answer yet
+                # The job is under way and has no answer yet.
+                if not (step.done > sending.done or step.error):
                     sending.under_way = step.token
                     before = step.message.startswith(("comparing ", "copying "))
                     sending.copied = step.message if before else ""
                     pace.soon()
                     if sending.copied and sending.phase == "stopping":
-                        break  # no job has been sent, and none will be
+                        break  # No job has been sent, and none will be.
                     continue
                 sending.done = step.done
                 sending.under_way = sending.copied = ""
@@ -203,13 +209,13 @@ class Verbs:
             self._app.exit(0)
 
     def ask_to_leave(self, sending: Sending) -> None:
-        """Jobs are being sent: leave only once that has stopped, after a yes."""
+        """Leave during a submission only after it has stopped, and after a confirmation."""
         from rowtui.tui.screens.confirm import ConfirmScreen
 
         def answered(yes: bool | None) -> None:
             if not yes:
                 return
-            if not sending.running:  # it came to its end meanwhile
+            if not sending.running:  # The submission ended while the question was open.
                 self._app.exit(0)
                 return
             sending.then_leave = True
@@ -228,7 +234,7 @@ class Verbs:
                               answered)  # fmt: skip
 
     async def _without_what_is_off(self, sending: Sending) -> bool:
-        """Have what was switched off taken out of the plan; False if that cannot be."""
+        """Remove the jobs that are switched off from the plan; return False if that fails."""
         if not sending.chosen.off:
             return True
         try:
@@ -242,21 +248,23 @@ class Verbs:
         return True
 
     def _note_step(self, sending: Sending, step: SubmitProgress) -> None:
-        """A line of activity; of many jobs only what went wrong, so that the rest is not lost."""
+        """Add a line of activity; of many jobs only for errors, so that other lines are
+        not lost.
+        """
         if step.error or step.total <= MOST_NOTED:
             style = "failed" if step.error else ""
             told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
             self._session.note("submit", told, style)
 
     def _tell_result(self, sending: Sending) -> None:
-        from rowtui.tui.render.plan import Became, requests_words
+        from rowtui.tui.render.plan import Became
 
         accepted = sending.accepted
-        total = requests_words(sending.plan)
+        total = plural(len(sending.plan.jobs), "job")
         text = f"{accepted:,} of {total} accepted by {sending.chosen.where}"
         whole = accepted == len(sending.plan.jobs)
         self._session.note("submit", text, "completed" if whole else "warning")
-        if self._app.view_name != "submit":  # there it is on the screen already
+        if self._app.view_name != "submit":  # The view Submit shows the result already.
             self._app.notify(text, severity="information" if whole else "warning", markup=False)
         if accepted:
             view = sending.asked_in
@@ -267,14 +275,14 @@ class Verbs:
             self._session.job_token = self._session.job_to_show = first
 
     async def _review(self, sending: Sending) -> None:
-        """The checks, each as soon as it is known; none of them holds anything up."""
+        """Run the checks, and show each result when it arrives; no check delays anything else."""
         from rowtui.core.engine import CheckState
 
         checks = self._session.engine.review(sending.plan)
         try:
             async for check in checks:
                 if sending.phase != "review" or self._session.sending is not sending:
-                    break  # nobody looks at them any more
+                    break  # The results are no longer shown.
                 sending.take(check)
                 if check.state is not CheckState.PENDING:
                     self._app.show_again("checked")
@@ -288,7 +296,7 @@ class Verbs:
                 await close()
 
     def act(self, verb: JobVerb, keys: Sequence[RowKey], jobs: int) -> None:
-        """Cancel, hold or release the jobs of these rows, after the person said yes."""
+        """Cancel, hold or release the jobs of these rows, after the user's confirmation."""
         if not self._session.read_only:
             self._session.note("you", f"{verb.word} {plural(jobs, 'job')}")
             start(self._app, partial(self._act, verb, keys), verb.word)

@@ -13,12 +13,13 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 def start(node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
     """Run `work` as a worker of `node`. With `exclusive`, older work of the group is cancelled.
 
-    The work reports the errors that people can cause; one that escapes is a defect of ours.
+    The work must report the errors that users can cause; an error that escapes is a defect of
+    rowtui.
     """
     node.run_worker(
         cast(Any, work),
         group=group,
-        description=group,  # else Textual writes all of its arguments out: a plan, say
+        description=group,  # Otherwise Textual writes out all arguments, for example a plan.
         exclusive=exclusive,
         exit_on_error=True,
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Forget what was chosen, everything without a choice; refuse while jobs are submitted."""
+    """Delete the chosen state, or everything without a choice; refuse while jobs are submitted."""
     from rowtui.core.state.forget import forget
     from rowtui.core.submission.open_jobs import forget_open
     from rowtui.core.submission.traces import remove_traces

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Connect, or list."""
+    """Connect, or list the logins."""
     name = args.connection or getattr(args, "cluster", None)
     if not name:
         return _list(args, out)
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         asyncio.run(_keep(name, remote, args.seconds, idle, out))
         return 0
     person = TerminalAsker(name)
-    door = Door(remote, lambda: person)  # a stored password comes before a person's
+    door = Door(remote, lambda: person)  # a stored password is tried before the user is asked
     try:
         login = asyncio.run(
             open_shared(name, remote, door, seconds=args.seconds, idle_seconds=idle)
@@ -64,7 +64,7 @@ def _say(login: SharedLogin, out: Output) -> None:
 
 
 def _remote(name: str, out: Output) -> Remote:
-    """How the cluster is reached. Raises: RowtuiError."""
+    """Return how the cluster is reached. Raises: RowtuiError."""
     from rowtui.core.clusters.identify import runs_here
     from rowtui.core.clusters.load import load_clusters
 
@@ -124,7 +124,7 @@ def _list(args: argparse.Namespace, out: Output) -> int:
 
 
 def _clock(at: float) -> str:
-    """`08:15`, with the day unless it is today."""
+    """Return `08:15`, with the day unless it is today."""
     if not at:
         return ""
     then, now = time.localtime(at), time.localtime()
@@ -132,12 +132,12 @@ def _clock(at: float) -> str:
 
 
 def _values(login: SharedLogin) -> dict[str, Any]:
-    """Times are epoch seconds, durations seconds."""
+    """Return the JSON fields; times are epoch seconds, durations seconds."""
     return {**login._asdict(), "state": login.state.value}
 
 
 async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Output) -> None:
-    """Log in here and share it from this very process. Raises: LoginError, SharedError."""
+    """Log in here and share the login from this process. Raises: LoginError, SharedError."""
     from rowtui.core.clusters.load_remote import ssh_target
     from rowtui.core.clusters.transports.own_login import log_in, own_transport
     from rowtui.core.clusters.transports.shared_person import Questions

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
-    """How the dashboard is to be drawn; None where no terminal can show it."""
+    """Return the display settings of the dashboard; None if no terminal can show it."""
     from rowtui.tui.terminal import manner, prepare
 
     how = manner(
@@ -38,7 +38,7 @@ def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Open the dashboard; where no terminal can show it, print the status as text."""
+    """Open the dashboard; if no terminal can show it, print the status as text."""
     settings = settings_of(args)
     if settings is None:
         return _as_text(out)
@@ -86,7 +86,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         engine = _engine(started)
         if options.demo is not None:
             settings["played"] = engine
-        gc.freeze()  # what was imported is never garbage
+        gc.freeze()  # imported objects are never garbage
         code = run_dashboard(recorded(engine, args), **settings)
         tell_of_recording(args, out)
         return code

@@ -1,7 +1,7 @@
 """`rowtui demo`: small real studies on this machine's queue, or a large synthetic project.
 
-With a terminal the dashboard opens on it while it runs; without one, or with --headless, the
-story is told as text, to the end, and the result is checked.
+With a terminal the dashboard opens on the demo while it runs. Without one, or with --headless, the
+demo runs to its end with text output, and the result is checked.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _tell(root: Path, out: Output) -> int:
-    """Run everything that is eligible until nothing is, saying what happens; check the result."""
+    """Run everything that is eligible until nothing is, with messages; check the result."""
     import asyncio
 
     from rowtui.cli.demo.project import read_thresholds
@@ -140,7 +140,7 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
 
 
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
-    """Another process runs the first action, while the dashboard shows it live."""
+    """Let another process run the first action, while the dashboard shows the run live."""
     import subprocess
 
     from rowtui.cli.commands.dashboard import settings_of, show
@@ -170,7 +170,7 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
 def drive(root: str) -> int:
     """Run the first action of the project, for the dashboard of another process.
 
-    What comes after it is for the person to submit.
+    The user submits the following actions.
     """
     import asyncio
 

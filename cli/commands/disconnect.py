@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """End them; 1 if there is none to that cluster."""
+    """End the logins; 1 if there is none to the cluster."""
     name: str = args.connection or getattr(args, "cluster", None) or ""
     if bool(name) == args.all:
         raise RowtuiError("which login?", "give the name of a cluster, or --all")
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 async def _end(name: str) -> list[str]:
-    """The clusters of the logins that were ended; "" stands for all."""
+    """End the logins; return the clusters of the ended logins, "" for a login to all."""
 
     def meant(login: SharedLogin) -> bool:
         if login.state is State.SILENT:  # its name is known from its socket alone

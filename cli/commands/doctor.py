@@ -1,6 +1,6 @@
-"""`rowtui doctor`: which cluster this is and why, what works, and what is missing or wrong.
+"""`rowtui doctor`: the cluster of this machine and why, working parts, and problems.
 
-Each finding is a value: what was looked at, whether it is well, what was found, what to do.
+Each finding is a value: the checked item, whether it is well, the result, and what to do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red 
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """One checked item."""
 
     topic: str
     verdict: str
@@ -50,11 +50,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     findings = []
     for finding in _examine(args):
         findings.append(finding)
-        if not args.json:  # at once: a login may ask in between, and take its time
+        if not args.json:  # printed at once: a login may prompt in between, and take its time
             _say(finding, out)
             sys.stdout.flush()
     if args.json:
-        out.print(json.dumps([finding._asdict() for finding in findings], indent=2))
+        values = [{**it._asdict(), "hint": it.hint or None} for it in findings]
+        out.print(json.dumps(values, indent=2))
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
 
 
@@ -83,7 +84,7 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
         yield from _project(project)
     yield from _cluster(args, project)
     yield from _over_ssh(args, project is not None)
-    if project is not None:  # a cluster that was just looked at has said its partitions
+    if project is not None:  # a cluster that was just checked has reported its partitions
         yield from _problems(project)
     yield from _mapping()
 
@@ -110,6 +111,12 @@ def _project(project: Project) -> Iterator[Finding]:
         yield Finding("workspace", OK, f"{directories} in {project.workflow.workspace}")
     except RowtuiError as error:
         yield Finding("workspace", ERROR, error.message, error.hint)
+    if bad := _set_aside(project):
+        name, why = next(iter(bad.items()))
+        number = plural(len(bad), "directory is", "directories are")
+        text = f"{number} set aside: {name}: {why}" + (", ..." if len(bad) > 1 else "")
+        hint = "'rowtui show directories --json' lists them under \"bad\""
+        yield Finding("directories", WARNING, text, hint)
     kind = file_system_type(project.root)
     local = kind in LOCAL_FILE_SYSTEMS
     how = "changes are noticed at once" if local else "changes are noticed by looking every 2 s"
@@ -123,8 +130,19 @@ def _project(project: Project) -> Iterator[Finding]:
         yield Finding("state", WARNING, f"{folder} cannot be written", hint)
 
 
+def _set_aside(project: Project) -> dict[str, str]:
+    """Return the directories whose values cannot be used, by name, and why."""
+    from rowtui.core.json_views import bad_of
+
+    try:
+        project.synchronise()
+    except RowtuiError:  # reported where the workspace is listed
+        return {}
+    return bad_of(project)
+
+
 def _problems(project: Project) -> Iterator[Finding]:
-    """What is wrong in workflow.toml and clusters.toml, as far as that is known without a login."""
+    """Yield the problems of workflow.toml and clusters.toml that are known without a login."""
     try:
         cluster = project.recognised.cluster
         if project.reach.is_remote(cluster):
@@ -139,7 +157,7 @@ def _problems(project: Project) -> Iterator[Finding]:
         problems = project.problems()
     except RowtuiError as error:
         yield Finding("problems", ERROR, error.message, error.hint)
-        problems = project.configured.problems  # they may be why
+        problems = project.configured.problems  # these problems may be the reason
     yield from map(_problem, problems)
 
 
@@ -207,7 +225,7 @@ def _scheduler(identified: Identified) -> Iterator[Finding]:
 
 
 def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding]:
-    """The clusters reached over SSH, or the one that was named."""
+    """Yield findings on the clusters reached over SSH, or on the named one."""
     from rowtui.core.clusters.load import load_clusters
 
     configured = load_clusters(os.environ)
@@ -228,7 +246,7 @@ def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding
 
 
 def _mapping() -> Iterator[Finding]:
-    """The mapping files that count here. They are read only where there are any."""
+    """Yield findings on the mapping files in effect; they are read only if there are any."""
     from rowtui.cli.mapping_files import project_root
     from rowtui.core.project.mapping_files import has_mapping_files
 

@@ -1,6 +1,6 @@
 """`rowtui explain`: where the jobs of an action would go, why there, and why not elsewhere.
 
-Exit code 0 where the job has a place, 1 where it has none, so that scripts can ask.
+Exit code 0 if the job has a place, 1 if it has none, so that scripts can test for a place.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.grouping.model import Group, JobRequest, Status
     from rowtui.core.mapping.decision import Decision
     from rowtui.core.mapping.request import Person, WhatIf
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What the command line changes about the jobs."""
+    """The changes to the jobs on the command line."""
 
     what_if: WhatIf | None
     person: Person | None
 
 
 class Groups(NamedTuple):
-    """The groups to explain, of so many. `about`: which directories these are made of."""
+    """The groups to explain, of all groups. `about`: the kind of directories in the groups."""
 
     groups: list[Group]
     total: int
@@ -40,7 +41,7 @@ class Groups(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """Groups (numbers from 1) that are decided alike; `job` is the first one."""
+    """Groups (numbers from 1) with the same decision; `job` is the first one."""
 
     job: JobRequest
     numbers: list[int]
@@ -48,7 +49,7 @@ class Alike(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """All that is printed. `groups`: how many there are; `about`: as in `Groups`."""
+    """All data to print. `groups`: number of groups; `about`: as in `Groups`."""
 
     found: list[Alike]
     groups: int
@@ -66,6 +67,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not actions:
         hint = did_you_mean(args.action, project.workflow.action_names())
         raise RowtuiError(action_not_found(args.action).message, hint)
+    if args.write or args.undo or args.yes:
+        from rowtui.cli.explain_write import change_workflow
+
+        return change_workflow(args, project, _asked(args).what_if, out)
+    not_there = _not_there(args, project)
+    for name, why in () if args.json else not_there.items():
+        out.print(f"{visible(name)} {why}.")
+    if not_there and len(not_there) == len(set(args.directories)):
+        if args.json:
+            document = {"version": 1, "action": args.action, "not_there": not_there}
+            out.print(json.dumps(document, indent=2))
+        return 1
     groups = _groups(args, project, out)
     run_async(project.mapping.ask_loads())
     if not args.json:
@@ -83,8 +96,20 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0 if all(each.decision.chosen.chosen for each in found) else 1
 
 
+def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
+    """Print and return the named directories of the network that are not made yet, with reasons."""
+    found: dict[str, str] = {}
+    for given in args.directories if project.network is not None else ():
+        name = given.rstrip("/")
+        if project.state.directories.position(name) is None:
+            assert project.network is not None
+            if why := project.network.why_not_there(args.action, name):
+                found[name] = why
+    return found
+
+
 def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
-    """The groups that are asked about. Raises: RowtuiError if there is none."""
+    """Return the chosen groups. Raises: RowtuiError if there is none."""
     from rowtui.core.grouping.model import Status
 
     among = chosen_positions(project, args.directories, out)
@@ -112,7 +137,7 @@ def _formed(
     statuses: Collection[Status],
     among: Sequence[int] | None,
 ) -> Groups:
-    """The groups of all elements of the action; only the first one where that is enough."""
+    """Return the groups of all elements of the action; only the first one if that is enough."""
     count = 0
     groups: list[Group] = []
     for action in project.workflow.named(args.action):
@@ -130,7 +155,7 @@ def _asked(args: argparse.Namespace) -> Asked:
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
     add = tuple((tag, strength) for tag, strength in args.tag if strength)
-    what_if = WhatIf(amounts, None, drop, add)
+    what_if = WhatIf(amounts, args.time, drop, add)
     person = None
     if args.user is not None:
         person = person_named(args.user, args.roles)
@@ -140,13 +165,14 @@ def _asked(args: argparse.Namespace) -> Asked:
 
 
 def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alike]:
-    """The decisions, each once, with the groups that it holds for, in order."""
+    """Return the distinct decisions, each with the groups that it applies to, in order."""
     from rowtui.core.grouping.request import job_requests
+    from rowtui.core.project.planning import counted_on
 
     mapping = project.mapping
     found: dict[tuple[Any, ...], Alike] = {}
-    texts: dict[int, tuple[object, str]] = {}  # with the placement, so that its id stays its own
-    for number, job in enumerate(job_requests(groups), 1):
+    texts: dict[int, tuple[object, str]] = {}  # holds the placement, so that its id is not reused
+    for number, job in enumerate(counted_on(project, job_requests(groups)), 1):
         key: tuple[Any, ...] = (number,)
         if len(groups) > 1:
             placement = mapping.place(job, what_if=asked.what_if, person=asked.person)
@@ -168,7 +194,7 @@ def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alik
 
 
 def _destination(project: Project, name: str) -> str:
-    """The id of the destination that somebody names. Raises: RowtuiError if there is none."""
+    """Return the id of the named destination. Raises: RowtuiError if there is none."""
     from rowtui.core.workflow.toml_file import did_you_mean
 
     offers = project.mapping.mapper.all_offers
@@ -211,31 +237,31 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
             out.lines(decision_lines(decision, loads, out))
 
 
-def _data(action: str, project: Project, explained: Explained) -> dict[str, Any]:
-    """See docs/formats.md, "explain --json"."""
+def _data(action: str, project: Project, explained: Explained) -> to.Explained:
     from rowtui.cli.ranges import spans
+    from rowtui.core.json_objects import VERSION
     from rowtui.core.mapping.decision_json import decision_data, problem_data
 
     mapping = project.mapping
-    decisions = []
+    decisions: list[to.GroupsDecision] = []
     for job, numbers, decision in explained.found:
         data = decision_data(decision, mapping.facts.loads)
-        if explained.why_not is not None:
-            for kind in ("candidates", "refusals"):
-                data[kind] = [it for it in data[kind] if it["destination"] == explained.why_not]
+        if (wanted := explained.why_not) is not None:
+            data["candidates"] = [it for it in data["candidates"] if it["destination_id"] == wanted]
+            data["refusals"] = [it for it in data["refusals"] if it["destination_id"] == wanted]
         decisions.append(
             {
-                "groups": spans(numbers),
-                "directories": len(job.group.indices),
+                "groups": [list(span) for span in spans(numbers)],
+                "directory_count": len(job.group.indices),
                 "first_directory": project.state.directories.name(job.group.indices[0]),
                 **data,
             }
         )
     return {
-        "version": 1,
+        "version": VERSION,
         "action": action,
         "about": explained.about,
-        "groups": explained.groups,
+        "group_count": explained.groups,
         "why_not": explained.why_not,
         "files": [
             {"name": each.name, "trusted": each.trusted, "because": each.trusted_because}

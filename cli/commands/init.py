@@ -16,7 +16,7 @@ SIGNAC = '[workspace]\nvalue_file = "signac_statepoint.json"\n'
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Make the folder, its workspace and its workflow.toml; refuse where a project is."""
+    """Make the folder, its workspace and its workflow.toml; refuse if a project exists there."""
     workspace = args.workspace or "workspace"
     if "/" in workspace or workspace in {"", ".", ".."}:
         raise RowtuiError(

@@ -1,4 +1,4 @@
-"""`rowtui logs JOB`: what a job has written, all of it, its end, or as it grows."""
+"""`rowtui logs JOB`: print a job's output: all of it, its end, or as it grows."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.logs import LocalLog, last_lines, news
 from rowtui.core.submission.fence import ended_path
+from rowtui.core.submission.model import called
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -22,33 +23,61 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.project.logs import Log, Piece
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import JobRecord
 
-LOOK_SECONDS = 0.3  # between two looks at a log that grows
+LOOK_SECONDS = 0.3  # seconds between two reads of a log that grows
 FAR_LOOK_SECONDS = 2.0  # the same over a connection
-NAMED_TASKS = 5  # of an array, in a message
+LINES_IN_JSON = 1000  # lines of a log's end, unless a number is given
+NAMED_TASKS = 5  # most tasks of an array that a message names
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print the log. Control characters are shown, not obeyed, when a terminal reads."""
+    """Print the log. On a terminal, control characters are made visible."""
     project = open_project(args, out)
     record = _find(project, args)
     if not record.log_path:
         raise RowtuiError(
-            f"job {record.label} has no log", "it wrote to the terminal that it was run in"
+            f"{called(record.label)} has no log", "it wrote to the terminal that it was run in"
         )
     log = run_async(project.jobs.log(record))
     if args.path:
         out.names([log.name], for_programs=True)
         return 0
+    if args.json:
+        _print_json(log, args, project, record, out)
+        return 0
     run_async(_print(log, args, project, record))
     return 0
 
 
+def _print_json(
+    log: Log, args: argparse.Namespace, project: Project, record: JobRecord, out: Output
+) -> None:
+    """Print the job as JSON, with the lines of its log."""
+    import json
+
+    from rowtui.core.json_objects import VERSION
+    from rowtui.core.json_views import job_of, known_jobs
+
+    if args.follow:
+        raise RowtuiError("--json prints a log once", "leave --follow out")
+    known = known_jobs(project, project.jobs.show({}).jobs)
+    piece = run_async(last_lines(log, args.lines or LINES_IN_JSON))
+    text = b"" if piece is None else piece.data
+    document: to.Log = {
+        "version": VERSION,
+        "job": job_of(known.views[record.token], known),
+        "path": log.name,
+        "lines": text.decode("utf-8", "replace").splitlines(),
+    }
+    out.print(json.dumps(document, indent=2))
+
+
 def _find(project: Project, args: argparse.Namespace) -> JobRecord:
-    """The newest job with this id, or on this directory (for this action)."""
+    """Return the newest job with this id, or on this directory (for this action)."""
     clusters = given_clusters(args)
     records = [
         record
@@ -77,7 +106,10 @@ def _find(project: Project, args: argparse.Namespace) -> JobRecord:
 
 
 def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
-    """Each task of an array, each request of a bundle has its own log. Raises: RowtuiError."""
+    """Refuse several jobs: each array task and bundle request has its own log.
+
+    Raises: RowtuiError.
+    """
     newest = max(records, key=lambda record: record.submitted_at)
     those = [it for it in records if it.plan_id == newest.plan_id]
     those.sort(key=lambda it: (it.task or 0, it.member or 0))
@@ -90,7 +122,7 @@ def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
 
 
 async def _print(log: Log, args: argparse.Namespace, project: Project, record: JobRecord) -> None:
-    """All of it or its end, then what is added while the job may run."""
+    """Print the log or its end, then the text that is added while the job may run."""
     pause = LOOK_SECONDS if isinstance(log, LocalLog) else FAR_LOOK_SECONDS
     screen = _Screen()
     last: Piece | None = None
@@ -106,7 +138,7 @@ async def _print(log: Log, args: argparse.Namespace, project: Project, record: J
                 break
         if last is None and not args.follow:
             raise RowtuiError(
-                f"job {record.label} has written no log yet: {visible(log.name)}",
+                f"{called(record.label)} has written no log yet: {visible(log.name)}",
                 "a job that waits in the queue has none",
             )
         if ended:
@@ -120,14 +152,14 @@ async def _first(log: Log, lines: int) -> Piece | None:
 
 
 class _Screen:
-    """Standard output: for programs the very bytes; on a terminal nothing in them steers."""
+    """Standard output: exact bytes for programs; on a terminal control characters are escaped."""
 
     def __init__(self) -> None:
         self._file = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def write(self, piece: Piece) -> None:
-        """The next part."""
+        """Write the next part."""
         if not sys.stdout.isatty():
             sys.stdout.buffer.write(piece.data)
             return
@@ -139,12 +171,12 @@ class _Screen:
 
 
 async def _may_run(project: Project, record: JobRecord) -> bool:
-    """Whether the job may still write. A failing look is taken for yes.
+    """Whether the job may still write; True if the poll fails.
 
-    Its cluster is asked when that is due, not for our sake.
+    The cluster is polled at its normal interval, not additionally.
     """
     if await asyncio.to_thread(ended_path(project.root, record.token).exists):
-        return False  # its script has said so itself
+        return False  # its script has recorded its end
     view = await project.jobs.view(among=(record.cluster,), now=False)
     job = next((job for job in view.jobs if job.record.token == record.token), None)
     if job is None:

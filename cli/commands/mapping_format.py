@@ -1,4 +1,4 @@
-"""`rowtui mapping format`: mapping files laid out in the usual way; what they mean stays."""
+"""`rowtui mapping format`: standard layout for mapping files; their meaning is unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Formatted(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether it was laid out otherwise."""
+        """Whether the layout changed."""
         return self.before != self.after
 
 
@@ -79,7 +79,7 @@ def _format(name: str) -> Formatted:
 
 
 def _write(result: Formatted) -> Formatted:
-    """Replace the file in one step; behind a link that which it leads to, with its mode."""
+    """Replace the file in one step and keep its mode; for a link, replace its target."""
     from rowtui.core.files import sync_folder, temporary_sibling, write_synced
 
     if result.name == STDIN:

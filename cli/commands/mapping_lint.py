@@ -1,4 +1,4 @@
-"""`rowtui mapping lint`: check mapping files without running them, as compilers report."""
+"""`rowtui mapping lint`: check mapping files without running them, with compiler-like reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
-    """All clusters that are described here; None if that cannot be told."""
+    """Return all described clusters; None if the files cannot be read."""
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.load import load_clusters
     from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
@@ -98,7 +98,7 @@ def _lines(finding: Finding, texts: Mapping[str, bytes], out: Output) -> Iterato
 
 
 def source_lines(place: Place, texts: Mapping[str, bytes]) -> Sequence[str]:
-    """The line of a place, with a caret below its column; nothing where there is no such line."""
+    """Return the line of a place, with a caret below its column; no lines if it does not exist."""
     from rowtui.cli.table import display_width
 
     text = texts.get(place.file, b"").decode("utf-8", "surrogateescape")

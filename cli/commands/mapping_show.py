@@ -1,6 +1,6 @@
-"""`rowtui mapping show`: which mapping files count, and what they say of an action, and where.
+"""`rowtui mapping show`: the mapping files in effect, and their content about an action.
 
-Nothing is evaluated, so that files are shown whether they are trusted or not.
+Nothing is evaluated, so that trusted and untrusted files are shown alike.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _person(args: argparse.Namespace) -> Person:
 
 
 def _warn(sources: Sequence[Source], configuration: Configuration, out: Output) -> None:
-    """What makes the answer other than what jobs will meet."""
+    """Warn of differences between the printed answer and the mapping of real jobs."""
     for source in sources:
         if not source.trusted:
             out.warn(f"{source.name} is not trusted: until it is, jobs that need it wait")
@@ -200,7 +200,7 @@ def _value_lines(value: Value, indent: str) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """A value on one line; a block of code with its lines separated."""
+    """Return a value on one line; a block of code with its lines separated."""
     return visible(" ⏎ ".join(str(value).strip().splitlines())) if value != "" else "''"
 
 

@@ -1,4 +1,4 @@
-"""`rowtui mapping test`: cases in YAML through the mapper, for those who change mapping files."""
+"""`rowtui mapping test`: run test cases in YAML through the mapper, to check mapping files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _mapping_files(args: argparse.Namespace) -> Found:
-    """The files to test. What --file names is trusted with --trust-these, on disk with includes."""
+    """Return the files to test.
+
+    Files of --file are trusted with --trust-these, on disk with includes.
+    """
     if not args.file:
         return usual_files()
     found = named_files(args.file, for_untrusted=args.trust_these)
@@ -69,7 +72,7 @@ def _mapping_files(args: argparse.Namespace) -> Found:
 
 
 def _mapper(args: argparse.Namespace, found: Found) -> Mapper:
-    """The mapper, the same at every run. Without destinations these are the cluster's."""
+    """Return the mapper, identical in every run. Without destinations the cluster's are used."""
     from rowtui.core.mapping.load import load_mapping
     from rowtui.core.mapping.mapper import Mapper
 
@@ -115,7 +118,7 @@ def _lines(result: CaseResult, out: Output) -> Iterator[str]:
     yield f"{out.style('FAIL', 'red bold')} {name} ({result.case.place})"
     for difference in result.differences:
         yield f"       {difference}"
-    if not result.placement.chosen:  # else the differences or the reasons name the place
+    if not result.placement.chosen:  # otherwise the differences or the reasons name the place
         yield f"       {outcome_sentence(result.placement)}"
     for reason in reasons(result.decision) if result.decision is not None else ():
         yield f"       {reason}"

@@ -1,6 +1,6 @@
-"""`rowtui mapping trust`: show the code of mapping files, and let it run if the user agrees.
+"""`rowtui mapping trust`: show the code of mapping files, and allow it to run if the user agrees.
 
-What is trusted is exactly the content that was shown, by its hash; a changed file asks again.
+Trust applies to exactly the shown content, by its hash; a changed file has to be trusted again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.mapping_files import named_files
+from rowtui.cli.project import ask
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.sources import Source
     from rowtui.core.mapping.trust import TrustRecord, TrustStore
 
-SHORTEST_DIGEST = 8  # characters that name a content
+SHORTEST_DIGEST = 8  # characters that identify a content
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Show and trust, list, or revoke; 1 if something is not trusted in the end."""
+    """Show and trust, list, or revoke; 1 if a file remains untrusted."""
     from rowtui.core.mapping.sources import user_places
     from rowtui.core.mapping.trust import TrustStore
 
@@ -64,7 +65,7 @@ def _trust(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
 
 
 def _agreed(args: argparse.Namespace, new: list[Source], store: TrustStore, out: Output) -> bool:
-    """Show what would run and ask; no is the default, and nobody is nobody."""
+    """Show the code that would run, and ask."""
     from rowtui.cli.mapping_code import review_lines
 
     if not args.json:
@@ -73,15 +74,11 @@ def _agreed(args: argparse.Namespace, new: list[Source], store: TrustStore, out:
             out.lines(lines)
     if args.yes:
         return True
-    if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hint = "read it, then add --yes to trust it without a question"
-        raise RowtuiError("nobody can be asked here, so nothing was trusted", hint)
     what = f"this content of {new[0].name}"
     if len(new) > 1:
         what = f"these {plural(len(new), 'file')}"
-    sys.stdout.write(f"Let the code of {what} run as you? [y/N]: ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+    question = f"Let the code of {what} run as you?"
+    if ask(question, out, default=False, as_json=args.json):
         return True
     out.warn("Nothing was trusted.")
     return False
@@ -136,7 +133,7 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
 
 
 def _now(record: TrustRecord) -> str:
-    """What the file of this name is now: `same`, `changed`, `gone`, or `?` for a URL."""
+    """Return the state of the file with this name: `same`, `changed`, `gone`, or `?` for a URL."""
     from rowtui.core.files import read_bounded
     from rowtui.core.mapping.trust import LARGEST_SOURCE, digest_of
 
@@ -145,7 +142,7 @@ def _now(record: TrustRecord) -> str:
     try:
         data = read_bounded(Path(record.name), LARGEST_SOURCE)
     except (OSError, RowtuiError):
-        return "?" if "\\" in record.name else "gone"  # a name may be shown otherwise than it is
+        return "?" if "\\" in record.name else "gone"  # the shown name may differ from the real one
     return "same" if digest_of(data) == record.digest else "changed"
 
 

@@ -1,17 +1,17 @@
-"""`rowtui mirror`: the copies of a project on clusters that do not see its folder."""
+"""`rowtui mirror`: the copies of a project on clusters that do not share its folder."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.mirror_text import compared_json, print_compared
 from rowtui.cli.progress import Progress, waited_for
-from rowtui.cli.project import cluster_name, open_project, say_notices
+from rowtui.cli.project import answer_to, ask, cluster_name, open_project, say_notices
 from rowtui.core.errors import RowtuiError
+from rowtui.core.json_objects import VERSION
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.text import file_size, plural, visible
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.mirror import files
     from rowtui.core.project.copy_by_hand import Compared, CopyByHand
     from rowtui.core.project.project import Project
 
-MUCH = 1_000_000_000  # bytes, of which is asked first
+MUCH = 1_000_000_000  # bytes from which the user is asked first
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _kept(words: Sequence[str] | None) -> tuple[Side | None, list[str]]:
-    """What --keep says. Raises: RowtuiError."""
+    """Parse --keep. Raises: RowtuiError."""
     if words is None:
         return None, []
     if words[0] not in ("here", "there") or len(words) < 2:
@@ -71,7 +72,7 @@ def _kept(words: Sequence[str] | None) -> tuple[Side | None, list[str]]:
 
 
 def _names(directories: Sequence[str] | None) -> list[str] | None:
-    """None for all. Raises: RowtuiError for what can be no directory of a workspace."""
+    """Return None for all. Raises: RowtuiError for a name that no directory can have."""
     names = [name.rstrip("/") for name in directories or ()]
     for name in names:
         if not name or "/" in name or name in (".", ".."):
@@ -83,7 +84,7 @@ def _names(directories: Sequence[str] | None) -> list[str] | None:
 
 
 def _only(project: Project) -> str:
-    """The one cluster that can be meant. Raises: RowtuiError."""
+    """Return the only possible cluster. Raises: RowtuiError."""
     known = project.copies.known()
     if len(known) != 1:
         shown = ", ".join(map(visible, known))
@@ -99,7 +100,7 @@ def _compare(
     args: argparse.Namespace,
     out: Output,
 ) -> int:
-    """One copy, or all that there are; one that cannot be looked at does not hide the others."""
+    """Compare one copy, or all existing ones; a failing copy does not hide the others."""
     found: list[Compared] = []
     failed = False
     for cluster in [name] if name else project.copies.known():
@@ -130,10 +131,10 @@ def _compare(
 
 
 def _looked(copy: CopyByHand, out: Output, look: Any) -> Compared:
-    """Compare, with a word on the terminal where that takes long."""
+    """Compare, with a message on the terminal if it takes long."""
 
     async def compare() -> Compared:
-        await copy.where()  # whatever a login asks is asked now
+        await copy.where()  # a login that is needed prompts now
         title = f"Comparing with {visible(copy.cluster.name)}"
         return await waited_for(look(), out, title)
 
@@ -143,7 +144,7 @@ def _looked(copy: CopyByHand, out: Output, look: Any) -> Compared:
 def _carry_out(
     copy: CopyByHand, compared: Compared, args: argparse.Namespace, out: Output, *, send: bool
 ) -> int:
-    """Copy one way; 1 if not everything arrived."""
+    """Copy in one direction; 1 if not everything arrived."""
     name = visible(copy.cluster.name)
     transfer = compared.transfer
     if send:
@@ -154,7 +155,7 @@ def _carry_out(
     if not copies:
         if not args.json:
             out.print(f"Nothing is newer {'here' if send else f'on {name}'}.")
-    elif size > MUCH and not args.yes and not _yes(len(copies), size, where):
+    elif size > MUCH and not args.yes and not _yes(len(copies), size, where, args, out):
         out.warn("Nothing was copied.")
         return 0
     title = f"{'Sending' if send else 'Fetching'} {where}" if len(where) < 40 else "Copying"
@@ -171,10 +172,15 @@ def _carry_out(
     for notice in last.notices:
         out.warn(notice)
     if args.json:
-        told = {"cluster": copy.cluster.name, "place": compared.place, "files": last.done_files}
-        out.print(
-            json.dumps({**told, "bytes": last.done_bytes, "notices": [*last.notices]}, indent=2)
-        )
+        copied: to.Copied = {
+            "version": VERSION,
+            "cluster": copy.cluster.name,
+            "place": compared.place,
+            "files": last.done_files,
+            "size": last.done_bytes,
+            "notices": [*last.notices],
+        }
+        out.print(json.dumps(copied, indent=2))
     elif copies:
         done = plural(last.done_files, "file")
         out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")
@@ -183,7 +189,7 @@ def _carry_out(
 
 
 async def _followed(steps: AsyncGenerator[files.Progress, None], bar: Progress) -> files.Progress:
-    """Draw the bar; the end of the transfer."""
+    """Draw the bar; return the end of the transfer."""
     async with contextlib.aclosing(steps) as going:
         async for last in going:
             bar(last.done_bytes, last.bytes)
@@ -196,22 +202,14 @@ def _say_left(transfer: Transfer, name: str, out: Output) -> None:
         out.warn(f"{number} left alone; 'rowtui mirror {name}' shows both sides")
 
 
-def _yes(number: int, size: int, where: str) -> bool:
-    """No is the default; without a terminal there is nobody to ask."""
-    if not sys.stdin.isatty():
-        raise RowtuiError(
-            f"{file_size(size)} would be copied, and nobody can be asked here", "add --yes"
-        )
-    sys.stdout.write(f"Copy {plural(number, 'file')}, {file_size(size)}, {where}? [y/N]: ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+def _yes(number: int, size: int, where: str, args: argparse.Namespace, out: Output) -> bool:
+    question = f"Copy {plural(number, 'file')}, {file_size(size)}, {where}?"
+    return ask(question, out, default=False, as_json=args.json)
 
 
 def _remove(copy: CopyByHand, out: Output) -> int:
-    """Only the very name of the cluster removes."""
+    """Remove the copy if the user types the cluster's exact name."""
     name = copy.cluster.name
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise RowtuiError("a copy is removed only by somebody who can be asked, on a terminal")
 
     async def look() -> Any:
         await copy.where()
@@ -224,9 +222,8 @@ def _remove(copy: CopyByHand, out: Output) -> int:
         out.print(
             f"{gone} deleted here will then be nowhere: {visible(leaving.only_there[0])}, ..."
         )
-    sys.stdout.write(f"Type {visible(name)} to delete it: ")
-    sys.stdout.flush()
-    if sys.stdin.readline().strip() != name:
+    hint = "only the cluster's name, typed or given on standard input, deletes the copy"
+    if answer_to(f"Type {visible(name)} to delete it: ", hint) != name:
         out.warn("Nothing was deleted.")
         return 0
     run_async(waited_for(copy.remove(), out, "Deleting"))

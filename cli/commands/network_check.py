@@ -1,4 +1,4 @@
-"""`rowtui network check`: everything that is wrong, as far as it can be told without running."""
+"""`rowtui network check`: all problems that can be found without running the network."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import InvalidFileError, RowtuiError
+from rowtui.core.json_objects import VERSION
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.errors import Problem
     from rowtui.core.project.project import Project
 
@@ -40,20 +42,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     problems = (*broken, *found.problems)
     errors = sum(it.severity == "error" for it in problems)
     if args.json:
-        fields = {
-            "version": 1,
+        from rowtui.core.mapping.decision_json import problem_data
+
+        fields: to.NetworkCheck = {
+            "version": VERSION,
             "ok": not errors,
-            "problems": [
-                {
-                    "file": it.file,
-                    "line": it.line or None,
-                    "column": it.column or None,
-                    "severity": it.severity,
-                    "message": it.message,
-                    "hint": it.hint or None,
-                }
-                for it in problems
-            ],
+            "problems": [problem_data(it) for it in problems],
             "notices": list(found.notices),
             "jobs": found.jobs,
             "directories": [

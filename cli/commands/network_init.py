@@ -1,4 +1,4 @@
-"""`rowtui network init`: a network.toml to begin with, fitted to the project."""
+"""`rowtui network init`: a first network.toml, fitted to the project."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Write it. Nothing else is changed."""
+    """Write the file. Nothing else is changed."""
     from rowtui.cli.network_draft import draft, has_samples
     from rowtui.core.files import replace_file
     from rowtui.core.workflow.find import find_project

@@ -1,4 +1,4 @@
-"""`rowtui network make`: the directories of all samples, with their values, and nothing else."""
+"""`rowtui network make`: make the directories of jobs without open inputs, and nothing else."""
 
 from __future__ import annotations
 
@@ -18,31 +18,35 @@ SHOWN = 20
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Make them; 1 if some cannot be."""
+    """Make the directories; 1 if some cannot be made."""
     networks = open_network(args, out)
     from rowtui.cli.progress import Progress
-    from rowtui.core.runs.making import make_all, what_to_make
 
-    study = networks.study()
+    unstarted = networks.unstarted()
+    study = unstarted.study
     out.problems(study.problems)
     for notice in study.notices:
         out.warn(notice)
     if args.dry_run:
-        found = what_to_make(networks.project, study.flow)
+        found = unstarted.what_to_make()
         out.print(f"{plural(len(found.made), 'directory', 'directories')} would be made:")
         out.names(islice(found.made, SHOWN))
         if len(found.made) > SHOWN:
             out.print(f"... and {len(found.made) - SHOWN:,} more")
     else:
         progress = Progress(out, "Making directories")
-        total = sum(study.flow.columns(home).count for home in study.flow.homes)
+        sources = (home for home in study.flow.homes if home in study.flow.sources)
+        total = sum(study.flow.columns(home).count for home in sources)
         try:
-            found = make_all(networks, study.flow, lambda done: progress(done, total))
+            found = unstarted.make(lambda done: progress(done, total))
         finally:
             progress.close()
         said = plural(len(found.made), "directory", "directories")
         out.print(f"Made {said}; {len(found.kept):,} were there.")
         say_notices(networks.project, out)
+    if waiting := unstarted.waiting:
+        jobs = plural(waiting, "job waits", "jobs wait")
+        out.print(f"{jobs} for inputs: directories are made when the inputs are complete.")
     for conflict in found.conflicts[:SHOWN]:
         out.error(f"{visible(conflict.name)}: {conflict.why}")
     if len(found.conflicts) > SHOWN:

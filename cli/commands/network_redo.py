@@ -1,4 +1,4 @@
-"""`rowtui network redo`: have done jobs run again, with all that was made from their results."""
+"""`rowtui network redo`: have completed jobs run again, with all jobs that used their results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.cli.project import ask, is_interactive, say_notices
-from rowtui.core.errors import RowtuiError
+from rowtui.cli.project import ask, say_notices
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Say what would run again, ask, and put its products away; `run` makes them anew."""
+    """Print the jobs to run again, ask, and put their products away; `run` makes them again."""
     networks = open_network(args, out)
     from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network_limits import raise_budget
@@ -28,14 +27,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.directories:
         jobs = jobs_named(running, args.node, args.directories)
     elif args.node is not None:
-        jobs = jobs_in(running, (JobState.COMPLETE,), args.node)
+        jobs = jobs_in(running, (JobState.COMPLETED,), args.node)
     else:
         jobs = [it.job for it in networks.stale(args.run)]
     if not jobs:
         out.print(
             "Every result was made from what there is now."
             if args.node is None
-            else f"Nothing of node {visible(args.node)} is done."
+            else f"Nothing of node {visible(args.node)} is completed."
         )
         return 0
     every = with_what_follows(running, jobs)
@@ -43,12 +42,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
     out.print(f"{plural(len(every), 'job')} would run again: {names}.")
     out.print("What they made goes to the trash.")
-    if not args.yes:
-        if not is_interactive():
-            raise RowtuiError("nobody can be asked whether they are to run again", "add --yes")
-        if not ask("Proceed?", out):
-            out.warn("Nothing was put away.")
-            return 1
+    if not (args.yes or ask("Proceed?", out)):
+        out.warn("Nothing was put away.")
+        return 1
     done = networks.redo(jobs, args.run)
     raise_budget(networks, running.run, out)
     say_notices(networks.project, out)

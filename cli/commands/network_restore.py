@@ -1,4 +1,4 @@
-"""`rowtui network restore`: bring back what was put away."""
+"""`rowtui network restore`: bring back directories and products that were put away."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """List what can be brought back, or do it; 1 if something cannot come back."""
+    """List what can be brought back, or bring it back; 1 if something cannot be brought back."""
     networks = open_network(args, out)
     from rowtui.core.runs.trash import restore, trashes
 

@@ -1,6 +1,6 @@
-"""`rowtui network retire`: directories whose samples are in no source any more.
+"""`rowtui network retire`: directories whose samples are no longer in any source.
 
-They are only listed, until somebody who saw how many they are types that number; then they are
+They are only listed until the user, who has seen their number, types that number. Then they are
 moved to the trash, from where `restore` brings them back.
 """
 
@@ -12,8 +12,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.cli.project import is_interactive
+from rowtui.cli.project import ADD_YES, answer_to
 from rowtui.core.errors import RowtuiError
+from rowtui.core.json_objects import VERSION
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
 
 SHOWN = 20
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """List them, or put them away; 1 if some stay that should go."""
+    """List them, or put them away; 1 if some could not be put away."""
     if args.yes and not args.delete:
         raise RowtuiError("--yes belongs to --delete", "add --delete, or leave it out")
     networks = open_network(args, out)
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.delete and names:
         if not args.json:
             _list(names, out)
-        if not (args.yes or _confirmed(len(names), args, out)):
+        if not (args.yes or _confirmed(len(names), args)):
             out.warn("Nothing was moved.")
             return 1
         made = networks.store.made()
@@ -46,11 +48,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         networks.project.synchronise()
     networks.project.close()
     if args.json:
-        fields = {
-            "version": 1,
+        fields: to.Retired = {
+            "version": VERSION,
             "retired": names if moved is None else [it.name for it in moved.refused],
-            "needed": needed,
-            "moved": [] if moved is None else moved.moved,
+            "needed": dict(needed),
+            "moved": [] if moved is None else list(moved.moved),
             "trash": None if moved is None or not moved.trash else moved.trash,
         }
         out.print(json.dumps(fields, indent=2))
@@ -87,9 +89,7 @@ def _list(names: Sequence[str], out: Output) -> None:
         out.print(f"  ... and {len(names) - SHOWN:,} more, all of them with --json")
 
 
-def _confirmed(count: int, args: argparse.Namespace, out: Output) -> bool:
-    if args.json or not is_interactive():
-        raise RowtuiError("nobody can be asked whether to move them", "add --yes")
-    out.write(f"Type {count} to move them to the trash: ")
-    sys.stdout.flush()
-    return sys.stdin.readline().strip().replace(",", "") == str(count)
+def _confirmed(count: int, args: argparse.Namespace) -> bool:
+    if args.json:
+        raise RowtuiError("with --json no question is asked", ADD_YES)
+    return answer_to(f"Type {count} to move them to the trash: ").replace(",", "") == str(count)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Write down that they are to be tried again; `run` does it."""
+    """Record that the jobs are to be retried; `run` retries them."""
     if args.all == (args.node is not None):
         raise RowtuiError(
             "say which jobs are to be tried again",
@@ -27,13 +27,19 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network_limits import raise_budget
     from rowtui.core.network.job_model import JobState
+    from rowtui.core.runs.model import BY_HAND
 
     running = run_of(networks, args.run)
     if args.directories:
         jobs = jobs_named(running, args.node, args.directories)
         _refuse_what_did_not_fail(running, jobs)
     else:
-        jobs = jobs_in(running, (JobState.FAILED,), args.node)
+        graph = running.graph
+        cancelled = jobs_in(running, (JobState.CANCELLED,), args.node)
+        jobs = [
+            *jobs_in(running, (JobState.FAILED,), args.node),
+            *(it for it in cancelled if graph.reason(it) == BY_HAND),
+        ]
     if not jobs:
         out.print("No job failed.")
         return 0
@@ -48,7 +54,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _refuse_what_did_not_fail(running: Running, jobs: Sequence[int]) -> None:
-    """Raises: RowtuiError naming what would have to be tried again instead."""
+    """Refuse jobs that did not fail. Raises: RowtuiError naming the jobs to retry instead."""
     for job in jobs:
         causes = running.graph.root_causes(job)
         if causes != [job]:

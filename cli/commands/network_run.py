@@ -1,4 +1,4 @@
-"""`rowtui network run`: say what will be done, ask once, and drive it to the end."""
+"""`rowtui network run`: print the work, ask once, and drive the run to its end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.network_project import open_network
-from rowtui.cli.project import is_interactive
+from rowtui.cli.project import ask, is_interactive
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from rowtui.cli.output import Output
     from rowtui.core.runs.autopilot import Told
@@ -27,7 +28,7 @@ _OF_SIMULATION = ("seconds", "machines", "gantt")
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Drive it; 0 only if all is done and nothing failed."""
+    """Drive the run; 0 only if all jobs are done and none failed."""
     if args.simulate:
         from rowtui.cli.commands import network_simulate
 
@@ -40,7 +41,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _refuse_if_held(had)
         _use_its_cluster(args, networks, had)
     from rowtui.cli.network_limits import chosen_limits
-    from rowtui.core.runs.left import work_left
 
     view = networks.view(None if had is None else had.id, frozen=had is not None)
     network = networks.study().network if had is None else had.network
@@ -50,8 +50,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         from rowtui.core.network.load_schedule import PILOT_HINT
 
         raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
-    work = work_left(
-        networks.project.workflow, view.nodes, execution, network.schedule, anew=had is None
+    work = networks.left(
+        None if had is None else had.id,
+        frozen=had is not None,
+        anew=had is None,
+        execution=execution,
     )
     before = had.limits if had is not None and had.about.limits_at is not None else None
     limits = chosen_limits(args, networks.project, before, work)
@@ -59,17 +62,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(problem)
     if not args.json:
         _say_what(networks, had, _Ahead(view, work), limits, out)
-    if not (args.yes or args.step):
-        if not is_interactive() or args.json:
-            raise RowtuiError(
-                "nobody can be asked whether to go on within these limits",
-                "add --yes, and --max-core-hours and others for limits of your own",
-            )
-        from rowtui.cli.project import ask
-
-        if not ask("Proceed?", out):
-            out.warn("Nothing was begun.")
-            return 1
+    if not (args.yes or args.step or ask("Proceed?", out, as_json=args.json)):
+        out.warn("Nothing was begun.")
+        return 1
     if args.step and not _allows_directories(networks, had, out):
         out.warn("Nothing was begun.")
         return 1
@@ -84,7 +79,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
-    """Options that another one would leave without effect. Raises: RowtuiError."""
+    """Refuse options that another option would make ineffective. Raises: RowtuiError."""
     for option in _OF_SIMULATION:
         if getattr(args, option, None):
             raise RowtuiError(
@@ -102,7 +97,7 @@ def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
 
 
 def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | None:
-    """The run that is named, or the newest if something is left in it; None: a new one."""
+    """Return the named run, or the newest if it has open work; None for a new run."""
     if args.new:
         return None
     if args.run is not None:
@@ -114,7 +109,7 @@ def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | No
 
 
 def _refuse_if_held(run: Run) -> None:
-    """Raises: RunHeldError."""
+    """Refuse a run that another process holds. Raises: RunHeldError."""
     from rowtui.core.runs.hold import RunHeldError
 
     holder = run.holder()
@@ -123,7 +118,7 @@ def _refuse_if_held(run: Run) -> None:
 
 
 def _use_its_cluster(args: argparse.Namespace, networks: Networks, run: Run) -> None:
-    """A run goes on where it began, unless another cluster is named."""
+    """Continue a run on the cluster where it began, unless another cluster is named."""
     from rowtui.cli.project import cluster_name
 
     if run.about.cluster and cluster_name(args) is None:
@@ -131,7 +126,7 @@ def _use_its_cluster(args: argparse.Namespace, networks: Networks, run: Run) -> 
 
 
 def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
-    """Raises: RowtuiError."""
+    """Check the scheduling plug-ins. Raises: RowtuiError."""
     if had is not None and (args.priority or args.execution):
         raise RowtuiError(
             f"--priority and --execution are chosen when a run begins, and {had.id} has begun",
@@ -148,7 +143,7 @@ def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
 
 
 class _Ahead(NamedTuple):
-    """How things stand, and what is left to do."""
+    """The current state of a run, and its open work."""
 
     view: NetworkView
     work: Left
@@ -157,10 +152,10 @@ class _Ahead(NamedTuple):
 def _say_what(
     networks: Networks, had: Run | None, ahead: _Ahead, limits: Limits, out: Output
 ) -> None:
-    """What would be done: the run, its work, directories, cost and limits."""
+    """Print the plan of work: the run, its jobs, directories, cost and limits."""
     view, work = ahead
     from rowtui.cli.network_text import count_jobs, limit_lines, say
-    from rowtui.core.runs.limits import amount
+    from rowtui.core.runs.limits import cost_text
 
     name = f"network {out.style(visible(view.name), 'bold')}"
     if had is None:
@@ -172,41 +167,66 @@ def _say_what(
     missing = missing_directories(networks, had)
     if missing:
         out.print(f"{plural(missing, 'directory', 'directories')} will be made in the workspace.")
-    cost = f"{amount(work.core_hours)} core-hours"
-    if work.gpu_hours:
-        cost += f" and {amount(work.gpu_hours)} GPU-hours"
+    cost = cost_text(work.cost)
     more = "; lists that jobs make will add more" if work.grows else ""
     text = (
         f"{plural(work.jobs, 'job')} to send, which may cost up to {out.style(cost, 'cyan bold')}"
     )
-    say(out, f"{text}{more}." if work.jobs else f"Nothing is left to send{more}.")
+    nothing = "Nothing can be sent" if work.refused else "Nothing is left to send"
+    say(out, f"{text}{more}." if work.jobs else f"{nothing}{more}.")
+    for refused in work.refused:
+        out.warn(str(refused))
     out.print("Limits, beyond which it stops and asks:")
     for line in limit_lines(limits):
         out.print(f"  {line}")
-    if work.grows and limits.core_hours is None:
-        say(out, "  no limit on core-hours, as lists add jobs; --max-core-hours sets one", "    ")
+    if not limits.over_budget:
+        for text in _budgets(networks):
+            out.print(f"  {text}")
+    if work.grows and limits.cpu_hours is None:
+        say(out, "  no limit on CPU-hours, as lists add jobs; --max-cpu-hours sets one", "    ")
     sys.stdout.flush()
 
 
+def _budgets(networks: Networks) -> Iterator[str]:
+    """Yield a line for each budget that jobs of the project are charged against."""
+    from rowtui.core.project.review_budgets import balances_on
+    from rowtui.core.runs.limits import amount
+    from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS
+
+    for name, balance in balances_on(networks.project, networks.clusters).items():
+        for unit, whole, charged in (
+            (CPU_HOURS, balance.cpu_hours, balance.charged.cpu_hours),
+            (GPU_HOURS, balance.gpu_hours, balance.charged.gpu_hours),
+        ):
+            if whole is not None:
+                budget = f"the budget of {visible(name)}: {amount(whole)} {unit}"
+                yield f"{budget}, of which {amount(charged)} are charged"
+
+
 def missing_directories(networks: Networks, run: Run | None) -> int:
-    """How many directories of samples are not there yet."""
+    """Return how many directories have to be made before the first plan."""
     import os
 
-    from rowtui.core.runs.study import wanted_directories
+    from rowtui.core.runs.readiness import unprepared, values_of
+    from rowtui.core.runs.study import source_directories
 
     running = None if run is None else networks.running(run.id)
-    flow = networks.study().flow if running is None else running.growth.flow
+    if running is None:
+        unstarted = networks.unstarted()
+        unstarted.look()
+        growth, facts = unstarted.growth, unstarted.facts
+    else:
+        growth, facts = running.growth, running.facts
     try:
         there = set(os.listdir(networks.project.workflow.workspace))
     except OSError:
         there = set()
-    return sum(name not in there for name, _ in wanted_directories(flow))
+    ready = values_of(growth, unprepared(growth, facts))
+    return sum(name not in there for name, _ in (*source_directories(growth.flow), *ready))
 
 
 def _allows_directories(networks: Networks, run: Run | None, out: Output) -> bool:
-    """Ask before directories are made: a plan, which `--step` asks about, is made of them."""
-    from rowtui.cli.project import ask
-
+    """Ask before directories are made: a plan, which `--step` asks about, needs them."""
     missing = missing_directories(networks, run)
     what = plural(missing, "directory", "directories")
     return not missing or ask(f"Make {what} now, as plans need them?", out)
@@ -241,14 +261,14 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
     if last is not None and last.kind is Kind.PAUSED and not args.json:
         out.error(f"Paused: {last.sentence}.")
         out.note(f"Jobs that were sent go on. To go on: rowtui network run --run {ours.id}")
-        out.note("--max-core-hours, --max-failures and others give it new limits.")
+        out.note("--max-cpu-hours, --max-failures and others give it new limits.")
     return 1
 
 
 def _over(args: argparse.Namespace, last: Told, out: Output) -> int:
     if not args.json:
         if last.success:
-            out.print(out.style("Done: all jobs of the network are complete.", "green"))
+            out.print(out.style("Done: all jobs of the network are completed.", "green"))
         else:
             sentence = last.sentence[0].upper() + last.sentence[1:]
             out.error(

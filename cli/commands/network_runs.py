@@ -1,40 +1,44 @@
-"""`rowtui network runs`: every run of this project's network, also those that cannot be used."""
+"""`rowtui network runs`: every run of this project's network, including unusable ones."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.core.text import plural, visible
+from rowtui.core.json_objects import VERSION
+from rowtui.core.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.runs.store import BadRun, Run
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print them, oldest first."""
+    """Print the runs, newest first."""
     networks = open_network(args, out)
-    runs = networks.runs()
+    runs = list(reversed(networks.runs()))
     if args.json:
-        out.print(json.dumps({"version": 1, "runs": [_fields(it) for it in runs]}, indent=2))
+        document: to.Runs = {"version": VERSION, "runs": [_listed(it) for it in runs]}
+        out.print(json.dumps(document, indent=2))
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
     from rowtui.cli.table import Cell, Column, table_lines
+    from rowtui.core.runs.limits import cost_text
     from rowtui.core.runs.moments import time_text
     from rowtui.core.runs.store import BadRun
 
     columns = [
         Column("Run", style="bold"),
         Column("Status"),
-        Column("Sent", right=True),
+        Column("Submitted", right=True),
         Column("Failed", right=True),
-        Column("Core-hours", right=True),
+        Column("Charged", right=True),
         Column("Begun"),
         Column("By"),
     ]
@@ -44,19 +48,19 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if isinstance(it, BadRun):
             rows.append([it.id, Cell("bad", "red bold")])
             continue
-        fields = _fields(it)
-        status = "driven" if fields["holder"] else fields["status"]
-        word = {"finished": "done", "running": "let go"}.get(status, status)
+        standing = it.standing
         holder = it.holder()
+        status = standing.status.value
+        word = "not driven" if status == "running" and not holder else status
         who = f"{visible(it.about.user)}" + (f", {holder}" if holder else "")
-        spent = fields["spent"]["core_hours"]
+        spent = standing.spent()
         rows.append(
             [
                 it.id,
                 Cell(word, styles.get(status, "")),
-                f"{fields['submitted']:,}",
-                f"{fields['failed']:,}",
-                _amount(spent),
+                f"{standing.submitted:,}",
+                f"{standing.failed:,}",
+                cost_text(Cost(spent.cpu_hours, spent.gpu_hours)),
                 time_text(it.about.created),
                 who,
             ]
@@ -71,32 +75,34 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _amount(number: float) -> str:
-    from rowtui.core.runs.limits import amount
-
-    return amount(number)
-
-
-def _fields(run: Run | BadRun) -> dict[str, Any]:
-    """What the journal of a run says, without its network."""
-    from rowtui.cli.network_json import spent_json
-    from rowtui.core.runs.model import limits_fields
+def _listed(run: Run | BadRun) -> to.ListedRun:
+    """Return the data of a run's journal, without its network."""
+    from rowtui.cli.network_json import charged_json, limits_json
+    from rowtui.core.json_views import utc
     from rowtui.core.runs.store import BadRun
 
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
     standing = run.standing
     holder = run.holder()
-    return {
+    found: to.ListedRun = {
         "id": run.id,
         "status": standing.status.value,
         "name": run.about.name,
         "user": run.about.user,
-        "created": run.about.created,
-        "at": run.about.created if standing.at is None else standing.at,
-        "holder": None if holder is None else holder._asdict(),
+        "created_at": utc(run.about.created) or "",
+        "at": utc(run.about.created if standing.at is None else standing.at) or "",
+        "holder": None
+        if holder is None
+        else {"host": holder.host, "pid": holder.pid, "since": utc(holder.since) or ""},
         "submitted": standing.submitted,
         "failed": standing.failed,
-        "limits": limits_fields(standing.limits or run.about.limits),
-        "spent": spent_json(standing.spent()),
+        "limits": limits_json(standing.limits or run.about.limits),
     }
+    charges = charged_json(standing.spent())
+    found["charged"] = charges["charged"]
+    found["prices"] = charges["prices"]
+    found["jobs_in_queue"] = charges["jobs_in_queue"]
+    found["failures"] = charges["failures"]
+    found["failures_in_a_row"] = charges["failures_in_a_row"]
+    return found

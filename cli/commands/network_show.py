@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.views import NetworkView
+    from rowtui.core.state.model import LastEnd
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print it. Nothing is made or sent."""
+    """Print the network or the samples. Nothing is made or sent."""
     if args.states and args.node is None:
         raise RowtuiError("--state chooses samples of a node", "name the node as well")
     if args.dot and args.node is not None:
@@ -29,7 +30,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         from rowtui.cli.network_json import network_json
 
-        out.print(json.dumps(network_json(view, _logs(networks, view)), indent=2))
+        found = network_json(view, _logs(networks, view), _ends(networks, view))
+        out.print(json.dumps(found, indent=2))
         return 0
     if args.dot:
         from rowtui.cli.network_dot import dot_lines
@@ -46,11 +48,24 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _logs(networks: Networks, view: NetworkView) -> dict[int, str]:
-    """The logs of failed jobs."""
+    """Return the logs of failed jobs."""
     actions = {node.name: node.action for node in view.nodes if node.kind == "node"}
     keys = {it.job: (actions[it.node], it.directory) for it in view.failures}
     found = logs_of(networks, keys.values())
     return {job: found[key] for job, key in keys.items() if key in found}
+
+
+def _ends(networks: Networks, view: NetworkView) -> dict[int, LastEnd]:
+    """Return how the jobs of failed directories ended."""
+    actions = {node.name: node.action for node in view.nodes if node.kind == "node"}
+    state = networks.project.state
+    found = {}
+    for it in view.failures:
+        position = state.directories.position(it.directory)
+        end = state.ends.get(actions[it.node], {}).get(-1 if position is None else position)
+        if end is not None:
+            found[it.job] = end
+    return found
 
 
 def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:

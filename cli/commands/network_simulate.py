@@ -1,4 +1,4 @@
-"""`rowtui network run --simulate`: what each scheduling plug-in would come to; nothing is run."""
+"""`rowtui network run --simulate`: the result of each scheduling plug-in; no job is run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rowtui.core.network.growth import Growth
     from rowtui.core.project.project import Project
 
-MOST_SECONDS = 60.0  # no plug-in is begun after that
-ENTRIES = 1  # of a list that no job has made yet
+MOST_SECONDS = 60.0  # no plug-in is started after that
+ENTRIES = 1  # assumed length of a list that no job has made yet
 
 
 def add_arguments(group: Any) -> None:
-    """The options that go with `--simulate`, onto a parser or a group of one."""
+    """Add the options that go with `--simulate` to a parser or argument group."""
     group.add_argument(
         "--seconds",
         action="append",
@@ -61,10 +61,14 @@ def add_arguments(group: Any) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print the comparison. Of `args` also `json`, `cluster`, `run` (an id), `priority` count."""
+    """Print the comparison.
+
+    Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
+    """
     from rowtui.cli.busy import busy_with
     from rowtui.cli.network_simulation_text import Simulation, print_simulation, simulation_json
     from rowtui.cli.project import open_project
+    from rowtui.core.runs.asked import GraphAmounts
     from rowtui.core.runs.machines import machines_of, parse_machines
     from rowtui.core.runs.order import orderable
     from rowtui.core.runs.run_times import parse_seconds, run_times
@@ -86,7 +90,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
         assumed = assume_entries(growth, args.entries)
         done = take_complete(project, growth)
         machines = machines or machines_of(project)
-        work = work_of(project, growth, times, failures=args.failures, seed=args.seed)
+        work = work_of(
+            GraphAmounts(project, growth).now(),
+            growth,
+            times,
+            failures=args.failures,
+            seed=args.seed,
+        )
         deadline = time.monotonic() + MOST_SECONDS
 
         def go_on(name: str) -> bool:
@@ -95,7 +105,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         priority = getattr(args, "priority", None) or network.schedule.priority
         names = plugin_names(growth, priority)
-        if args.gantt:  # it must not be the one for which no time is left
+        if args.gantt:  # this plug-in must not be the one for which no time remains
             names = [args.gantt, *(name for name in names if name != args.gantt)]
         found = compare(orderable(project, growth), work, machines, names, go_on)
     told = Simulation(found, times, network.name, done, assumed, args.entries)
@@ -114,7 +124,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
-    """The samples of a run, or of the network as it is on disk now."""
+    """Return the samples of a run, or of the network as it is on disk now."""
     from rowtui.core.network.growth import Growth
 
     if run_id:

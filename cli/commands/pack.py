@@ -1,4 +1,4 @@
-"""`rowtui pack`: how jobs would share nodes, on which, and what that costs and saves."""
+"""`rowtui pack`: how jobs would share nodes, on which node types, with cost and savings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.core.project.pack_views import PackedPlan
 
-TOLD = "pack: "  # how warnings of packing begin: here they are told in its own lines
+TOLD = "pack: "  # the prefix of packing warnings, which this command prints in its own lines
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print the packing of everything that is ready. Nothing is submitted."""
+    """Print the packing of all jobs that are ready. Nothing is submitted."""
     from rowtui.core.grouping.select import matching_actions
     from rowtui.core.project.pack_views import PackChoice
 
@@ -51,16 +51,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         return simulate_packing(args, out, packed)
     if args.json:
-        from rowtui.cli.pack_json import pack_json
+        from rowtui.core.json_views import packing_of
 
-        out.print(json.dumps(pack_json(packed), indent=2))
+        out.print(json.dumps(packing_of(packed), indent=2))
         return 0
     _print(packed, out)
     return 0
 
 
 def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
-    """Options that another one would leave without effect. Raises: RowtuiError."""
+    """Refuse options that another option would make ineffective. Raises: RowtuiError."""
     if args.compare and args.packer:
         raise RowtuiError("--compare packs by every packer", "leave --packer out")
     for option in ("per_hour", "failures", "spread", "seed"):
@@ -81,5 +81,8 @@ def _print(packed: PackedPlan, out: Output) -> None:
             out.print()
         print_packing(destination, packed.plan.jobs, out, width)
     if any(destination.packed.jobs for destination in packed.destinations):
+        from rowtui.core.submission.model import count_jobs
+
         out.print()
+        out.print(f"In all {count_jobs(packed.plan.jobs)}.")
         out.note("'rowtui submit --pack' with the same options submits it, after asking.")

@@ -1,4 +1,4 @@
-"""`rowtui plan`: what would be submitted, where each job would go and why, and its cost."""
+"""`rowtui plan`: the jobs to submit, where each would go and why, and its cost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rowtui.cli.project import chosen_positions, open_project, say_mapping_probl
 from rowtui.cli.scripts import scripts_of
 from rowtui.cli.sending import say_packing
 from rowtui.cli.table import Column, table_lines
-from rowtui.cli.transfers import conflict_errors, say_transfers, transfers_json, transfers_of
+from rowtui.cli.transfers import conflict_errors, planned_transfers, say_transfers
 from rowtui.core.errors import RowtuiError
-from rowtui.core.text import count, plural, visible
+from rowtui.core.text import count, full_cost, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
     from rowtui.core.grouping.select import matching_actions
-    from rowtui.core.submission.plan_json import plan_to_json
+    from rowtui.core.submission.model import count_jobs
 
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
@@ -39,11 +39,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
     with busy_with(project, out, "Planning"):
         plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
+    if args.diff:
+        from rowtui.cli.script_changes import show_changes
+
+        return show_changes(args, project, plan, out)
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
-        told = {**json.loads(plan_to_json(plan)), "transfers": transfers_json(transfers)}
-        out.print(json.dumps(told, indent=2))
+        from rowtui.core.json_views import plan_of, transfers_of
+
+        document = plan_of(plan, scripts=args.scripts)
+        document["transfers"] = transfers_of(transfers)
+        out.print(json.dumps(document, indent=2))
         _say_errors(conflicts, untold, out)
         return 1 if conflicts else 0
     for sentence in (*plan.skipped, *plan.warnings):
@@ -66,7 +73,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     rows = [_cells(at, job, bundles) for at, job in enumerate(plan.jobs, 1)]
     out.lines(table_lines(columns, rows, out))
     out.print()
-    out.print(f"{plural(len(plan.jobs), 'job')} may cost up to {plan.cost}.")
+    out.print(f"{count_jobs(plan.jobs)} may cost up to {full_cost(plan.cost)}.")
     say_packing(plan, out)
     say_transfers(transfers, out)
     _say_errors(conflicts, untold, out)
@@ -86,9 +93,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
-    """What would be copied, and why that cannot be told."""
+    """Return the copies that the plan would make, and the error if they cannot be determined."""
     try:
-        return transfers_of(project, plan), None
+        return planned_transfers(project, plan), None
     except RowtuiError as error:
         return (), error
 
@@ -101,7 +108,7 @@ def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, ou
 
 
 def _bundle_numbers(plan: Plan) -> dict[str, str]:
-    """The bundles by their tokens, numbered in the plan's order from 1."""
+    """Return the bundles by their tokens, numbered in the plan's order from 1."""
     tokens = dict.fromkeys(job.bundle.token for job in plan.jobs if job.bundle is not None)
     return {token: count(number) for number, token in enumerate(tokens, 1)}
 
@@ -119,12 +126,12 @@ def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
         count(job.gpus),
         format_duration(job.walltime_seconds),
         str(job.destination),
-        str(job.cost),
+        full_cost(job.cost),
     ]
 
 
 def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
-    """Each reason once, with the jobs that it holds for."""
+    """Print each reason once, with the jobs that it applies to."""
     from rowtui.cli.ranges import ranges
 
     told: dict[tuple[str, ...], list[int]] = {}

@@ -1,12 +1,14 @@
-"""`rowtui queue`: all jobs of this user on all clusters, inside of a project or outside."""
+"""`rowtui queue`: all jobs of this user on all clusters, inside or outside of a project."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
@@ -15,17 +17,19 @@ from rowtui.cli.queue_json import queue_json
 from rowtui.cli.queue_rows import QueueRow, rows_of
 from rowtui.cli.queue_text import queue_lines, terminal_width
 from rowtui.core.errors import InvalidFileError, NoProjectError, RowtuiError
+from rowtui.core.json_views import elapsed_of, known_jobs
 from rowtui.core.project.looks import Looks
 from rowtui.core.project.surroundings import Surroundings
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rowtui.cli.output import Output
     from rowtui.cli.watch import Told
     from rowtui.core.engine import JobView
+    from rowtui.core.json_views import Known
     from rowtui.core.project.project import Project
     from rowtui.core.project.views import ClusterView
 
@@ -44,7 +48,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _named(args: argparse.Namespace) -> list[str]:
-    """The clusters to ask; none: all. `args.cluster` is left with what says which one this is."""
+    """Return the clusters to ask, none for all; set `args.cluster` to a named local cluster."""
     from rowtui.core.clusters.builtin import LOCAL
     from rowtui.core.clusters.load import load_clusters
 
@@ -54,12 +58,12 @@ def _named(args: argparse.Namespace) -> list[str]:
     for name in names:
         cluster = configured.named(name)
         if cluster is not None and cluster.remote is None and name != LOCAL.name:
-            args.cluster = name  # only somebody who is on it can ask it
+            args.cluster = name  # only a process on that cluster can ask it
     return names
 
 
 def _project(args: argparse.Namespace, out: Output) -> Project | None:
-    """The project of this folder, for the actions and directories of its jobs; None without one."""
+    """Return the project of this folder, for its jobs' actions and directories, or None."""
     try:
         return open_project(args, out, ask_queue=False)
     except NoProjectError:
@@ -102,7 +106,7 @@ async def _show(
     out: Output,
 ) -> int:
     looks = Looks(around)
-    now = True  # the user has just typed the command; what follows keeps to the site's interval
+    now = True  # the user has just typed the command; later polls keep the site's interval
     said: set[str] = set()
     before: Told | None = None
     while True:
@@ -118,12 +122,13 @@ async def _show(
         if project is not None:
             say_notices(project, out)
         if before is None or args.json:
-            _print(args, clusters, jobs, project is not None, out)
+            _print(args, clusters, jobs, project, out)
         if args.watch is None:
             answered = any(it.as_of is not None and not it.error for it in clusters)
             return 0 if answered or not clusters else 1
         if not args.json:
-            before = _tell(before, clusters, _rows(args, clusters, jobs), out)
+            rows = _rows(args, clusters, jobs, project)
+            before = _tell(before, clusters, rows, _known(project, jobs), out)
         sys.stdout.flush()
         await asyncio.sleep(args.watch)
         now = False
@@ -133,25 +138,46 @@ def _tell(
     before: Told | None,
     clusters: Sequence[ClusterView],
     rows: dict[str, list[QueueRow]],
+    known: Known | None,
     out: Output,
 ) -> Told:
-    """Print what is other than before; what it is now."""
+    """Print the changes since `before`, and return the new state."""
     from rowtui.cli.watch import changes, told_of_queue
 
     now = time.time()
-    after = told_of_queue(queue_json(clusters, rows, now))
+    after = told_of_queue(queue_json(clusters, rows, known, now))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
     return after
 
 
 def _rows(
-    args: argparse.Namespace, clusters: Sequence[ClusterView], jobs: Sequence[JobView]
+    args: argparse.Namespace,
+    clusters: Sequence[ClusterView],
+    jobs: Sequence[JobView],
+    project: Project | None,
 ) -> dict[str, list[QueueRow]]:
-    return {cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters}
+    rows = {cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters}
+    if project is not None and args.ended:
+        views = {view.record.token: view for view in jobs}
+        rows = {
+            name: [_with_elapsed(row, views, project) for row in its] for name, its in rows.items()
+        }
+    return rows
+
+
+def _with_elapsed(row: QueueRow, views: Mapping[str, JobView], project: Project) -> QueueRow:
+    """Return a job of the project that has ended, with its run time."""
+    view = None if row.record is None else views.get(row.record.token)
+    if view is None or row.job.state.active:
+        return row
+    elapsed = elapsed_of(view, project.root)
+    if elapsed is None:
+        return row
+    return row._replace(job=replace(row.job, elapsed=math.ceil(elapsed)))
 
 
 async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
-    """The same where there is no project."""
+    """Poll the clusters without a project."""
     await looks.everywhere(
         lambda name: looks.look(name, now=now), names or looks.all_names(), here=not names
     )
@@ -161,7 +187,7 @@ async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterV
 def _failures(
     around: Surroundings, project: Project | None, clusters: Sequence[ClusterView]
 ) -> Iterator[str]:
-    """What is not in the lines of the clusters."""
+    """Yield notes on facts that are missing in the clusters' lines."""
     if around.failure:
         yield f"Which cluster this is cannot be told: {around.failure}"
     if project is None:
@@ -176,13 +202,14 @@ def _print(
     args: argparse.Namespace,
     clusters: Sequence[ClusterView],
     jobs: Sequence[JobView],
-    in_project: bool,
+    project: Project | None,
     out: Output,
 ) -> None:
     now = time.time()
-    rows = _rows(args, clusters, jobs)
+    rows = _rows(args, clusters, jobs, project)
     if args.json:
-        values = queue_json(clusters, rows, now)
+        known = _known(project, jobs)
+        values = queue_json(clusters, rows, known, now)
         out.print(json.dumps(values, indent=None if args.watch else 2))
         return
     if args.watch:
@@ -190,4 +217,10 @@ def _print(
     if not clusters:
         out.print("No queue was asked.")
     width = terminal_width()
+    in_project = project is not None
     out.lines(queue_lines(clusters, rows, now, out, in_project=in_project, width=width))
+
+
+def _known(project: Project | None, jobs: Sequence[JobView]) -> Known | None:
+    """Return the project's records of its jobs."""
+    return None if project is None else known_jobs(project, jobs)

@@ -1,4 +1,4 @@
-"""`rowtui scan`: look at directories again, and take back what is gone."""
+"""`rowtui scan`: check directories again, and remove completions whose products are gone."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.progress import Progress
 from rowtui.cli.project import given_names, open_project, say_notices
+from rowtui.core.json_objects import VERSION
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.project.scan import ScanReport
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Scan and say what was found (with -v) and what was lost."""
+    """Scan and report found (with -v) and lost completions."""
     from rowtui.core.project.scan import ScanReport, scan
 
     project = open_project(args, out, synchronise=False)
@@ -46,5 +48,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _print_json(report: ScanReport, out: Output) -> None:
-    document = {"scanned": report.scanned, "found": report.found, "lost": report.lost}
+    document: to.Scan = {
+        "version": VERSION,
+        "scanned": report.scanned,
+        "found": dict(report.found),
+        "lost": dict(report.lost),
+    }
     out.print(json.dumps(document, indent=2))

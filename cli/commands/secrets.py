@@ -1,4 +1,4 @@
-"""`rowtui secrets set|get|delete|list`: passwords, stored and looked for, and hardly ever shown."""
+"""`rowtui secrets set|get|delete|list`: store, look up and delete passwords; rarely show them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Do it; 1 if there is no such secret, or it could not be stored or deleted."""
+    """Carry out the verb; 1 if there is no such secret, or it could not be stored or deleted."""
     if args.surplus:
         out.error(
             "a password is never taken from the arguments: others on this machine can read those\n"
@@ -52,7 +52,7 @@ async def _set(args: argparse.Namespace, out: Output) -> int:
 
 
 async def _typed(machine: str, user: str) -> Secret | None:
-    """Asked for twice, because nobody sees a slip."""
+    """Ask for the secret twice, because a typing error is not visible."""
     first = await ask_on_terminal(f"Password of {_whose(machine, user)}: ", echo=False)
     if first is None:
         return None
@@ -153,7 +153,7 @@ def _whose(machine: str, user: str) -> str:
 
 
 def _user_here() -> str:
-    """The login name on this machine."""
+    """Return the login name on this machine."""
     import pwd
 
     try:

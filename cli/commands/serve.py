@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Serve until Ctrl-C. Each tab of the browser has a dashboard of its own."""
+    """Serve until Ctrl-C. Each tab of the browser has its own dashboard."""
     try:
         from rowtui.tui.serve.server import DashboardServer
     except ImportError as error:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             f"serving a browser needs more than is installed ({error.name} is missing)",
             "pip install 'rowtui[serve]'",
         ) from None
-    project = open_project(args, out, synchronise=False)  # what is wrong is said here, at once
+    project = open_project(args, out, synchronise=False)  # problems are reported here, at once
     name = visible(project.root.name)
     project.close()
     server = DashboardServer(_command(args), f"rowtui: {name}")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The line by which each tab's dashboard is started, in this folder."""
+    """Return the command line that starts each tab's dashboard, in this folder."""
     words = [sys.executable, "-m", "rowtui.cli.main"]
     cluster = cluster_name(args)
     if cluster:

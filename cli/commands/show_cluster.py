@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.project import cluster_name
 from rowtui.core.errors import InvalidFileError
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.clusters.model import Cluster, PackingDefaults
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print TOML that can be pasted into clusters.toml, names, or JSON; 1 if that is incomplete.
+    """Print TOML that can be pasted into clusters.toml, names, or JSON; 1 if it is incomplete.
 
-    A cluster that is reached over SSH is shown with what it last said of itself.
+    A cluster that is reached over SSH is shown with its last own report.
     """
     from rowtui.core.clusters.described import described_cluster, needs_description
     from rowtui.core.clusters.identify import identify_cluster
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     configured = load_clusters(os.environ)
     name = cluster_name(args) if args.known_cluster is None else args.known_cluster
     broken = any(problem.severity == "error" for problem in configured.problems)
-    if broken and not args.all and name is None:  # the one that this is may be left out
+    if broken and not args.all and name is None:  # the cluster of this machine may be left out
         raise InvalidFileError(configured.problems)
     out.problems(configured.problems)
     if args.all:
@@ -46,33 +45,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        out.print(json.dumps([_values(cluster) for cluster in clusters], indent=2))
+        from rowtui.core.json_views import cluster_of
+
+        out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
         out.write(clusters_toml(clusters) if args.all else cluster_toml(clusters[0]))
     return 1 if broken else 0
-
-
-def _values(cluster: Cluster) -> dict[str, Any]:
-    """A cluster as JSON has it."""
-    remote = cluster.remote
-    paths = () if remote is None else remote.paths
-    packing = cluster.packing
-    return {
-        **cluster._asdict(),
-        "remote": remote and {**remote._asdict(), "paths": [pair._asdict() for pair in paths]},
-        "identify": cluster.identify._asdict(),
-        "partitions": [partition._asdict() for partition in cluster.partitions],
-        "node_types": [kind._asdict() for kind in cluster.node_types],
-        "packing": packing
-        and {
-            **packing._asdict(),
-            "partitions": {name: _without_own(special) for name, special in packing.partitions},
-        },
-    }
-
-
-def _without_own(packing: PackingDefaults) -> dict[str, Any]:
-    """What holds in one partition, which has none of its own."""
-    return {key: it for key, it in packing._asdict().items() if key != "partitions"}

@@ -1,7 +1,7 @@
 """`rowtui show directories`: names, or an action's groups with status, job and values.
 
-A value that a directory does not have is an error, as in Row; a directory whose value file is bad
-is set aside: it is named with the reason, and in no group.
+A missing value of a directory is an error, as in Row. A directory whose value file is bad is set
+aside: it is named with the reason, and is in no group.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.listing import Element, Listing
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
-from rowtui.core.grouping.model import ENDED, Status
+from rowtui.core.grouping.model import Status
 from rowtui.core.grouping.status import STATUS_OF, only_status, status_codes
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.project.project import Project
 
 NEEDS_ACTION = (
@@ -38,7 +39,7 @@ NEEDS_ACTION = (
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the list, a table, or JSON."""
     if args.action is None:
-        # 0 is a number of groups that the user gave, not an option that is missing.
+        # 0 is a number of groups that the user gave, not a missing option.
         given = {name: getattr(args, name) for name in NEEDS_ACTION}
         used = [
             name for name, value in given.items() if not (value is False or value in (None, []))
@@ -98,8 +99,15 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     if args.json:
         import json
 
-        bad = {directories.name(position): why for position, why in directories.bad.items()}
-        out.print(json.dumps({"directories": list(names), "bad": bad}, indent=2))
+        from rowtui.core.json_objects import VERSION
+        from rowtui.core.json_views import bad_of
+
+        found: to.DirectoryNames = {
+            "version": VERSION,
+            "directories": list(names),
+            "bad": bad_of(project),
+        }
+        out.print(json.dumps(found, indent=2))
     else:
         out.names(names)
     return 0
@@ -110,27 +118,24 @@ def _print_json(
 ) -> None:
     import json
 
-    directories = project.state.directories
-    ends = project.state.ends.get(args.action, {})
+    from rowtui.core.grouping.request import job_requests
+    from rowtui.core.json_objects import VERSION
+    from rowtui.core.json_views import directory_of, group_of
+    from rowtui.core.project.asked import shown_amounts
+    from rowtui.core.project.planning import counted_on
 
-    def entry(element: Element, code: int, position: int) -> dict[str, Any]:
-        status = STATUS_OF[code]
+    def entry(element: Element, code: int, position: int) -> to.Directory:
         job = element.submitted.get(position)
-        end = ends.get(position)
-        return {
-            "name": directories.name(position),
-            "status": status.value if status else None,
-            "job": f"{job.cluster}/{job.job_id}" if job and job.job_id else None,
-            "failure": end.reason if end and status is Status.FAILED else None,
-            "reason": end.reason if end and status in ENDED else None,
-            "value": directories.value(position),
-        }
+        return directory_of(project, args.action, position, STATUS_OF[code], job)
 
-    groups = []
+    groups: list[to.Group] = []
     for element in elements:
-        codes = status_codes(element.row, len(directories))
-        groups += [
-            [entry(element, codes[position], position) for position in group.indices]
-            for group in element.cut.page(0, element.shown)
-        ]
-    out.print(json.dumps({"action": args.action, "groups": groups}, indent=2))
+        codes = status_codes(element.row, len(project.state.directories))
+        requests = counted_on(project, job_requests(element.cut.page(0, element.shown)))
+        for request, asked in zip(requests, shown_amounts(project, requests), strict=True):
+            entries = [
+                entry(element, codes[position], position) for position in request.group.indices
+            ]
+            groups.append(group_of(request, asked, len(groups) + 1, entries))
+    document: to.Groups = {"version": VERSION, "action": args.action, "groups": groups}
+    out.print(json.dumps(document, indent=2))

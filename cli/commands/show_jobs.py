@@ -1,12 +1,12 @@
 """`rowtui show jobs`: this project's jobs; with --long their states, times and reasons.
 
-Source: Row 1.1 (ID, Action, Directories; --short prints ids for scancel).
+The format follows Row 1.1 (ID, Action, Directories; --short prints ids for scancel).
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.core.engine import JobView
+    from rowtui.core.json_views import Known
     from rowtui.core.project.project import Project
 
 _NAMED = 10  # jobs of one reason that are named below the table
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     names = given_names(args.directories)
     if args.long or args.json:
         return _print_long(args, project, names, out)
-    # None: it does not answer, and all that is known is shown
+    # None: the cluster does not answer, and all recorded jobs are shown
     here = project.jobs.queues.here() if any(project.state.submitted.values()) else None
     rows = _submitted(args, project, names, here.name if here is not None else "")
     if not rows:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _submitted(
     args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
 ) -> list[tuple[int, str, int]]:
-    """(id, action, directories) of the jobs of a cluster ("": of all), by id."""
+    """Return (id, action, directories) of the jobs of a cluster ("": of all), by id."""
     from rowtui.core.grouping.select import matches
 
     if not any(project.state.submitted.values()):
@@ -96,23 +97,24 @@ def _print_long(
         if matches(args.action, job.record.action)
         and (wanted is None or wanted.intersection(job.record.directories))
     ]
+    from rowtui.core.json_views import jobs_of, known_jobs
+
+    known = known_jobs(project, view.jobs)
     if args.json:
-        out.print(
-            json.dumps({"error": view.error, "jobs": [job_json(job) for job in jobs]}, indent=2)
-        )
+        out.print(json.dumps(jobs_of(jobs, known, view.error), indent=2))
     elif not jobs:
         out.print("No matches.")
     elif args.short:
         out.lines(job.record.label for job in jobs if job.record.job_id)
     else:
-        out.lines(_table(jobs, out, header=not args.no_header))
+        out.lines(_table(jobs, known, out, header=not args.no_header))
         for note in notes(jobs):
             out.note(note)
     return 0
 
 
 def notes(jobs: Sequence[JobView]) -> list[str]:
-    """Why jobs do not start before a person acts, and what to do: one line for each reason."""
+    """Return why jobs do not start until the user acts, and what to do; one line per reason."""
     from rowtui.core.project.queue_needs import unable_to_start
 
     found: dict[str, list[str]] = {}
@@ -129,7 +131,9 @@ def _some(labels: Sequence[str]) -> str:
     return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
 
 
-def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
+def _table(jobs: list[JobView], known: Known, out: Output, *, header: bool) -> list[str]:
+    from rowtui.core.json_views import elapsed_of, walltime_of
+
     columns = [
         Column("ID", right=True),
         Column("Cluster"),
@@ -143,42 +147,17 @@ def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
     rows: list[Row] = []
     for job in jobs:
         record = job.record
+        planned = known.planned.get(record.token)
         rows.append(
             [
-                record.label if record.job_id else "-",
+                record.label,
                 f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
                 state_cell(job.state),
                 record.action,
                 count(len(record.directories)),
-                clock(job.elapsed),
-                clock(job.limit),
-                record.end_reason or job.reason,
+                clock(elapsed_of(job, known.root)),
+                clock(job.limit if planned is None else walltime_of(planned)),
+                job.why,
             ]
         )
     return table_lines(columns, rows, out, header=header)
-
-
-def job_json(job: JobView) -> dict[str, Any]:
-    """One job as values; times are epoch seconds, durations seconds."""
-    record = job.record
-    return {
-        "id": record.job_id or None,
-        "task": record.task,
-        "member": record.member,
-        "token": record.token,
-        "cluster": record.cluster,
-        "partition": record.partition,
-        "action": record.action,
-        "directories": list(record.directories),
-        "state": job.state.value,
-        "reason": record.end_reason or job.reason,
-        "elapsed": job.elapsed,
-        "limit": job.limit,
-        "nodes": job.nodes,
-        "submitted_at": record.submitted_at,
-        "ended_at": record.ended_at or None,
-        "exit_code": record.exit_code,
-        "log": record.log_path,
-        "plan": record.plan_id,
-        "user": record.user,
-    }

@@ -1,4 +1,4 @@
-"""`rowtui show launchers`: what goes in front of commands on this cluster, or on all."""
+"""`rowtui show launchers`: the prefixes of commands on this cluster, or on all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     else:
         configured = load_clusters(os.environ)
         broken = any(problem.severity == "error" for problem in configured.problems)
-        if broken and cluster_name(args) is None:  # the one that this is may be left out
+        if broken and cluster_name(args) is None:  # the cluster of this machine may be left out
             raise InvalidFileError(configured.problems)
         identified = identify_cluster(
             configured.clusters, os.environ, cluster_name(args), describe_this_machine

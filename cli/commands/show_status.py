@@ -1,22 +1,23 @@
-"""`rowtui show status`: how many directories of each action are in which status.
+"""`rowtui show status`: how many directories of each action have each status.
 
-The columns of how last jobs ended are ours: each appears only if it has a number. Their directories
-are eligible, and counted there.
+The columns about the ends of last jobs are rowtui's: each appears only if it has a number. Their
+directories are eligible, and counted there.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.cli.project import chosen_positions, open_project, say_configuration_problems
 from rowtui.cli.table import Cell, Column, Row, table_lines
-from rowtui.core.text import Cost, count
+from rowtui.core.text import count, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core import json_objects as to
     from rowtui.core.grouping.model import ActionStatus
     from rowtui.core.grouping.status import StatusCounts
     from rowtui.core.project.project import Project
@@ -52,20 +53,24 @@ def run(args: argparse.Namespace, out: Output) -> int:
         for row, counts in counted
         if args.all or row.problem or any(getattr(counts, name) for name in wanted)
     ]
+    waiting = project.network.waiting() if project.network is not None else None
     if args.json:
-        print_json(project.root, len(project.state.directories), shown, out)
+        print_json(project, shown, out, waiting)
     elif not shown:
         out.print("No matches.")
     else:
         lines = status_lines(shown, out, header=not args.no_header)
         out.lines(lines)
-        if _is_plain(args, counted):
+        if waiting is None and _is_plain(args, counted):
             keep_for_next_time(project, shown, out)
+    if waiting and not args.json:
+        jobs = plural(waiting, "job of the network waits", "jobs of the network wait")
+        out.print(f"{jobs} for inputs: directories are made when the inputs are complete.")
     return 1 if any(row.problem for row, _ in counted) else 0
 
 
 def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, object]]) -> bool:
-    """Whether this was `rowtui show status` and nothing else, and all went well."""
+    """Whether the command was a plain `rowtui show status`, without problems."""
     options = (args.directories, args.all, args.no_header, *(getattr(args, n) for n in STATUSES))
     return args.action == "*" and not any(options) and not any(row.problem for row, _ in rows)
 
@@ -73,7 +78,7 @@ def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, objec
 def keep_for_next_time(
     project: Project, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
 ) -> None:
-    """Let the next `rowtui show status` print the same at once, if nothing changes."""
+    """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
     from rowtui.cli.output import Output
     from rowtui.cli.quick import text_key
 
@@ -89,7 +94,7 @@ def keep_for_next_time(
 def status_lines(
     rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output, *, header: bool
 ) -> list[str]:
-    """Row's status table."""
+    """Return the lines of Row's status table."""
     ended = [name for name in ENDED if any(getattr(counts, name) for _, counts in rows)]
     columns = [
         Column("Action", style="bold"),
@@ -119,28 +124,38 @@ def status_lines(
 
 
 def print_json(
-    root: object,
-    directories: int,
+    project: Project,
     rows: Sequence[tuple[ActionStatus, StatusCounts]],
     out: Output,
+    waiting: int | None = None,
 ) -> None:
-    """The same as values."""
+    """Print the status as JSON. `waiting`: waiting network jobs, None without a network."""
     import json
 
-    actions = [
-        {
-            "name": row.action.name,
-            "index": row.action.index,
-            **counts._asdict(),
-            "remaining_cost": cost_json(row.remaining_cost),
-            "problem": row.problem,
-        }
-        for row, counts in rows
-    ]
-    document = {"project": str(root), "directories": directories, "actions": actions}
+    from rowtui.core.json_objects import VERSION
+    from rowtui.core.json_views import bad_of, cost_of
+
+    document: to.Status = {
+        "version": VERSION,
+        "project": str(project.root),
+        "directories": len(project.state.directories),
+        "bad": bad_of(project),
+        "actions": [
+            {
+                "name": row.action.name,
+                "index": row.action.index,
+                "completed": counts.completed,
+                "submitted": counts.submitted,
+                "eligible": counts.eligible,
+                "waiting": counts.waiting,
+                "failed": counts.failed,
+                "not_reached": counts.not_reached,
+                "cancelled": counts.cancelled,
+                "remaining_cost": cost_of(row.remaining_cost),
+                "problem": row.problem or None,
+            }
+            for row, counts in rows
+        ],
+        "network": None if waiting is None else {"waiting": waiting},
+    }
     out.print(json.dumps(document, indent=2))
-
-
-def cost_json(cost: Cost) -> dict[str, Any]:
-    """A cost as values, in hours."""
-    return {"cpu_hours": cost.cpu_hours, "gpu_hours": cost.gpu_hours}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Submit; 1 if something was left out, not submitted or, if followed, did not end well."""
+    """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
     from rowtui.core.grouping.select import matching_actions
 
     project = open_project(args, out, errors=False, may_send=not args.dry_run)
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if args.json:
             from rowtui.cli.sending import print_answers
 
-            print_answers("", [], out)
+            print_answers(None, {}, project, out)
         return 0
     among = chosen_positions(project, args.directories, out)
     if args.dry_run and not args.json:

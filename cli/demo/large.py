@@ -22,7 +22,7 @@ MANY = 100_000
 
 
 def run_large(args: argparse.Namespace, out: Output) -> int:
-    """Make it, and open the dashboard. Raises: RowtuiError."""
+    """Make the project, and open the dashboard. Raises: RowtuiError."""
     from rowtui.cli.commands.dashboard import settings_of, show
 
     many = args.directories or MANY
@@ -33,7 +33,8 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError("the large demo needs a terminal", "or try: rowtui demo large --headless")
     root = Path(args.keep or Path(tempfile.mkdtemp(prefix="rowtui-demo-"), "boiling"))
     root = root.expanduser().absolute()
-    # What is known of queues is kept for all of a user's dashboards: these queues are not real.
+    # The cache of polled queues is shared by all of a user's dashboards, but these queues are not
+    # real.
     os.environ["XDG_CACHE_HOME"] = str(root / ".cache")
     out.note(f"Making {plural(many, 'directory', 'directories')} and four clusters …")
     try:

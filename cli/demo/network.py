@@ -1,7 +1,7 @@
-"""`rowtui demo network`: a small study whose samples flow through four actions, driven by itself.
+"""`rowtui demo network`: a small study whose samples pass through four actions automatically.
 
-It is the example `study`, on this machine's queue: the dashboard begins it within limits that it
-asks for; without a terminal the commands that do the same tell it as text, to the end.
+It is the example `study`, on this machine's queue. The dashboard starts the run within limits that
+the user confirms; without a terminal the same commands run with text output, to the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
 
-_FILES = {  # beside this one, and in the project
+_FILES = {  # source file beside this module -> name in the project
     "study.workflow.toml": "workflow.toml",
     "study.network.toml": "network.toml",
     "study.py": "study.py",
@@ -52,7 +52,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
 
 
 def make_study(root: Path) -> None:
-    """The project of the study. Raises: RowtuiError if something is at `root` already."""
+    """Make the project of the study. Raises: RowtuiError if `root` exists already."""
     if root.exists() and any(root.iterdir()):
         raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
     (root / "workspace").mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def make_study(root: Path) -> None:
 
 
 def _tell(root: Path, cluster: str, out: Output) -> int:
-    """The commands that somebody would type, with what they say."""
+    """Run the commands that a user would type, and print their output."""
     from rowtui.cli.main import main
 
     with contextlib.chdir(root):

@@ -28,9 +28,9 @@ NEIGHBOURS = {
 
 
 def spanning_share(lattice: str, size: int, rng: random.Random) -> float:
-    """The filled share of one size x size lattice when its top is first joined to its bottom."""
+    """Return the filled share of a size x size lattice when top and bottom are first joined."""
     top, bottom = size * size, size * size + 1
-    parent = [-1] * (size * size + 2)  # -1: empty, or a root of itself once it is filled
+    parent = [-1] * (size * size + 2)  # -1: empty; a filled site is at first a root of itself
     parent[top], parent[bottom] = top, bottom
 
     def root(site: int) -> int:
@@ -73,7 +73,7 @@ def sample(name: str) -> None:
 
 
 def combine(names: list[str]) -> None:
-    """The mean over the replicas of one lattice and size, and its standard error."""
+    """Write the mean over the replicas of one lattice and size, and its standard error."""
     averages = [json.loads((WORKSPACE / name / "average.json").read_text()) for name in names]
     lattices = sum(average["lattices"] for average in averages)
     mean = sum(average["mean"] * average["lattices"] for average in averages) / lattices
@@ -109,7 +109,7 @@ def extrapolate(names: list[str]) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Products appear whole or not at all."""
+    """Write a product whole or not at all."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(text)
     temporary.rename(path)

@@ -1,4 +1,4 @@
-"""What a demo that is real has of its own on the screen: the first steps, and where they lead."""
+"""The controls of a demo that runs real jobs: the first steps, and the view to which they lead."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ class RealDemo:
         self.state = PlayedState("DEMO", about=about)
 
     async def control(self, word: str, argument: str = "") -> PlayedState:
-        """Its clock is ours, and what goes wrong goes wrong by itself."""
+        """Change nothing: the clock is the real one, and faults are not injected."""
         said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
         return self.state._replace(said=said)

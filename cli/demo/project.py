@@ -1,4 +1,4 @@
-"""The demo project on disk: a study of percolation, made from the files beside this one."""
+"""The demo project on disk: a study of percolation, made from the files beside this module."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SIZES = (8, 12, 16, 24, 32)
 # Sites in all lattices of one directory: about a tenth of a second of work.
 SITES_PER_DIRECTORY = 40_000
 SEED = 20_261_121
-# A result this many standard errors away from the known value is wrong (1 in 16,000 by chance;
-# the seeds are fixed, so that it never is by chance).
+# A result this many standard errors away from the known value is wrong (1 in 16,000 by chance; the
+# seeds are fixed, so that this never happens by chance).
 SIGMAS = 4.0
 
 
 class Threshold(NamedTuple):
-    """One result of the study, beside what is known."""
+    """One result of the study, with the known value."""
 
     lattice: str
     threshold: float
@@ -38,9 +38,9 @@ class Threshold(NamedTuple):
 
 
 def make_project(root: Path, directories: int) -> int:
-    """Make the project with about that many directories; how many there are.
+    """Make the project with about that many directories; return their actual number.
 
-    Raises: RowtuiError if something is at `root` already.
+    Raises: RowtuiError if `root` exists already.
     """
     if root.exists() and any(root.iterdir()):
         raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
@@ -72,7 +72,7 @@ def make_project(root: Path, directories: int) -> int:
 
 
 def read_thresholds(root: Path) -> list[Threshold]:
-    """The study's results; none for a lattice that is not finished."""
+    """Return the study's results, without lattices that are not finished."""
     found = []
     for lattice in LATTICES:
         folders = sorted((root / "workspace").glob(f"{lattice}-*"))

@@ -1,6 +1,6 @@
 """The four steps of the study: `python3 study.py STEP DIRECTORY`, run beside workflow.toml.
 
-A step that comes together from others finds them in `inputs.json` of its directory.
+A step with several inputs from other steps finds them in `inputs.json` of its directory.
 """
 
 import json
@@ -19,20 +19,20 @@ def main(step: str, directory: str) -> None:
 
 
 def simulate(place: Path, value: dict[str, Any]) -> None:
-    """An energy that grows with the temperature, with noise that the replica's number seeds."""
+    """Write an energy that grows with temperature, with noise seeded by the replica's number."""
     noise = random.Random(value["replica"]).gauss(0, 0.01)
     energy = value["temperature"] * (1 + value["pressure"]) + noise / value["size"]
     save(place / "energy.json", energy)
 
 
 def average(place: Path, _: dict[str, Any]) -> None:
-    """The mean over the replicas."""
+    """Write the mean over the replicas."""
     energies = [load(place / member["path"]) for member in members(place, "simulate")]
     save(place / "mean.json", fmean(energies))
 
 
 def fit(place: Path, _: dict[str, Any]) -> None:
-    """The slope of the energy over the temperatures."""
+    """Write the slope of the energy over the temperatures."""
     points = members(place, "average")
     temperatures = [member["sample"]["temperature"] for member in points]
     energies = [load(place / member["path"]) for member in points]
@@ -40,7 +40,7 @@ def fit(place: Path, _: dict[str, Any]) -> None:
 
 
 def plot(place: Path, _: dict[str, Any]) -> None:
-    """A bar for each slope."""
+    """Write a bar for each slope."""
     bars = []
     for row, member in enumerate(members(place, "fit")):
         slope = load(place / member["path"])
@@ -54,13 +54,13 @@ def plot(place: Path, _: dict[str, Any]) -> None:
 
 
 def members(place: Path, name: str) -> list[dict[str, Any]]:
-    """What an input of this sample is made of."""
+    """Return the members of one of this sample's inputs."""
     inputs = json.loads((place / "inputs.json").read_text())["inputs"]
     return list(inputs[name])
 
 
 def load(path: Path) -> float:
-    """A number that an earlier step wrote."""
+    """Return a number that an earlier step wrote."""
     return float(json.loads(path.read_text()))
 
 

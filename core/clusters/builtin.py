@@ -1,7 +1,7 @@
-"""The clusters and launchers that are known without any configuration.
+"""The clusters and launchers that need no configuration.
 
-Row 1.1's, as its `show cluster --all` and `show launchers --all` print them, and `local`, our own
-queue on this machine.
+They are those of Row 1.1, as its `show cluster --all` and `show launchers --all` print them, and
+`local`, rowtui's own queue on this machine.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _GREATLAKES = Cluster(
     ),
 )
 
-# In the order in which they are asked whether they are this one.
+# In the order in which they are tried for identification.
 CLUSTERS = (_ANDES, _ANVIL, _DELTA, _FRONTIER, _GREATLAKES, NONE, LOCAL)
 
 _GPUS = "--tres-per-task=gres/gpu:"

@@ -1,6 +1,7 @@
-"""What of a workflow cannot work on one cluster: found at load, not at job 37 of 200.
+"""Find the parts of a workflow that cannot work on one cluster, before any job is submitted.
 
-The workflow keeps no positions; workflow.toml is read again for them only if there is a problem.
+A loaded workflow has no line numbers; workflow.toml is read again for line numbers only if there is
+a problem.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 if TYPE_CHECKING:
     from rowtui.core.workflow.parse import RawWorkflow
 
-# A job on one directory may fail what a larger group passes (`require_cpus_multiple_of`).
+# A group of one directory may fail a check that a larger group passes (`require_cpus_multiple_of`).
 _SIZES_TO_TRY = 256
 
 
@@ -32,7 +33,7 @@ def check_workflow(
     launchers: Launchers,
     known_clusters: Collection[str] | None = None,
 ) -> tuple[Problem, ...]:
-    """Launchers, partitions and submit options that cannot work, located in workflow.toml.
+    """Return the launchers, partitions and submit options that cannot work, with positions.
 
     `known_clusters` are the names of all clusters (default: the built-in ones and this one).
     """
@@ -41,7 +42,7 @@ def check_workflow(
     found = []
     for action in workflow.actions:
         found += _check_launchers(action, cluster, launchers, places)
-        if not needs_description(cluster):  # else its partitions are not known yet
+        if not needs_description(cluster):  # otherwise its partitions are not known yet
             found += _check_partition(action, cluster, places)
         for name in action.submit_options:
             if name not in known:
@@ -65,7 +66,7 @@ def _check_launchers(
                 keys = ("launchers", error.index)
             elif not action.launchers:
                 keys = ("resources", "processes")
-            # With two directories it concerns larger groups only; single ones do run.
+            # An error with two directories concerns larger groups only; single directories do run.
             severity = "error" if directories == 1 else "warning"
             return [places.problem(action, keys, error.message, error.hint, severity)]
     return []
@@ -102,7 +103,7 @@ def _check_partition(action: Action, cluster: Cluster, places: _Places) -> list[
 
 
 class _Places:
-    """Lines and columns of what actions say; the file is read when the first is asked for."""
+    """Lines and columns of values in workflow.toml; the file is read at the first query."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -127,7 +128,7 @@ class _Places:
             try:
                 file = TomlFile(read_bounded(self.workflow.path, LARGEST_FILE), self.shown)
                 self.read = file, parse_tables(file)
-            except (OSError, RowtuiError):  # gone or broken since: then without a line
+            except (OSError, RowtuiError):  # removed or broken since: no line
                 self.failed = True
         if self.read is None:
             return 0, 0

@@ -1,8 +1,8 @@
-"""What this process ran on clusters and on this machine: the last commands, to be read by people.
+"""A log of the last commands that this process ran, on clusters and on this machine.
 
-Takes the results of commands as transports get them; gives `RanCommand`s with a number, so that a
-reader asks only for what is new. Bounded in number and in length. Input, output and environment of
-a command are not kept, and what looks like a secret in its words is not shown.
+Transports add the results of their commands; readers get numbered `RanCommand`s and ask only for
+numbers that are new to them. The log is bounded in number and length. Input, output and environment
+of a command are not kept, and words that look like secrets are hidden.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import CommandResult
 
 MOST_COMMANDS = 1000
-"""Commands that are kept; at one look a minute at three clusters, half a day."""
+"""Commands that are kept; half a day at one poll a minute of three clusters."""
 
 LONGEST_WHAT = 1000
-"""Characters of a command; a question for 500 jobs is longer than anybody reads."""
+"""Characters kept of a command; a query for 500 jobs is longer than a user would read."""
 
 LONGEST_SAID = 300
-"""Characters of what a command complained of."""
+"""Characters kept of a command's error message."""
 
 HIDDEN = "•••"
 
@@ -44,8 +44,9 @@ _IN_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^\s/@'\"]*:[^\s/@'\"
 class RanCommand(NamedTuple):
     """One command. `at`: epoch seconds of its start; `where`: a cluster, or "here".
 
-    `number`: from 1, in the order of their ends. `exit_status`: None where it is unknown, and
-    `said` then says why; else `said` is the first line of its standard error.
+    `number`: from 1, in the order in which commands end. `exit_status`: None if it is unknown;
+    `said` then gives the reason. Otherwise `said` is the first line of the command's standard
+    error.
     """
 
     number: int
@@ -58,7 +59,7 @@ class RanCommand(NamedTuple):
 
     @property
     def ended_well(self) -> bool:
-        """Whether it ended with status 0."""
+        """Whether the command ended with status 0."""
         return self.exit_status == 0
 
 
@@ -74,22 +75,22 @@ class CommandLog:
         self._number = 0
 
     def note(self, where: str, result: CommandResult) -> None:
-        """A command has ended, or will not be waited for any more."""
+        """Add a command that has ended, or whose result is not waited for any more."""
         said = _first_line(result.stderr.decode("utf-8", "surrogateescape"))
         if result.trouble is not None:
             said = result.complaint
         self._add(where, result.argv, result.seconds, result.exit_status, said)
 
     def note_cut_off(self, where: str, argv: Sequence[str], seconds: float) -> None:
-        """Nobody waits for a command any more: how it ended will not be known."""
+        """Add a command whose caller was cancelled: its exit status remains unknown."""
         self._add(where, argv, seconds, None, "nobody waited for it any more")
 
     def note_login(self, where: str, target: str, seconds: float, error: str = "") -> None:
-        """Somebody logged in, or could not."""
+        """Add a login; `error` is the reason if it failed."""
         self._add(where, ("ssh", target), seconds, 255 if error else 0, error)
 
     def after(self, number: int) -> tuple[RanCommand, ...]:
-        """The commands that are kept with higher numbers than this, oldest first."""
+        """Return the kept commands with numbers above `number`, oldest first."""
         with self._lock:
             return tuple(one for one in self._kept if one.number > number)
 
@@ -106,7 +107,7 @@ class CommandLog:
 async def noted(
     log: CommandLog | None, where: str, argv: Sequence[str], run: Awaitable[CommandResult]
 ) -> CommandResult:
-    """The result of a command that runs, written down; without a log, just the result."""
+    """Return the result of a running command and add it to the log, if there is a log."""
     import asyncio
 
     if log is None:
@@ -122,7 +123,7 @@ async def noted(
 
 
 def command_text(argv: Sequence[str]) -> str:
-    """A command as one line that a shell would understand, but for scripts: of these the start."""
+    """Return a command as one shell line; of a word with several lines only the first is shown."""
     left = LONGEST_WHAT
     words = []
     for word in argv:
@@ -136,7 +137,7 @@ def command_text(argv: Sequence[str]) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text without what is a secret of this process, or looks like one."""
+    """Return the text with this process's secrets and texts that look like secrets hidden."""
     for name, value in os.environ.items():
         if value and is_secret(name):
             text = text.replace(value, HIDDEN).replace(visible(value), HIDDEN)

@@ -1,10 +1,10 @@
-"""Running a command on this machine, bounded in time and in output, and never surprised.
+"""Run a command on this machine, with limits on its time and output.
 
-Takes an argument list (never a shell line); gives a `CommandResult` that says what is known:
-an exit status, or that it is unknown, or that the command certainly never started. Schedulers
-talk to their clusters through a `Transport`; the one here runs commands on this machine.
-Source: Slurm's clients read options from the environment; a command that was cut off may
-have done its work.
+The input is an argument list (never a shell line); the result is a `CommandResult`: an exit status,
+or that the status is unknown, or that the command certainly never started. Schedulers talk to their
+clusters through a `Transport`; the one in this module runs commands on this machine. Slurm's
+clients read options from the environment, so these variables are removed. A command that was
+interrupted may have done its work.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
     from rowtui.core.clusters.command_log import CommandLog
 
-OUTPUT_LIMIT = 64 << 20  # bytes of each stream that are kept; 10,300 jobs of squeue are 0.8 MB
+OUTPUT_LIMIT = 64 << 20  # bytes kept of each stream; squeue prints 0.8 MB for 10,300 jobs
 _PIPE_GRACE = 1.0  # seconds for a finished command's pipes to close: a daemon may hold them open
-_KILL_GRACE = 5.0  # seconds for a killed command to be gone
+_KILL_GRACE = 5.0  # seconds for a killed command to end
 _CHUNK = 1 << 16
 
 
 class Trouble(enum.Enum):
     """Why a command has no exit status."""
 
-    NOT_STARTED = "not started"  # it certainly did nothing
-    UNREACHABLE = "unreachable"  # there is no connection: it did nothing, and may be tried again
-    TIMED_OUT = "timed out"  # it may have done its work
-    LOST = "lost"  # the connection to it broke; it may still be running
+    NOT_STARTED = "not started"  # the command certainly did nothing
+    UNREACHABLE = "unreachable"  # no connection: the command did nothing, and may be tried again
+    TIMED_OUT = "timed out"  # the command may have done its work
+    LOST = "lost"  # the connection to the command broke; it may still be running
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What is known of one run. `exit_status` is None if unknown, -N for death by signal N.
+    """The result of one run. `exit_status` is None if unknown, -N for death by signal N.
 
-    Each stream holds at most the limit; `truncated` says that something was thrown away, or
-    that a stream was still open when the wait for it ended.
+    Each stream holds at most the limit; `truncated` means that output was discarded, or that a
+    stream was still open when the wait for it ended.
     """
 
     argv: tuple[str, ...]
@@ -56,12 +56,12 @@ class CommandResult:
     stderr: bytes = b""
     seconds: float = 0.0
     trouble: Trouble | None = None
-    detail: str = ""  # the system's word for NOT_STARTED and UNREACHABLE, else ""
+    detail: str = ""  # the system's message for NOT_STARTED and UNREACHABLE, else ""
     truncated: bool = False
 
     @property
     def complaint(self) -> str:
-        """One line for a person on why this run is no answer, "" if it ended with status 0."""
+        """One line for the user about why this run failed, "" if it ended with status 0."""
         program = self.argv[0] if self.argv else "the command"
         if self.trouble is Trouble.NOT_STARTED:
             return f"{program} could not be started: {self.detail}"
@@ -78,7 +78,7 @@ class CommandResult:
 
 
 class Transport(Protocol):
-    """A way to run commands where a cluster's clients are."""
+    """A way to run commands on the machine that has a cluster's clients."""
 
     async def run(
         self,
@@ -94,7 +94,7 @@ class Transport(Protocol):
 
 
 class LocalTransport:
-    """Runs commands on this machine. `log`: where they are written down."""
+    """Runs commands on this machine. `log`: the log of these commands."""
 
     def __init__(
         self, env: Mapping[str, str | None] | None = None, *, log: CommandLog | None = None
@@ -111,7 +111,7 @@ class LocalTransport:
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
-        """Run one command here. See `run_command`."""
+        """Run one command on this machine. See `run_command`."""
         changes = {**self._env, **(env or {})}
         run = run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
         if self.log is None:
@@ -122,15 +122,15 @@ class LocalTransport:
 
 
 CLIENT_OPTIONS = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
-# SLURM_CONF says which cluster is meant. SBATCH_ACCOUNT is how sites let their users set the
-# account that every job needs; whoever submits a script that names one removes the variable.
+# SLURM_CONF selects the cluster. Sites use SBATCH_ACCOUNT to let users set the account that every
+# job needs; code that submits a script with an account removes the variable.
 KEPT_OPTIONS = frozenset({"SLURM_CONF", "SBATCH_ACCOUNT"})
 
 
 def client_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
-    """The environment of this process without what silently changes Slurm's commands.
+    """Return this process's environment without variables that change Slurm's commands.
 
-    `changes` come last: a value sets a variable, None removes it.
+    Secrets are removed too. `changes` are applied last: a value sets a variable, None removes it.
     """
     env = {
         name: value
@@ -154,11 +154,11 @@ async def run_command(
     env: Mapping[str, str | None] | None = None,
     limit: int = OUTPUT_LIMIT,
 ) -> CommandResult:
-    """Run a command in a process group of its own, for at most `timeout` seconds.
+    """Run a command in its own process group, for at most `timeout` seconds.
 
-    At the time-out, or when the caller is cancelled, the whole group is killed. Output beyond
-    `limit` bytes a stream is read and thrown away, so that a talkative command still ends.
-    Nothing is raised for a command that fails or does not exist.
+    At the timeout, or when the caller is cancelled, the whole group is killed. Output beyond
+    `limit` bytes of a stream is read and discarded, so that a command with much output still ends.
+    No exception is raised for a command that fails or does not exist.
     """
     import asyncio
 
@@ -180,7 +180,8 @@ async def run_command(
         try:
             transport, _ = await asyncio.shield(starting)
         except asyncio.CancelledError as error:
-            # Cut off here, asyncio would kill the command alone, and wait for what that started.
+            # A cancellation here would make asyncio kill the command alone and wait for its
+            # children.
             cancelled = error
             transport, _ = await starting
     except (OSError, ValueError) as error:
@@ -196,7 +197,7 @@ async def run_command(
         ended = (await asyncio.wait({talk.exited}, timeout=timeout))[0]
         if not ended:
             _kill_group(transport.get_pid())
-            # Not for ever: a process that waits for a dead file server can't even be killed.
+            # With a limit: a process that waits for a dead file server cannot be killed.
             await asyncio.wait({talk.exited}, timeout=_KILL_GRACE)
         complete = (await asyncio.wait({talk.closed}, timeout=_PIPE_GRACE))[0]
         status = transport.get_returncode()
@@ -219,14 +220,14 @@ async def run_command(
 def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
     pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
     pipe.write(data)
-    pipe.close()  # after all is written; a command that reads no more just ends it earlier
+    pipe.close()  # after all data is written; a command that reads no more only ends earlier
 
 
 class _Talk:
-    """An asyncio.SubprocessProtocol (by shape: asyncio is imported only where it is used).
+    """An asyncio.SubprocessProtocol by structure, so that asyncio need not be imported.
 
     `exited` and `closed` are separate events: asyncio's own `Process.wait` also waits for the
-    pipes, which a daemon that the command started may hold for ever.
+    pipes, which a daemon started by the command may hold open without end.
     """
 
     def __init__(
@@ -292,9 +293,9 @@ def run_briefly(
     env: Mapping[str, str | None] | None = None,
     limit: int = OUTPUT_LIMIT,
 ) -> CommandResult:
-    """The same without an event loop, for the few questions asked while a command starts up.
+    """Run a command without an event loop, for the few queries made while a program starts up.
 
-    asyncio is not imported: it would cost more than the command.
+    asyncio is not imported, because the import would take longer than the command.
     """
     import subprocess
 
@@ -312,7 +313,7 @@ def run_briefly(
         return _not_started(argv, error, started)
     try:
         streams, complete = _read_both(process, started + timeout, limit)
-        # When both streams have closed in time, the command has what is left of it to end.
+        # Once both streams have closed, the command may use the remaining time to end.
         status = _status_by(process, started + timeout)
     finally:
         if process.poll() is None:
@@ -370,6 +371,6 @@ def _not_started(argv: Sequence[str], error: OSError | ValueError, started: floa
 
 
 def _kill_group(pid: int) -> None:
-    """Kill the command and what it started. Its pid is its group: it began a session."""
+    """Kill the command's process group. Its id is the pid, because the command began a session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

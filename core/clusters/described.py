@@ -1,8 +1,9 @@
-"""What clusters that are reached over SSH said of themselves, kept for a day.
+"""The descriptions of clusters that are reached over SSH, cached for a day.
 
-Takes a cluster of the configuration and what `describe_over` gave for it; gives the cluster with
-what was not configured filled in. A file of the user's cache folder for each way of reaching a
-cluster; one that is old, damaged or of another version is no file at all. Nothing here connects.
+The input is a configured cluster and the result of `describe_over` for it; the output is the
+cluster with its missing settings filled in. Each way of reaching a cluster has a file in the user's
+cache folder; a file that is old, damaged or of another version is ignored. This module opens no
+connection.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from rowtui.core.files import read_bounded, replace_file
 
 VERSION = 1
 KEPT_SECONDS = 86400.0  # partitions change when a site is maintained
-_LARGEST_FILE = 4 << 20  # bytes; a partition has 300
-_LONGEST_NAME = 40  # of the cluster's in the file's; the digest tells them apart
+_LARGEST_FILE = 4 << 20  # bytes; a partition takes 300
+_LONGEST_NAME = 40  # of the cluster's name in the file name; the digest distinguishes longer names
 
 
 def needs_description(cluster: Cluster) -> bool:
-    """Whether the cluster is to be asked for its partitions, over SSH or here."""
+    """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
     asked = cluster.remote is not None or cluster.asked_partitions
     return asked and cluster.scheduler == "slurm" and not cluster.partitions
 
@@ -37,9 +38,10 @@ def described_cluster(
     at_most: float = KEPT_SECONDS,
     now: float | None = None,
 ) -> Cluster | None:
-    """The cluster with what it said of itself at most so many seconds ago; None if it is unknown.
+    """Return the cluster with a cached description at most `at_most` seconds old; None if none.
 
-    `folder`: where it is kept (default: in the user's cache); `now`: epoch seconds.
+    `folder`: where descriptions are cached (default: the user's cache folder); `now`: epoch
+    seconds.
     """
     path = _file(cluster, folder)
     now = time.time() if now is None else now
@@ -59,9 +61,9 @@ def described_cluster(
 def remember_description(
     cluster: Cluster, described: Cluster, folder: Path | None = None, *, now: float | None = None
 ) -> Cluster:
-    """Keep what a cluster said of itself; the cluster with it. See `described_cluster`.
+    """Cache a cluster's description, and return the cluster with it. See `described_cluster`.
 
-    That it cannot be kept is no error: the cluster is then asked again.
+    A failure to write the file is no error: the cluster is then queried again.
     """
     path = _file(cluster, folder)
     kept = {
@@ -78,7 +80,7 @@ def remember_description(
 
 
 def completed(cluster: Cluster, described: Cluster) -> Cluster:
-    """The cluster as it was configured, with what was left to be asked."""
+    """Return the configured cluster with the settings that were left to the description."""
     return cluster._replace(
         partitions=cluster.partitions or described.partitions,
         maximum_array_size=described.maximum_array_size,
@@ -86,7 +88,7 @@ def completed(cluster: Cluster, described: Cluster) -> Cluster:
 
 
 def _file(cluster: Cluster, folder: Path | None) -> Path:
-    """One for each name and way of reaching it: another host may be another cluster."""
+    """Return the file for a name and a way of reaching it: another host may be another cluster."""
     from hashlib import sha256
 
     if folder is None:
@@ -115,7 +117,7 @@ _TEXTS = (
 
 
 def _partition(values: object) -> Partition:
-    """Raises: TypeError for what is no partition."""
+    """Build a partition. Raises: TypeError if the values are invalid."""
     if not isinstance(values, dict):
         raise TypeError
     for key, value in values.items():

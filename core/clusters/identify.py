@@ -1,8 +1,8 @@
-"""Which cluster this is, and why.
+"""Identify the cluster, and give the reason.
 
-Named by the user; else the first that identifies itself (the user's, then the built-in ones); else
-a Slurm cluster described from sinfo; else `local`. Unlike in Row the built-in `none` is only taken
-by name: an unknown login node must never run the jobs itself.
+The cluster is the one that the user named; else the first that identifies itself (the user's, then
+the built-in ones); else a Slurm cluster described from sinfo; else `local`. Unlike in Row, the
+built-in `none` is used only by name, because an unknown login node must never run the jobs itself.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def identify_cluster(
     name: str | None,
     describe_slurm: Callable[[], Cluster | None],
 ) -> Identified:
-    """Decide which of `clusters` to use; `describe_slurm` is only called if it must be.
+    """Decide which of `clusters` to use; `describe_slurm` is called only if necessary.
 
-    Also for the partitions of a cluster that is described without them, where its commands run.
-    Raises: RowtuiError if there is no cluster called `name`.
+    `describe_slurm` also provides the partitions of a cluster described without them, if its
+    commands run on this machine. Raises: RowtuiError if there is no cluster called `name`.
     """
     identified = _identify(clusters, environ, name, describe_slurm)
     cluster = identified.cluster
@@ -63,8 +63,8 @@ def _identify(
 def runs_here(cluster: Cluster, environ: Mapping[str, str]) -> bool:
     """Whether the cluster's commands run on this machine rather than over SSH.
 
-    So it is for a cluster without `ssh`, and on the login node itself. `identify.always` does not
-    tell a login node from other machines: with `ssh` it makes the cluster the usual one.
+    This holds for a cluster without `ssh`, and on the login node itself. `identify.always` does not
+    distinguish a login node from other machines: with `ssh` it makes the cluster the default.
     """
     if cluster.remote is None:
         return True

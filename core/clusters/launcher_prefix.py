@@ -1,4 +1,4 @@
-"""What stands before a command: the launchers of its action, filled with its resources."""
+"""Build the prefix of a command from the launchers and resources of its action."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class LauncherError(RowtuiError):
 def launcher_prefix(
     action: Action, launchers: Launchers, cluster_name: str, directories: int
 ) -> str:
-    """The prefix of the command for a job on that many directories, with its trailing space.
+    """Return the prefix of the command for a job on `directories`, with its trailing space.
 
-    Raises: LauncherError for an unknown launcher, for several processes without a launcher
-        that starts processes, and for more than one such launcher.
+    Raises: LauncherError for an unknown launcher, for several processes without a launcher that
+    starts processes, and for more than one such launcher.
     """
     title = f"action '{visible(action.name)}'"
     found: list[Launcher] = []
@@ -53,7 +53,7 @@ def launcher_prefix(
 
 
 def starts_processes(action: Action, launchers: Launchers, cluster_name: str) -> bool:
-    """Whether one of the action's launchers starts processes: steps of the scheduler's, maybe."""
+    """Whether one of the action's launchers starts processes, possibly as scheduler job steps."""
     found = (launchers.find(name, cluster_name) for name in action.launchers)
     return any(launcher is not None and launcher.processes is not None for launcher in found)
 

@@ -1,9 +1,9 @@
-"""clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
+"""Read clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
 
-Takes the environment (where the files are); gives clusters in the order of preference and the
-merged launchers. Nothing is merged between clusters of one name: the first is found first. Only an
-entry of our own file that says neither scheduler nor identify nor partition adds what it does say
-(how the cluster is reached over SSH) to the first of that name.
+The input is the environment, which determines the files; the result is the clusters in the order of
+preference and the merged launchers. Clusters of the same name are not merged: the first one is
+used. One exception: an entry of rowtui's own file that has neither scheduler nor identify nor
+partition adds its settings (how the cluster is reached over SSH) to the first cluster of that name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
-ROW_SCHEDULERS = ("bash", "slurm")  # those that Row's own file may name
+ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
 _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
@@ -58,7 +58,7 @@ _LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process
 
 
 class ClusterFile(NamedTuple):
-    """All clusters, the user's first, and what is wrong in the user's files.
+    """All clusters, the user's first, and the problems in the user's files.
 
     A cluster with an error is left out; the others are usable.
     """
@@ -67,12 +67,12 @@ class ClusterFile(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def named(self, name: str) -> Cluster | None:
-        """The first cluster with that name."""
+        """Return the first cluster with that name, or None."""
         return next((cluster for cluster in self.clusters if cluster.name == name), None)
 
 
 def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
-    """The user's clusters (Row's file, then rowtui's), then the built-in ones. Never raises."""
+    """Return the user's clusters (Row's file, then rowtui's), then built-in ones. Never raises."""
     entries: list[Cluster | TomlTable] = []
     problems: list[Problem] = []
     files: list[TomlFile] = []
@@ -98,7 +98,7 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
 
 
 def load_launchers(environ: Mapping[str, str]) -> Launchers:
-    """The built-in launchers with the user's in place of those of the same name and cluster.
+    """Return the built-in launchers, replaced by the user's of the same name and cluster.
 
     Raises: InvalidFileError with every problem of launchers.toml.
     """
@@ -110,7 +110,7 @@ def load_launchers(environ: Mapping[str, str]) -> Launchers:
             entry = merged.setdefault(name, {})
             entry.update(by_cluster)
             if "none" in by_cluster and "local" not in by_cluster:
-                entry["local"] = by_cluster["none"]  # the same machine
+                entry["local"] = by_cluster["none"]  # both are this machine
             if "default" not in entry:
                 hint = f"add [{visible(name)}.default]"
                 file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
@@ -134,7 +134,7 @@ def _open(path: Path) -> TomlFile | None:
 
 
 def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
-    """The cluster of one entry; none if something in it is wrong."""
+    """Return the cluster of one entry; an empty list if the entry has an error."""
     before = _errors(table.file)
     _known_keys(table, _CLUSTER, own)
     over_ssh = own and "ssh" in table
@@ -167,13 +167,13 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
 
 
 def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
-    """All clusters, the built-in ones too, with what some entries say added to those they name.
+    """Return all clusters, with built-in ones; extending entries are added to their clusters.
 
-    An entry with `ssh` and a new name is a Slurm cluster. A cluster to which something wrong would
-    be added is left out: without its `ssh` it would be taken for one that is here.
+    An entry with `ssh` and a new name is a Slurm cluster. A cluster with an error in such an
+    addition is left out: without its `ssh` it would be used as a cluster on this machine.
     """
     described = {entry.name for entry in (*entries, *CLUSTERS) if isinstance(entry, Cluster)}
-    reached: set[str] = set()  # names that an entry with `ssh` and nothing else brought in
+    reached: set[str] = set()  # new names that entries with only `ssh` introduced
     every: list[Cluster] = []
     adding: list[TomlTable] = []
     for table in entries:
@@ -234,7 +234,7 @@ def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
-    """With what it says of its nodes, if it says anything."""
+    """Return the cluster with the node types and packing settings of the table, if any."""
     if not any(key in table for key in _OF_PACKING):
         return cluster
     from rowtui.core.clusters.load_node_types import with_packing
@@ -243,7 +243,7 @@ def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
-    """With what this user allows one project there, if they said."""
+    """Return the cluster with the user's budget for one project, if the table has one."""
     if "budget" not in table:
         return cluster
     from rowtui.core.clusters.load_budget import load_budget
@@ -252,9 +252,9 @@ def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
-    """A Slurm cluster is asked for its partitions.
+    """Whether a key is optional. The partitions of a Slurm cluster can be queried.
 
-    One that is reached over SSH is a Slurm cluster and taken by name, unless somebody says more.
+    A cluster that is reached over SSH is by default a Slurm cluster that is used by name.
     """
     if key == "partition":
         scheduler: object = table.values.get("scheduler", "slurm" if over_ssh else None)
@@ -263,7 +263,7 @@ def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
 
 
 def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, float | None]:
-    """How the cluster is reached, and how often."""
+    """Return how the cluster is reached, and the seconds between polls."""
     if "ssh" not in table and "poll" not in table:
         return None, None
     from rowtui.core.clusters.load_remote import load_poll, load_remote
@@ -276,7 +276,7 @@ def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, floa
 
 
 def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
-    """Row rejects a key that it does not know; we pass over it, with a warning."""
+    """Report unknown keys. Row rejects them; rowtui ignores them with a warning."""
     if own:
         for key in table:
             if key not in known and key not in _OURS:
@@ -370,7 +370,7 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
 
 
 def _line(table: TomlTable, key: str) -> str | None:
-    """A string of one line: it goes into the header of a script."""
+    """Return a string of one line, because it goes into the header of a script."""
     text = table.string(key)
     if text is not None and _has_control(text):
         table.problem(key, f"`{key}` has control characters")
@@ -379,7 +379,7 @@ def _line(table: TomlTable, key: str) -> str | None:
 
 
 def _word(table: TomlTable, key: str) -> str | None:
-    """A name of Grid Engine's, which has no spaces, commas or equal signs."""
+    """Return a name of Grid Engine, which has no spaces, commas or equal signs."""
     text = _line(table, key)
     if text is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*", text):
         table.problem(key, f"`{key}` must be the name of one, without options")

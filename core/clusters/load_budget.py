@@ -1,6 +1,7 @@
-"""`budget` in our own clusters.toml: the hours that one project's jobs may ask for on a cluster.
+"""Read `budget` of rowtui's clusters.toml: the hours that one project's jobs may ask for.
 
-Takes a table of the file; gives a `BudgetLimit`, or None with every mistake noted where it stands.
+The input is a table of the file; the result is a `BudgetLimit`, or None if there is a mistake.
+Every mistake is reported with its position.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _KEYS = ("cpu_hours", "gpu_hours")
 
 
 def load_budget(cluster: TomlTable) -> BudgetLimit | None:
-    """What `budget` says; None if something in it is wrong."""
+    """Return the limits of `budget`; None if it has an error."""
     before = len(cluster.file.problems)
     table = cluster.table("budget")
     if table is None:

@@ -1,8 +1,9 @@
-"""The parts of our own clusters.toml that packing needs: `node_type`, `currency`, `packing`.
+"""Read `node_type`, `currency` and `packing` of rowtui's clusters.toml, which packing needs.
 
-Takes a table of the file and the cluster that it describes or adds to; gives the cluster with
-them, every mistake noted where it stands. Loaded only where a cluster has such a part. Amounts of
-memory and disk are powers of 1024, as Slurm and Row count them; plain numbers are MB.
+The input is a table of the file and the cluster that it describes or extends; the result is the
+cluster with these settings. Every mistake is reported with its position. The module is imported
+only if a cluster has such a setting. Amounts of memory and disk use powers of 1024, as in Slurm and
+Row; plain numbers are MB.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, kind_of
 
 LARGEST_MB = 1 << 40  # an exabyte
 LARGEST_COUNT = 1 << 20  # CPUs or GPUs of one node, nodes of one type, requests in one bundle
-LARGEST_PRICE = 1e9  # for an hour
+LARGEST_PRICE = 1e9  # per hour
 LONGEST_BOOT = 7 * 86400  # seconds
 LONGEST_WALLTIME = 10 * 365 * 86400  # seconds
 LARGEST_FACTOR = 100.0
@@ -41,17 +42,17 @@ _PACKING = ("enabled", "packer", "largest_bundle", "longest", "time_factor")
 _MEMORY_FORM = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([KMGTP])(?:i?B)?", re.IGNORECASE)
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1 << 20, "P": 1 << 30}
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_LEAST_BELIEVABLE_MB = 512  # a node with less: somebody thought of GB
+_LEAST_BELIEVABLE_MB = 512  # a node with less: the user probably wrote GB
 
 
 def memory_mb(text: str) -> int | None:
-    """`256G`, `250 GB`, `1.5TiB`, `500M` in whole MB; None for what is no amount."""
+    """Return `256G`, `250 GB`, `1.5TiB`, `500M` in whole MB; None if the text is no amount."""
     match = _MEMORY_FORM.fullmatch(text.strip())
     return None if match is None else int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
-    """The cluster with what its entry says of node types, their currency, and packing."""
+    """Return the cluster with the node types, currency and packing settings of its entry."""
     kinds = [*cluster.node_types]
     for element in table.tables("node_type") or ():
         kinds += _node_type(element, cluster)
@@ -67,7 +68,7 @@ def with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeKind]:
-    """The node type of one table; none if something in it is wrong."""
+    """Return the node type of one table; an empty list if the table has an error."""
     before = len(table.file.problems)
     table.only(_NODE_TYPE)
     for key, example in (("name", '"big"'), ("cpus", "64"), ("memory", '"256G"')):
@@ -96,7 +97,7 @@ def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeKind]:
 
 
 def _known_partition(table: TomlTable, key: str | KeyPath, name: str, cluster: Cluster) -> None:
-    """Row's files may give several partitions of Slurm as one: `gpu_mig40,gpu`."""
+    """Check a partition's name. Row's files may join several Slurm partitions: `gpu_mig40,gpu`."""
     names = {partition.name for partition in cluster.partitions}
     if name not in names and name not in {each for it in names for each in it.split(",")}:
         shown = ", ".join(f"'{visible(known)}'" for known in sorted(names)[:20])
@@ -106,7 +107,7 @@ def _known_partition(table: TomlTable, key: str | KeyPath, name: str, cluster: C
 
 
 def _same_names(table: TomlTable, cluster: Cluster) -> None:
-    """A name tells one node type of a cluster from the others."""
+    """Check that the node types of a cluster have different names."""
     known = {kind.name for kind in cluster.node_types}
     elements = table.values.get("node_type")
     for index, element in enumerate(elements if isinstance(elements, list) else ()):
@@ -120,7 +121,10 @@ def _same_names(table: TomlTable, cluster: Cluster) -> None:
 
 
 def _prices_for_all_or_none(table: TomlTable, cluster: Cluster) -> None:
-    """Costs can be compared where every node type has a price. Said once, at the first without."""
+    """Check that all node types have a price, or none; report the first one without a price.
+
+    Costs can be compared only if every node type has a price.
+    """
     elements = table.values.get("node_type")
     here = [it for it in elements if isinstance(it, dict)] if isinstance(elements, list) else []
     priced = [it for it in here if "price_per_hour" in it]
@@ -164,7 +168,7 @@ def _packing(table: TomlTable, cluster: Cluster) -> PackingDefaults | None:
 
 
 def _packing_values(table: TomlTable, otherwise: PackingDefaults) -> PackingDefaults:
-    """What a table says, and for the rest what holds otherwise."""
+    """Return the settings of a table, with those of `otherwise` for missing keys."""
     enabled = table.boolean("enabled")
     packer = table.string("packer")
     if packer is not None and not _WORD.fullmatch(packer):
@@ -207,7 +211,7 @@ def _count(table: TomlTable, key: str, at_least: int = 0) -> int | None:
 
 
 def _amount(table: TomlTable, key: str, at_least: int = 0) -> int | None:
-    """MB, of `"256G"` or of a plain number."""
+    """Return the MB of `"256G"` or of a plain number."""
     value = table.values.get(key)
     if value is None:
         return None
@@ -242,7 +246,7 @@ def _number(table: TomlTable, key: str, most: float, *, zero: bool = True) -> fl
     if not isinstance(value, int | float) or isinstance(value, bool):
         table.problem(key, f"`{key}` must be a number, not {kind_of(value)}")
         return None
-    if not 0 <= value <= most or (value == 0 and not zero):  # nan is neither
+    if not 0 <= value <= most or (value == 0 and not zero):  # nan fails this comparison
         least = "0" if zero else "more than 0"
         table.problem(key, f"`{key}` is {value} but must be from {least} to {most:,.0f}")
         return None
@@ -250,7 +254,7 @@ def _number(table: TomlTable, key: str, most: float, *, zero: bool = True) -> fl
 
 
 def _seconds(table: TomlTable, key: str, most: int, at_least: int = 0) -> int | None:
-    """Whole seconds, rounded up, of `"00:02:00"` or of a plain number."""
+    """Return whole seconds, rounded up, of `"00:02:00"` or of a plain number."""
     value = table.values.get(key)
     if value is None:
         return None

@@ -1,8 +1,8 @@
-"""The parts of our own clusters.toml that Row does not know: `[cluster.ssh]` and `poll`.
+"""Read `[cluster.ssh]` and `poll` of rowtui's clusters.toml, which Row does not have.
 
-Takes a table of the file; gives a `Remote`, or None with every mistake noted where it stands.
-Loaded only where a cluster has such a part. Nothing is looked up: whether the host answers, and
-whether the files are there, is for whoever connects.
+The input is a table of the file; the result is a `Remote`, or None if there is a mistake. Every
+mistake is reported with its position. The module is imported only if a cluster has such a setting.
+Whether the host answers and the files exist is checked only when a connection is made.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _MIRROR = re.compile(r"(/|~/|\$[A-Za-z_][A-Za-z0-9_]*/)")
 
 
 def ssh_target(remote: Remote) -> SshTarget:
-    """The machine to log in to."""
+    """Return the machine to log in to."""
     files = tuple(Path(file).expanduser() for file in remote.config)
     return SshTarget(remote.host, remote.user, remote.port, files or None)
 
 
 def load_remote(cluster: TomlTable) -> Remote | None:
-    """What `[cluster.ssh]` says; None if something in it is wrong."""
+    """Return the settings of `[cluster.ssh]`; None if there is an error."""
     before = len(cluster.file.problems)
     table = cluster.table("ssh")
     if table is None:
@@ -66,7 +66,7 @@ def load_remote(cluster: TomlTable) -> Remote | None:
 
 
 def load_poll(cluster: TomlTable) -> float | None:
-    """Seconds between two looks at the queue; None if that is not a number we can keep to."""
+    """Return the seconds between two polls of the queue; None if the value is invalid."""
     value = cluster.values.get("poll")
     if not isinstance(value, int | float) or isinstance(value, bool):
         hint = "write the seconds between two looks at the queue: poll = 60"
@@ -120,7 +120,7 @@ def _prefixes(table: TomlTable) -> tuple[PathPrefix, ...]:
 
 
 def _absolute(table: TomlTable, key: str) -> str | None:
-    """A path in full, without `.`, doubled slashes and a slash at its end."""
+    """Return an absolute path without `.`, doubled slashes and a slash at its end."""
     if key not in table:
         table.problem((), f"the pair of paths is missing `{key}`")
         return None

@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 class Identify(NamedTuple):
-    """How a cluster is recognised: an environment variable's value, or always (or never)."""
+    """How a cluster is recognised: by an environment variable's value, always, or never."""
 
     by_environment: tuple[str, str] | None = None
     always: bool = False
 
 
 class Partition(NamedTuple):
-    """One partition and the limits that decide whether a job may go there. None: no limit."""
+    """One partition, with the limits that decide whether it accepts a job. None: no limit."""
 
     name: str
     maximum_cpus_per_job: int | None = None
     require_cpus_multiple_of: int | None = None
     warn_cpus_not_multiple_of: int | None = None
-    memory_per_cpu: str | None = None  # Row 0.3: passed as it is; Row 1.1 uses ..._mb
+    memory_per_cpu: str | None = None  # Row 0.3: passed on unchanged; Row 1.1 uses ..._mb
     memory_per_cpu_mb: int | None = None
     cpus_per_node: int | None = None
     minimum_gpus_per_job: int | None = None
@@ -35,24 +35,25 @@ class Partition(NamedTuple):
     gpus_per_node: int | None = None
     prevent_auto_select: bool = False
     account_suffix: str | None = None
-    maximum_walltime_seconds: int | None = None  # known for clusters described from sinfo
-    parallel_environment: str | None = None  # Grid Engine: what gives a job several slots
+    maximum_walltime_seconds: int | None = None  # set for clusters described from sinfo
+    parallel_environment: str | None = None  # Grid Engine: it gives a job several slots
 
 
 class PathPrefix(NamedTuple):
-    """A folder on a file system that this machine and a cluster share, by its name on each."""
+    """A folder on a file system shared by this machine and a cluster, with its path on each."""
 
     local: str
     remote: str
 
 
 class Remote(NamedTuple):
-    """How a cluster is reached over SSH, and where projects are there.
+    """How a cluster is reached over SSH, and where projects are on the cluster.
 
-    `host`: a name, or a Host of ~/.ssh/config; "" and 0 leave user and port to it; `config`: the
-    files to read instead of it. `transport`: `asyncssh` or `openssh`. A project below a prefix of
-    `paths` is the same folder there; any other has a copy below `mirror`, a path that may begin
-    with `~/` or `$VARIABLE/`, to be understood there.
+    `host`: a name, or a Host of ~/.ssh/config. An empty `user` and a `port` of 0 leave the choice
+    to that file. `config`: the files to read instead of ~/.ssh/config. `transport`: `asyncssh` or
+    `openssh`. A project below a prefix of `paths` is the same folder on the cluster; any other
+    project has a copy below `mirror`, a path that may begin with `~/` or `$VARIABLE/` and is
+    expanded on the cluster.
     """
 
     host: str
@@ -65,14 +66,14 @@ class Remote(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """Machines of one kind: what jobs may use of a whole one, and what it costs.
+    """One node type: the resources of a whole node that jobs may use, and its price.
 
-    `partition`: the one that has them, "" for any of the cluster. `memory_mb` and `disk_mb`: None
-    where nobody knows, so that they cannot be counted. `price`: for an hour, in the cluster's
-    currency; None where none of its kinds has one. `at_most`: how many there are, None for as many
-    as wanted. `boot_seconds`: until one that sleeps takes a job. `longest_seconds`: of a job there;
-    None: the partition's limit. `whole_node`: a job takes all of it, whatever it needs. `source`:
-    who says all this: a file, `sinfo`, `partition`, `this machine`.
+    `partition`: the partition of the nodes, "" for any of the cluster. `memory_mb` and `disk_mb`:
+    None if unknown; they are then not counted. `price`: per hour, in the cluster's currency; None
+    if no node type of the cluster has one. `at_most`: number of nodes; None for no limit.
+    `boot_seconds`: until a sleeping node takes a job. `longest_seconds`: longest walltime of a job
+    on it; None: the partition's limit. `whole_node`: a job gets a whole node, even if it asks for
+    less. `source`: where the values come from: a file, `sinfo`, `partition`, `this machine`.
     """
 
     name: str
@@ -90,11 +91,12 @@ class NodeKind(NamedTuple):
 
 
 class PackingDefaults(NamedTuple):
-    """Whether and how jobs are packed on a cluster unless somebody says otherwise.
+    """Whether and how jobs are packed on a cluster by default.
 
-    `largest_bundle`: requests in one job at most; `longest_seconds`: how long such a job may be
-    at most, besides the partition's limit; `time_factor`: requests are given that many times the
-    time they ask for. `partitions`: what holds in some of them, whole, in place of this.
+    `largest_bundle`: the most requests in one job; `longest_seconds`: the longest walltime of such
+    a job, besides the partition's limit; `time_factor`: requests get this multiple of the time that
+    they ask for. `partitions`: the settings of some partitions, which replace these settings
+    completely.
     """
 
     enabled: bool = True
@@ -106,24 +108,24 @@ class PackingDefaults(NamedTuple):
 
 
 class BudgetLimit(NamedTuple):
-    """Hours that the jobs of one project may ask for on a cluster in all; None: no limit."""
+    """Hours that all jobs of one project may ask for on a cluster; None: no limit."""
 
     cpu_hours: float | None = None
     gpu_hours: float | None = None
 
 
 class Cluster(NamedTuple):
-    """One cluster. `source` says where it was described: built-in, a file, sinfo.
+    """One cluster. `source`: where it is described: built-in, a file, sinfo.
 
-    `remote`: how it is reached from elsewhere, None where its commands run on this machine.
-    `poll_seconds`: between two looks at its queue. `arrays`: whether jobs of the same shape go
-    there as one array (None: nobody said). `maximum_array_size`: tasks in one array job; 0 where
-    it takes none, None where that is unknown. `memory_resource` and `gpu_resource`: what the
-    administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
-    `node_types` are those that a file describes: `node_types_for` knows more. `currency`: what
-    their prices are in, "" where nobody said. `packing`: None where nobody said anything of it.
-    `asked_partitions`: its description leaves them to be asked for where its commands run.
-    `budget`: what one project may spend there; None where nobody said.
+    `remote`: how other machines reach it; None if its commands run on this machine. `poll_seconds`:
+    time between two polls of its queue. `arrays`: whether jobs of the same shape are submitted as
+    one array (None: not configured). `maximum_array_size`: tasks in one array job; 0 if the cluster
+    accepts no arrays, None if unknown. `memory_resource` and `gpu_resource`: the names that the
+    administrators of a Grid Engine cluster gave to the memory of a slot and the GPUs of a job.
+    `node_types`: only the node types of a file; `node_types_for` also returns others. `currency`:
+    of their prices; "" if not configured. `packing`: None if not configured. `asked_partitions`:
+    the configuration has no partitions, so they are queried where the cluster's commands run.
+    `budget`: the limit for one project; None if not configured.
     """
 
     name: str
@@ -146,13 +148,20 @@ class Cluster(NamedTuple):
     budget: BudgetLimit | None = None
 
     @property
+    def is_this_machine(self) -> bool:
+        """Whether its jobs run in this machine's own queue, and can be no larger than
+        this machine.
+        """
+        return self.scheduler == "local" and self.remote is None
+
+    @property
     def has_partitions(self) -> bool:
-        """Whether a job goes to one of its partitions: Slurm's, or Grid Engine's queues."""
+        """Whether a job is submitted to one of its partitions (Slurm) or queues (Grid Engine)."""
         return self.scheduler in ("slurm", "grid_engine")
 
 
 class Launcher(NamedTuple):
-    """A command prefix, in parts; each part is emitted only if it is set."""
+    """A command prefix, in parts; each part is written only if it is set."""
 
     executable: str | None = None
     processes: str | None = None
@@ -166,7 +175,7 @@ class Launchers(NamedTuple):
     by_name: Mapping[str, Mapping[str, Launcher]]
 
     def find(self, name: str, cluster: str) -> Launcher | None:
-        """The launcher for this cluster, else its default, else None when it is unknown."""
+        """Return the launcher for this cluster, else its default; None if the name is unknown."""
         by_cluster = self.by_name.get(name)
         if by_cluster is None:
             return None
@@ -174,7 +183,7 @@ class Launchers(NamedTuple):
 
 
 class Identified(NamedTuple):
-    """Which cluster this is and why; `considered` has a line for each that it is not."""
+    """The identified cluster and the reason; `considered` has a line for each one rejected."""
 
     cluster: Cluster
     because: str
@@ -182,7 +191,7 @@ class Identified(NamedTuple):
 
 
 class PartitionRefusal(NamedTuple):
-    """Why a job may not go to one partition, and the smallest change that would lift it."""
+    """Why a partition does not accept a job, and the smallest change that would make it fit."""
 
     partition: str
     constraint: str  # the key in clusters.toml, e.g. maximum_cpus_per_job
@@ -191,7 +200,7 @@ class PartitionRefusal(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        """One line for a person."""
+        """Return one line for the user."""
         text = f"{self.partition}: {self.constraint} is {self.offered}, the job has {self.asked}"
         return text + (f" ({self.hint})" if self.hint else "")
 
@@ -205,9 +214,9 @@ class PartitionChoice(NamedTuple):
 
 
 class JobTotals(NamedTuple):
-    """What one job asks for in all, when it runs the action of `resources` on `directories`.
+    """The totals that one job asks for when it runs the action of `resources` on `directories`.
 
-    The totals are the action's own, or others that somebody gave the job instead of them.
+    The totals follow from the action's resources, or were given to the job instead.
     """
 
     cpus: int
@@ -215,11 +224,11 @@ class JobTotals(NamedTuple):
     walltime_seconds: int
     resources: Resources
     directories: int
-    memory_mb: int | None = None  # of the whole job, if known
+    memory_mb: int | None = None  # of the whole job, None if unknown
 
 
 class PartitionCheck(NamedTuple):
-    """One limit of a partition held against one job; a `hint` only where it did not pass."""
+    """One limit of a partition checked against one job; `hint` is empty if the check passed."""
 
     constraint: str  # the key in clusters.toml, e.g. maximum_cpus_per_job
     asked: str
@@ -229,10 +238,10 @@ class PartitionCheck(NamedTuple):
 
 
 class PartitionLoad(NamedTuple):
-    """How busy one partition is. Free is what a job could get now: no node that takes none.
+    """The load of one partition. Free CPUs, GPUs and nodes exclude nodes that accept no job.
 
-    Cores are what the scheduler counts as CPUs. Nodes and jobs that belong to several partitions
-    are counted in each of them.
+    Cores are the units that the scheduler counts as CPUs. Nodes and jobs that belong to several
+    partitions are counted in each of them.
     """
 
     partition: str
@@ -241,19 +250,19 @@ class PartitionLoad(NamedTuple):
     gpus: int
     free_gpus: int
     nodes: int
-    free_nodes: int  # with nothing on them
-    down_nodes: int  # that take no job now: down, draining, reserved, silent
-    running: int  # jobs of everybody that have their nodes
-    pending: int  # jobs of everybody that wait, for whatever reason; each task of an array counts
-    pending_cores: int  # what those ask for
+    free_nodes: int  # without any job
+    down_nodes: int  # accept no job now: down, draining, reserved, not responding
+    running: int  # running jobs of all users
+    pending: int  # waiting jobs of all users, for any reason; each task of an array counts
+    pending_cores: int  # CPUs that the pending jobs ask for
     expected_wait: float | None  # seconds until a small job would probably start; None: unknown
 
 
 class ClusterLoad(NamedTuple):
-    """How busy a cluster was at one time. With `error` set, `partitions` says nothing at all."""
+    """The load of a cluster at one time. If `error` is set, `partitions` is meaningless."""
 
     cluster: str
     at: float  # epoch seconds
     partitions: tuple[PartitionLoad, ...] = ()
     error: str = ""
-    notices: tuple[str, ...] = ()  # what could not be read, or is not shown to this user
+    notices: tuple[str, ...] = ()  # what could not be read, or is hidden from this user

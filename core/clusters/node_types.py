@@ -1,8 +1,8 @@
-"""Which nodes a partition has, and how jobs are packed there, from whatever is known of it.
+"""Return the node types of a partition and its packing settings from all known sources.
 
-Takes a cluster as it was configured and described; gives its node types for one partition: those
-that a file describes, else what the limits of the partition say of its nodes, else none. The
-machine itself is the node of its own queue. Source: Row's `clusters.toml`.
+The node types of a partition are described in a file, else derived from the limits of the
+partition, else unknown. This machine is the only node of its own queue. Source: Row's
+`clusters.toml`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ FROM_MACHINE = "this machine"
 def node_types_for(
     cluster: Cluster, partition: str, environment: Mapping[str, str] | None = None
 ) -> tuple[NodeKind, ...]:
-    """The node types of one partition, in the order of their description; () if nobody knows.
+    """Return the node types of one partition, in the order of their description; () if unknown.
 
-    `source` of each says where it is from: a file, `FROM_PARTITION`, `FROM_MACHINE`.
-    `environment`: this process's if it is not given. Raises: RowtuiError when what it says of this
-    machine is no number.
+    `source` of each is a file, `FROM_PARTITION` or `FROM_MACHINE`. `environment`: default is that
+    of this process. Raises: RowtuiError if a number for this machine in `environment` is invalid.
     """
     described = tuple(kind for kind in cluster.node_types if _is_in(kind.partition, partition))
     if described:
@@ -41,7 +40,7 @@ def node_types_for(
 
 
 def packing_for(cluster: Cluster, partition: str) -> PackingDefaults | None:
-    """How jobs of one partition are packed; None where nobody said anything of it."""
+    """Return the packing settings of one partition; None if there are none."""
     packing = cluster.packing
     if packing is None:
         return None
@@ -50,10 +49,10 @@ def packing_for(cluster: Cluster, partition: str) -> PackingDefaults | None:
 
 
 def node_of(partition: Partition) -> NodeKind | None:
-    """A node as the limits of a partition speak of it; None if they don't say what it has.
+    """Return the node that the limits of a partition describe; None if they are insufficient.
 
-    Only a partition that wants multiples of some number of CPUs has whole nodes of that many. Its
-    memory is what its CPUs, or GPUs, have together; None if no share of it is stated.
+    The node counts as whole only if the partition requires multiples of its CPUs. Its memory is the
+    sum over its CPUs, or GPUs; None if the partition states no memory for either.
     """
     whole = partition.require_cpus_multiple_of
     cpus = partition.cpus_per_node or whole
@@ -75,7 +74,7 @@ def node_of(partition: Partition) -> NodeKind | None:
 
 
 def this_machine(environment: Mapping[str, str] | None = None) -> NodeKind:
-    """What the jobs of this machine's own queue may use together. Raises: RowtuiError."""
+    """Return this machine as one node, which its own queue may use. Raises: RowtuiError."""
     from rowtui.core.clusters.schedulers.local_machine import machine_capacity
 
     capacity = machine_capacity(environment)
@@ -91,7 +90,7 @@ def this_machine(environment: Mapping[str, str] | None = None) -> NodeKind:
 
 
 def _is_in(named: str, partition: str) -> bool:
-    """Whether a name means this partition; `a,b` of Slurm is both."""
+    """Whether a name includes this partition; Slurm's `a,b` includes both."""
     return named in ("", partition) or named in partition.split(",")
 
 

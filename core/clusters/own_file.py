@@ -1,7 +1,7 @@
-"""Adding an entry at the end of our own clusters.toml, which people write by hand.
+"""Append an entry to rowtui's own clusters.toml, which users write by hand.
 
-Takes the text of the entry; nothing that stands there is changed, what stood there is kept beside
-it, and an entry that would not be read as it was meant is not written.
+The existing text is not changed, a backup of it is kept beside the file, and an entry that would
+not be read as intended is not written.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _MOST_BACKUPS = 1000
 
 
 class Added(NamedTuple):
-    """What was written. `backup`: what stood there before; None where there was no file."""
+    """The written file. `backup`: the file with the previous content; None if there was no file."""
 
     file: Path
     backup: Path | None
 
 
 def own_file(environ: Mapping[str, str]) -> Path:
-    """Our clusters.toml, which need not be there. Raises: RowtuiError without a home folder."""
+    """Return rowtui's clusters.toml, which need not exist. Raises: RowtuiError without a home."""
     folder = own_config_folder(environ)
     if folder is None:
         raise RowtuiError("there is no folder for configuration", "set HOME or XDG_CONFIG_HOME")
@@ -37,13 +37,13 @@ def own_file(environ: Mapping[str, str]) -> Path:
 
 
 def add_entry(text: str, name: str, environ: Mapping[str, str]) -> Added:
-    """Append an entry for the cluster `name`, whose node types are in it.
+    """Append an entry for the cluster `name`; `text` contains its node types.
 
-    Raises: RowtuiError if it would not be read well there, or cannot be written.
+    Raises: RowtuiError if the entry would not be read as intended, or cannot be written.
     """
     file = own_file(environ)
     try:
-        target = file.resolve()  # a link to a file elsewhere stays one
+        target = file.resolve()  # a link to a file elsewhere remains a link
         before = _content(target)
         content = (before or b"") + (b"\n" if before else b"") + text.encode()
         _try_out(content, name, environ)
@@ -67,7 +67,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def _try_out(content: bytes, name: str, environ: Mapping[str, str]) -> None:
-    """Read it as it would be, and compare with how it is. Raises: RowtuiError, OSError."""
+    """Read the new content from a temporary folder and compare it with the old problems.
+
+    Raises: RowtuiError, OSError.
+    """
     with tempfile.TemporaryDirectory(prefix="rowtui-") as folder:
         trial = Path(folder) / "rowtui" / FILE
         trial.parent.mkdir()
@@ -85,7 +88,7 @@ def _try_out(content: bytes, name: str, environ: Mapping[str, str]) -> None:
 
 
 def _mistakes(file: ClusterFile) -> dict[tuple[str, int, str], str]:
-    """By what they are, whichever folder the file is in."""
+    """Return the errors keyed by file name, line and message, independent of the folder."""
     return {
         (os.path.basename(it.file), it.line, it.message): f"line {it.line}: {it.message}"
         for it in file.problems

@@ -1,10 +1,11 @@
-"""Which partition a job goes to, and why not to the others.
+"""Choose the partition for a job, and explain why other partitions do not accept it.
 
-Takes a cluster, an action's resources and the number of directories; gives the first partition that
-passes every check, or the one that the user named, with a typed refusal for each that does not.
-`partition_checks` gives all checks of one partition, also for totals that are not the action's own.
-Pure. Unlike Row, a manual partition is taken when it is named, a warning about CPUs does not skip
-the checks of GPUs, and too much memory refuses one partition, not all.
+The input is a cluster, an action's resources and the number of directories; the result is the first
+partition that passes every check, or the one that the user named, with a typed refusal for each
+partition that fails. `partition_checks` returns all checks of one partition, also for totals that
+differ from the action's. The module is pure. Unlike in Row, a manual partition is accepted if it is
+named, a warning about CPUs does not skip the checks of GPUs, and too much memory refuses one
+partition, not all.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from rowtui.core.workflow.toml_file import did_you_mean
 def choose_partition(
     cluster: Cluster, resources: Resources, directories: int, named: str | None
 ) -> PartitionChoice:
-    """The partition for one job on that many directories; `named` is the user's own choice.
+    """Choose the partition for one job on `directories`; `named` is the user's own choice.
 
-    Where the scheduler has no partitions, the first is taken unchecked.
+    If the scheduler has no partitions, the first partition is returned without checks.
     """
     if not cluster.has_partitions:
         first = cluster.partitions[0] if cluster.partitions else Partition(cluster.name)
@@ -54,7 +55,7 @@ def choose_partition(
 
 
 def job_totals(resources: Resources, directories: int) -> JobTotals:
-    """What a job of that action on that many directories asks for, as Row multiplies it."""
+    """Return the totals for a job of this action on `directories`, multiplied as in Row."""
     return JobTotals(
         resources.total_cpus(directories),
         resources.total_gpus(directories),
@@ -67,17 +68,17 @@ def job_totals(resources: Resources, directories: int) -> JobTotals:
 def partition_checks(
     partition: Partition, job: JobTotals, *, cluster: str, by_name: bool
 ) -> tuple[PartitionCheck, ...]:
-    """Every check of a job against the limits that a partition has, those that passed too.
+    """Return every check of a job against the limits of a partition, including passed checks.
 
-    The job may go there if all passed. `by_name`: the user asked for this partition. In Row's
-    order, so that the first that did not pass is what `choose_partition` refuses it for. That
-    function checks nothing where the cluster's scheduler has no partitions.
+    The partition accepts the job if all checks passed. `by_name`: the user named this partition.
+    The checks are in Row's order, so the first failed one is the refusal of `choose_partition`.
+    `choose_partition` checks nothing if the cluster's scheduler has no partitions.
     """
     return tuple(_rules(partition, job, cluster, by_name))
 
 
 def partition_warnings(partition: Partition, job: JobTotals) -> tuple[str, ...]:
-    """What is allowed but costs more than it needs to, one line each."""
+    """Return warnings about requests that are allowed but cost more than necessary."""
     name = visible(partition.name)
     found = []
     if (of := partition.warn_cpus_not_multiple_of) and job.cpus % of:
@@ -93,7 +94,7 @@ def partition_warnings(partition: Partition, job: JobTotals) -> tuple[str, ...]:
 
 
 def memory_mb(text: str) -> int | None:
-    """MB of Slurm's `2000`, `1970M`, `5G`, `1T`, `512K`; None if it is anything else."""
+    """Return the MB of Slurm's `2000`, `1970M`, `5G`, `1T`, `512K`; None for any other text."""
     match = re.fullmatch(r"([0-9]+)([KMGT]?)B?", text, re.IGNORECASE)
     if match is None:
         return None
@@ -104,14 +105,14 @@ def memory_mb(text: str) -> int | None:
 
 
 def partition_memory_mb(partition: Partition, gpus: bool) -> int | None:
-    """What a partition has for each GPU (`gpus`) or CPU, in MB, in either spelling."""
+    """Return a partition's memory in MB for each GPU (`gpus`) or CPU, from either of its keys."""
     number = partition.memory_per_gpu_mb if gpus else partition.memory_per_cpu_mb
     text = partition.memory_per_gpu if gpus else partition.memory_per_cpu
     return number if number is not None or text is None else memory_mb(text)
 
 
 def _rules(p: Partition, job: JobTotals, cluster: str, by_name: bool) -> Iterator[PartitionCheck]:
-    """Every limit that the partition has, in Row's order; those it does not have are no checks."""
+    """Yield a check for every limit that the partition has, in Row's order."""
     if p.prevent_auto_select:
         hint = f'name it: submit_options.{cluster}.partition = "{visible(p.name)}"'
         asked = "the partition named" if by_name else "no partition named"
@@ -143,9 +144,9 @@ def _rules(p: Partition, job: JobTotals, cluster: str, by_name: bool) -> Iterato
 
 
 def _memory_rule(p: Partition, job: JobTotals) -> Iterator[PartitionCheck]:
-    """An action may ask for less than the partition gives, not for as much or more (Row).
+    """Yield the check of memory; an action must ask for less than the partition gives (Row).
 
-    Memory that the job was given instead of the action's may be all that its CPUs or GPUs bring.
+    A job that was given memory other than its action's may use all the memory of its CPUs or GPUs.
     """
     if not _has_own_memory(job):
         key, each = _memory_key(job.gpus > 0), partition_memory_mb(p, job.gpus > 0)
@@ -163,7 +164,7 @@ def _memory_rule(p: Partition, job: JobTotals) -> Iterator[PartitionCheck]:
 
 
 def _has_own_memory(job: JobTotals) -> bool:
-    """Whether the job's memory is what its action asks for, rather than what it was given."""
+    """Whether the job's memory is the amount that its action asks for."""
     if job.memory_mb is None:
         return True
     with_gpus = job.resources.gpus_per_process is not None
@@ -172,7 +173,7 @@ def _has_own_memory(job: JobTotals) -> bool:
 
 
 def _memory(p: Partition, resources: Resources) -> tuple[str, int | None, int | None]:
-    """The key that counts, what the action asks for and what the partition gives, in MB."""
+    """Return the relevant key, the action's request and the partition's memory, in MB."""
     with_gpus = resources.gpus_per_process is not None
     key = _memory_key(with_gpus)
     return key, getattr(resources, key), partition_memory_mb(p, with_gpus)
@@ -192,7 +193,7 @@ def _less_walltime(job: JobTotals, limit: int) -> str:
 
 
 def fewer_directories(job: JobTotals, limit: int, asked: int, total: Callable[[int], int]) -> str:
-    """How to stay within a limit. Fewer directories help only if the total grows with them."""
+    """Return how to meet a limit: fewer directories if the total grows with their number."""
     each = total(1)
     own = asked == total(job.directories)
     if own and job.resources.processes.per_directory and 0 < each <= limit:
@@ -225,7 +226,7 @@ def _no_such_partition(cluster: Cluster, named: str) -> PartitionRefusal:
 
 
 def _multiple(number: int, of: int) -> bool:
-    """Row's rule for GPUs: none at all is not a multiple."""
+    """Whether a number of GPUs is a multiple of `of`; as in Row, 0 is not."""
     return number != 0 and number % of == 0
 
 

@@ -1,10 +1,10 @@
-"""Where a folder of this machine is on a cluster that shares its file system.
+"""Map a folder of this machine to its path on a cluster that shares its file system.
 
-Takes a path and the pairs of prefixes of `[cluster.ssh] paths`; gives the path on the cluster,
-or None where no prefix holds. The longest prefix counts, by whole names of folders. A path is
-tried as it is written, then with its symbolic links followed (`/home/me/project` may be a link
-into `/scratch`, which is what the cluster shares), at last with those of the prefixes followed as
-well (where `/home` is a link to `/data/home`, that is what the current folder is called).
+The input is a path and the pairs of prefixes of `[cluster.ssh] paths`; the result is the path on
+the cluster, or None if no prefix matches. The longest prefix is used, by whole folder names. A path
+is tried as it is written, then with its symbolic links resolved (`/home/me/project` may be a link
+into `/scratch`, which the cluster shares), and finally with the links of the prefixes resolved as
+well (if `/home` is a link to `/data/home`, the current folder is below `/data/home`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from rowtui.core.clusters.model import PathPrefix
 
 
 def remote_path(path: Path, paths: Sequence[PathPrefix]) -> PurePosixPath | None:
-    """The same file or folder on the cluster. `path` is absolute; it need not exist.
+    """Return the path of the same file or folder on the cluster; None if no prefix matches.
 
-    A path with `..` is only tried with its links followed: what `..` means depends on them.
+    `path` is absolute; it need not exist. A path with `..` is tried only with its links resolved,
+    because the meaning of `..` depends on the links.
     """
     there = None if ".." in path.parts else mapped(PurePosixPath(path), paths)
     if there is not None or not paths:
@@ -35,7 +36,7 @@ def remote_path(path: Path, paths: Sequence[PathPrefix]) -> PurePosixPath | None
 
 
 def mapped(path: PurePosixPath, paths: Sequence[PathPrefix]) -> PurePosixPath | None:
-    """The path with the longest prefix that it has replaced, links left alone."""
+    """Replace the longest matching prefix of a path, without resolving links."""
     fitting = [pair for pair in paths if path.is_relative_to(pair.local)]
     if not fitting:
         return None
@@ -44,7 +45,7 @@ def mapped(path: PurePosixPath, paths: Sequence[PathPrefix]) -> PurePosixPath | 
 
 
 def _real(path: str) -> str | None:
-    """With its links followed; None if it cannot be looked at from here."""
+    """Return the path with its links resolved; None if it cannot be read from this machine."""
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -1,7 +1,8 @@
-"""Where in the user's files each cluster is described: for people who want to change it.
+"""Find where in the user's files each cluster is described, for users who want to edit it.
 
-Takes the environment (where the files are); gives name, file and line of every entry, also of one
-that only adds something. What cannot be read is left out: `load_clusters` says what is wrong there.
+The input is the environment, which determines the files; the result is the name, file and line of
+every entry, including entries that only add something. Files that cannot be read are left out:
+`load_clusters` reports their errors.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from rowtui.core.workflow.toml_file import TomlFile
 
 
 class Place(NamedTuple):
-    """One `[[cluster]]`. `file`: safe to show."""
+    """One `[[cluster]]` entry. `file`: safe to show."""
 
     name: str
     file: str
     line: int
 
     def __str__(self) -> str:
-        """`/home/me/.config/rowtui/clusters.toml:12`."""
+        """Return file and line, such as `/home/me/.config/rowtui/clusters.toml:12`."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def cluster_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
-    """Every entry of Row's file, then of ours, in their order."""
+    """Return every entry of Row's file, then of rowtui's file, in their order."""
     found = []
     for folder in (row_config_folder(environ), own_config_folder(environ)):
         if folder is None:

@@ -1,9 +1,9 @@
-"""What was last known of one queue, in a file that all rowtui processes of a user share.
+"""The last known state of one queue, in a file shared by all rowtui processes of a user.
 
-Decides where it is, how it is written (by rename: readers see all of the old or all of the new)
-and who may ask the scheduler: whoever holds the lock, which goes with its process. Takes and
-gives `Known`. A file that cannot be read is no error: the queue is asked again. Nothing here is
-worth an fsync.
+The module determines the file's name, writes the file by rename (readers see the complete old or
+new file) and provides the lock that a process holds while it queries the scheduler; the lock ends
+with its process. The state is a `Known`. A file that cannot be read is no error: the queue is
+queried again. The files are not fsynced, because losing them does no harm.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, write_all
 
 VERSION = 1
-LARGEST_FILE = 256 << 20  # bytes; 10,300 jobs are about 1.5 MB
-OLD_SECONDS = 30 * 86_400.0  # a file of a queue that nobody looked at for so long is removed
+LARGEST_FILE = 256 << 20  # bytes; 10,300 jobs take about 1.5 MB
+OLD_SECONDS = 30 * 86_400.0  # files of queues that were not polled for this time are removed
 
-# What decides which cluster the commands of a scheduler on this machine talk to.
+# Variables that select the cluster that a scheduler's commands on this machine talk to.
 _POINTERS = ("SLURM_CONF", "SGE_ROOT", "SGE_CELL", "SGE_CLUSTER_NAME", "SGE_QMASTER_PORT")
 
 
 class Known(NamedTuple):
-    """What is known of one queue.
+    """The known state of one queue.
 
-    `snapshot`: the last good answer, None before the first; `as_of`: when the look for it began
-    (what was submitted later may be missing from it); `error`: why the last look failed, else "".
+    `snapshot`: the last good answer, None before the first; `as_of`: when the poll for it began
+    (jobs submitted later may be missing from it); `error`: why the last poll failed, else "".
     """
 
     history: PollHistory = PollHistory()
@@ -48,14 +48,16 @@ class Known(NamedTuple):
 
 
 def queues_folder() -> Path:
-    """Where the queues of this user are kept: in the user's cache folder."""
+    """Return the folder of this user's queues, in the user's cache folder."""
     import platformdirs
 
     return platformdirs.user_cache_path("rowtui") / "queues"
 
 
 def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
-    """A file name for a cluster and the way it is reached from this machine by this user."""
+    """Return a file name for a cluster and the way in which this user reaches it from
+    this machine.
+    """
     import hashlib
 
     remote = cluster.remote
@@ -81,14 +83,14 @@ class PollCache:
         self._seen: tuple[int, int, int] | None = None
 
     def has_changed(self) -> bool:
-        """Whether there is something to read that was not read or written here."""
+        """Whether the file changed since this object read or wrote it."""
         try:
             return _identity(os.stat(self._answer)) != self._seen
         except OSError:
             return False
 
     def read(self) -> Known | None:
-        """What any process last wrote; None if that is nothing, or cannot be read."""
+        """Read the state that any process wrote last; None if there is none or it is unreadable."""
         try:
             seen = _identity(os.stat(self._answer))
             known = decoded(read_bounded(self._answer, LARGEST_FILE))
@@ -98,7 +100,10 @@ class PollCache:
         return known
 
     def write(self, known: Known) -> bool:
-        """Keep it for all processes, by whoever holds the lock. False: it cannot be kept."""
+        """Write the state for all processes. Return False if it cannot be written.
+
+        The caller holds the lock.
+        """
         temporary = self.folder / f".{self._answer.name}.tmp"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -116,7 +121,7 @@ class PollCache:
 
     @property
     def submitted(self) -> float:
-        """When a process last submitted jobs, 0.0 if that is not known."""
+        """When a process last submitted jobs, 0.0 if unknown."""
         try:
             at = float(read_bounded(self._submitted, 64))
         except (OSError, RowtuiError, ValueError):
@@ -129,15 +134,15 @@ class PollCache:
             self._make_folder()
             fd = os.open(self._submitted, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                os.pwrite(fd, f"{at!r:<31}\n".encode(), 0)  # always as long: nothing is left over
+                os.pwrite(fd, f"{at!r:<31}\n".encode(), 0)  # fixed length, replaces older text
             finally:
                 os.close(fd)
 
     def try_lock(self) -> CacheLock | None:
-        """The right to ask, None while another process has it.
+        """Take the lock for querying the scheduler; None while another process holds it.
 
-        Where no lock can be made at all (a folder that cannot be written, a file system without
-        locks), everybody has it.
+        If no lock can be made at all (a folder that cannot be written, a file system without
+        locks), every process gets it.
         """
         while True:
             try:
@@ -155,10 +160,10 @@ class PollCache:
                 return CacheLock(None)
             if _is_at(fd, self._lock):
                 return CacheLock(fd)
-            os.close(fd)  # it was removed as old between the two calls
+            os.close(fd)  # the file was removed as old between the two calls
 
     def forget_old(self, now: float) -> None:
-        """Remove the files of queues that nobody looked at for a long time."""
+        """Remove the files of queues that were not polled for `OLD_SECONDS`."""
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
@@ -170,22 +175,23 @@ class PollCache:
 
 
 class CacheLock:
-    """The right to ask. It ends with `release`, or with the process."""
+    """The lock for querying the scheduler. It ends with `release`, or with the process."""
 
     def __init__(self, fd: int | None) -> None:
         self._fd = fd
 
     def release(self) -> None:
-        """Let others ask. Doing it again is harmless."""
+        """Release the lock. Further calls have no effect."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
 
 def encoded(known: Known) -> bytes:
-    """A line that says how the rest is to be read; the facts; a column for each field of jobs.
+    """Encode a state: a header line, a line of facts, and a line for each field of the jobs.
 
-    Every column is a line of JSON of its own, so that no step keeps other threads waiting.
+    The header names the JSON library. Every column is a separate line of JSON, so that no step
+    blocks other threads for long.
     """
     import orjson
 
@@ -205,7 +211,7 @@ def encoded(known: Known) -> bytes:
     try:
         way, lines = b"orjson", [orjson.dumps(part) for part in (facts, *columns)]
     except TypeError:
-        # Bytes that are not UTF-8, as lone surrogates, or a number of more than 64 bits.
+        # Non-UTF-8 bytes (lone surrogates) or a number of more than 64 bits.
         import json
 
         way, lines = b"json", [json.dumps(part).encode() for part in (facts, *columns)]
@@ -213,7 +219,7 @@ def encoded(known: Known) -> bytes:
 
 
 def decoded(data: bytes) -> Known | None:
-    """The same back; None for anything else: another version, a part of it, other fields."""
+    """Decode a state; None for any other data: another version, a truncated file, other fields."""
     header, *lines = data.split(b"\n")
     loads: Callable[[bytes], Any]
     if header == _MAGIC + b" orjson":
@@ -229,7 +235,7 @@ def decoded(data: bytes) -> Known | None:
 
 
 _MAGIC = b"rowtui-queue %d" % VERSION
-# The parts of a history that are written with the answer; `submitted` has a file of its own.
+# The fields of a history that are written with the answer; `submitted` has a file of its own.
 _STORED = ("began", "ended", "seconds", "errors", "hurried", "chance")
 # Field of a job -> the types that its column may have in JSON.
 _TYPES: Mapping[str, frozenset[type]] = {
@@ -245,10 +251,10 @@ _STATES = {state.value: state for state in JobState}
 
 
 def _known(facts: Any, columns: Iterable[Any]) -> Known:
-    """Raises: ValueError, TypeError and the like for what this version did not write."""
+    """Build the state. Raises: ValueError, TypeError and others for data of another form."""
     numbers = facts["history"]
     for number in (*numbers, facts["as_of"]):
-        # Not a number, or an endless one, would never be due again.
+        # With a NaN or an infinite number, the queue would never be due again.
         if type(number) not in (int, float) or not 0 <= number < math.inf:
             raise TypeError("history")
     history = PollHistory(**dict(zip(_STORED, numbers, strict=True)))
@@ -275,7 +281,8 @@ def _jobs(columns: Iterable[Any], length: int) -> tuple[Job, ...]:
         checked.append([_STATES[word] for word in column] if name == "state" else column)
     jobs = [object.__new__(Job) for _ in range(length)]
     for name, column in zip(_TYPES, checked, strict=True):
-        # What a frozen dataclass does in its __init__, by columns: in a third of the time.
+        # Set the fields as a frozen dataclass's __init__ does, but by columns: in a third of the
+        # time.
         deque(map(getattr(Job, name).__set__, jobs, column), maxlen=0)
     return tuple(jobs)
 

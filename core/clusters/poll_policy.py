@@ -1,8 +1,8 @@
-"""When a shared queue may be looked at again, so that its administrators never notice.
+"""Decide when a shared queue may be polled again, with a low load on its controller.
 
-Takes what the looks so far have come to, and how often the user wants to look; gives the time of
-the next look. Pure: the clock and the random number come from the caller. Times are epoch seconds.
-Source: Slurm's manual pages, which ask for few polls.
+The input is the history of polls and the interval that the user configured; the result is the time
+of the next poll. The module is pure: the caller passes the clock and the random number. Times are
+epoch seconds. Source: Slurm's manual pages, which ask for few polls.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-FLOOR_SECONDS = 30.0  # between two looks, unless the user wants to look more often than that
-AFTER_SUBMISSION_SECONDS = 10.0  # when a new job is first looked for
-BY_HAND_SECONDS = 5.0  # between two looks, however often a person presses the key
-LONGEST_SECONDS = 600.0  # what neither errors nor slow answers make the wait exceed
-JITTER = 0.1  # share of the interval by which looks are moved, so that users do not fall in step
-LOAD_SHARE = 50  # of all time, a controller is kept busy for at most one part in so many
-_CLOCK_STEP = 1.0  # seconds that a clock may seem to run backwards without having been set back
+FLOOR_SECONDS = 30.0  # between two polls, unless the user configures a shorter interval
+AFTER_SUBMISSION_SECONDS = 10.0  # when a new job is first polled
+BY_HAND_SECONDS = 5.0  # between two polls, however often the user presses the key
+LONGEST_SECONDS = 600.0  # errors and slow answers lengthen the wait at most to this
+JITTER = 0.1  # share of the interval by which polls are moved, so that users' polls are spread
+LOAD_SHARE = 50  # a controller is busy with polls for at most 1/50 of the time
+_CLOCK_STEP = 1.0  # seconds that a clock may run backwards without counting as set back
 
 
 class PollHistory(NamedTuple):
-    """What the looks at one queue have come to. The default: nobody ever looked.
+    """The results of the polls of one queue. The default: never polled.
 
-    `began` and `ended`: of the last look; `seconds`: how long the last answer took (looks that
-    failed only waited); `errors`: looks in a row that failed; `hurried`: when the last look began
-    that came before its time for the sake of a submission; `submitted`: when jobs were last
-    submitted; `chance`: in [0, 1), drawn once for each look.
+    `began` and `ended`: of the last poll; `seconds`: how long the last answer took (failed polls
+    are not counted); `errors`: consecutive failed polls; `hurried`: when the last poll began that
+    was made early because of a submission; `submitted`: when jobs were last submitted; `chance`: in
+    [0, 1), drawn once for each poll.
     """
 
     began: float = 0.0
@@ -38,16 +38,16 @@ class PollHistory(NamedTuple):
 
 
 class Pace(enum.Enum):
-    """Why a queue is looked at as often as it is."""
+    """Why a queue is polled at its present rate."""
 
     AT_WILL = "whenever somebody wants to know"
     AS_CONFIGURED = "as configured"
-    SLOWED = "slowed down"  # its answers take long
+    SLOWED = "slowed down"  # its answers are slow
     BACKING_OFF = "backing off"  # it did not answer
 
 
 def pace_of(latency: float, failures: int, interval: float) -> Pace:
-    """The pace at which a queue is looked at, from its last answer's seconds and its failures."""
+    """Return the pace of polling, from the seconds of the last answer and the failures."""
     if interval <= 0.0:
         return Pace.AT_WILL
     if failures:
@@ -56,9 +56,9 @@ def pace_of(latency: float, failures: int, interval: float) -> Pace:
 
 
 def next_look(history: PollHistory, interval: float) -> float:
-    """When to look again; 0.0 if nobody looked yet.
+    """Return when to poll again; 0.0 if the queue was never polled.
 
-    `interval`: the cluster's poll_seconds; with 0 the queue is asked each time.
+    `interval`: the cluster's poll_seconds; with 0 the queue is polled each time.
     """
     if not history.began:
         return 0.0
@@ -69,16 +69,16 @@ def next_look(history: PollHistory, interval: float) -> float:
 
 
 def next_look_by_hand(history: PollHistory) -> float:
-    """When to look again for a person who asks for it; 0.0: at once.
+    """Return when to poll again on the user's request; 0.0: at once.
 
-    Who has just sent, held or cancelled jobs wants to see that.
+    After a submission, hold or cancellation the user wants to see the effect at once.
     """
     new = history.submitted >= history.began
     return 0.0 if new else history.ended + BY_HAND_SECONDS
 
 
 def is_due(history: PollHistory, interval: float, now: float, *, by_hand: bool = False) -> bool:
-    """Whether to look now. A history from the future means that the clock was set back."""
+    """Whether to poll now. A history from the future means that the clock was set back."""
     if history.ended > now + _CLOCK_STEP:
         return True
     if history.submitted > now + _CLOCK_STEP:
@@ -96,7 +96,7 @@ def after_answer(
     seconds: float,
     chance: float,
 ) -> PollHistory:
-    """The history with one more look, which was answered after `seconds`."""
+    """Return the history with one more poll, which was answered after `seconds`."""
     return history._replace(
         began=began,
         ended=ended,
@@ -110,7 +110,7 @@ def after_answer(
 def after_error(
     history: PollHistory, interval: float, *, began: float, ended: float, chance: float
 ) -> PollHistory:
-    """The history with one more look, which failed."""
+    """Return the history with one more poll, which failed."""
     return history._replace(
         began=began,
         ended=ended,
@@ -121,26 +121,26 @@ def after_error(
 
 
 def _pause(history: PollHistory, interval: float) -> float:
-    """Seconds from the end of the last look to the next, submissions aside."""
+    """Return the seconds from the end of the last poll to the next, without submissions."""
     if interval <= 0.0:
-        return 0.0  # who says so is asked whenever somebody wants to know
+        return 0.0  # with an interval of 0 every request is a poll
     longest = max(LONGEST_SECONDS, interval)
     load = min(LOAD_SHARE * history.seconds, longest)
     floor = min(FLOOR_SECONDS, interval)
-    doublings = min(history.errors, 64)  # more would leave the range of numbers
+    doublings = min(history.errors, 64)  # a larger exponent would overflow
     pause = min(max(interval, load) * 2.0**doublings, longest)
     pause *= 1.0 - JITTER + 2.0 * JITTER * history.chance
     return max(pause, load, floor)
 
 
 def _after_submission(history: PollHistory, interval: float) -> float:
-    """When to look for new jobs: soon, but not again and again before the time."""
+    """Return when to poll for new jobs: soon, but early polls are a regular pause apart."""
     due = history.submitted + AFTER_SUBMISSION_SECONDS
     return max(due, history.hurried + _pause(history, interval)) if history.hurried else due
 
 
 def _hurried(history: PollHistory, interval: float, began: float) -> float:
-    """When the last look for the sake of a submission began, given one that begins now."""
+    """Return when the last poll for a submission began; the present one begins at `began`."""
     early = history.began and began < history.ended + _pause(history, interval)
     for_jobs = history.submitted >= history.began
     return began if early and for_jobs else history.hurried

@@ -1,9 +1,9 @@
-"""One look at a cluster's queue for everything, shared by all screens and all processes.
+"""Poll a cluster's queue once for all screens and all processes.
 
-Decides, for each wish to know the queue, whether the scheduler is asked or the last answer is given
-again: `poll_policy` says when, `poll_cache` shares the answer with the user's other rowtui
-processes on this machine, and of those only one asks at a time. A look that failed never empties
-anything: the last good queue stays, with its age and the error.
+For each request of the queue's state, the scheduler is queried or the last answer is returned:
+`poll_policy` decides when, `poll_cache` shares the answer with the user's other rowtui processes on
+this machine, and only one of these processes queries at a time. After a failed poll the last good
+queue is still returned, with its age and the error.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from rowtui.core.clusters.poll_policy import (
 from rowtui.core.clusters.schedulers.base import QueueSnapshot, Scheduler
 from rowtui.core.errors import RowtuiError
 
-WAIT_SECONDS = 5.0  # how long the answer of another process is waited for
-_TRY_SECONDS = 0.05  # between two tries to be the one who asks
+WAIT_SECONDS = 5.0  # longest wait for the answer of another process
+_TRY_SECONDS = 0.05  # between two attempts to take the lock
 
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """What is known of a cluster's queue. Times: epoch seconds.
+    """The known state of a cluster's queue. Times: epoch seconds.
 
     `snapshot`: the last good answer, with all jobs of this user; None before the first. `as_of`:
-    when the look for it began: a job that was submitted later may be missing from it. `age`:
-    seconds since then. `error`: why the last look failed, else "". `asked_at`: when the last look
-    began, whoever looked; None if nobody did. `next_at`: when the next is due; 0.0: at once.
-    `latency`: seconds that the last answer took; `failures`: looks in a row that failed.
+    when the poll for it began: a job submitted later may be missing from it. `age`: seconds since
+    then. `error`: why the last poll failed, else "". `asked_at`: when the last poll by any process
+    began; None before the first. `next_at`: when the next poll is due; 0.0: at once. `latency`:
+    seconds that the last answer took; `failures`: consecutive failed polls.
     """
 
     cluster: str
@@ -57,7 +57,7 @@ class Polled:
 
     @property
     def answer(self) -> QueueSnapshot | None:
-        """What the last look said by itself: the snapshot, or its error and no jobs."""
+        """The result of the last poll alone: the snapshot, or its error and no jobs."""
         if self.error:
             return QueueSnapshot(self.cluster, self.asked_at or 0.0, error=self.error)
         return self.snapshot
@@ -66,11 +66,11 @@ class Polled:
 class Poll:
     """The queue of one cluster. Several may exist for the same one, in several processes.
 
-    `clock`: epoch seconds; `steady`: measures how long an answer took; `chance`: in [0, 1).
-    `folder`: where answers are shared, else the user's cache folder. A scheduler that is not
-    shared (this machine's own queue) is always asked, and nothing is kept; so is any whose
-    `poll_seconds` is 0. `connected`: False where this process has no connection to the cluster:
-    a look that fails then is no news for others.
+    `clock`: epoch seconds; `steady`: a clock that measures how long an answer took; `chance`: a
+    random number in [0, 1). `folder`: where answers are shared, by default the user's cache folder.
+    A scheduler that is not shared (this machine's own queue) is queried each time, and nothing is
+    cached; the same holds if `poll_seconds` is 0. `connected`: returns False if this process has no
+    connection to the cluster: a poll that fails then is not written for other processes.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class Poll:
         self._submitted = 0.0
 
     async def look(self, *, now: bool = False) -> Polled:
-        """The queue, asked for if that is due; `now`: since a person wants it.
+        """Return the queue, polled first if that is due; `now`: the user requested it.
 
-        While another process asks, its answer is waited for, but not for long: then what was
-        last known is given. A look that is cancelled has not taken place.
+        While another process polls, its answer is waited for, for a limited time; then the last
+        known state is returned. A cancelled poll leaves no trace in the history.
         """
         if not self._is_kept:
             await self._ask()
@@ -117,8 +117,8 @@ class Poll:
             if self._is_due(now):
                 await self._ask()
                 if self._known.error and self._connected and self._connected() is False:
-                    return self._polled()  # others may have a connection
-                # The lock goes with the writing, which goes on when this is cancelled.
+                    return self._polled()  # other processes may have a connection
+                # The writing task now owns the lock, and continues if this task is cancelled.
                 keep, lock = self._keeping(lock), None
                 await _in_thread(keep)
         finally:
@@ -127,13 +127,13 @@ class Poll:
         return self._polled()
 
     async def last(self) -> Polled:
-        """What is known, without asking the scheduler."""
+        """Return the known state, without querying the scheduler."""
         if self._is_kept:
             await self._learn()
         return self._polled()
 
     def submitted(self) -> None:
-        """Jobs were submitted: whoever looks at this queue looks soon."""
+        """Record that jobs were submitted, so that the queue is polled soon by any process."""
         at = self._clock()
         self._submitted = at
         if self._is_kept:
@@ -141,7 +141,7 @@ class Poll:
 
     @property
     def _is_kept(self) -> bool:
-        """Whether answers are shared and kept for a while: not those of a queue of our own."""
+        """Whether answers are shared and cached; false for this machine's own queue."""
         return self.scheduler.shared and self.cluster.poll_seconds > 0
 
     @cached_property
@@ -150,14 +150,14 @@ class Poll:
         return PollCache(folder, cache_name(self.cluster, os.environ))
 
     async def _learn(self) -> None:
-        """Take over what another process has learnt."""
+        """Read the state that another process has written."""
         files = self._files
         if files.has_changed() and (known := await _in_thread(files.read)) is not None:
             self._known = known
         self._submitted = max(self._submitted, files.submitted)
 
     async def _turn(self) -> CacheLock | None:
-        """The right to ask, or to see that it is not necessary any more; None: not in time."""
+        """Take the lock for polling; None if it is not free in time."""
         import asyncio
 
         clock = asyncio.get_running_loop().time
@@ -169,7 +169,7 @@ class Poll:
         return lock
 
     async def _ask(self) -> None:
-        """Ask the scheduler, and remember what it said."""
+        """Query the scheduler, and keep its answer."""
         known, history = self._known, self._history
         began, start = self._clock(), self._steady()
         try:
@@ -192,7 +192,7 @@ class Poll:
 
         def keep() -> None:
             try:
-                # If it cannot be kept, this process goes by its own memory.
+                # If it cannot be written, this process uses its own memory.
                 files.write(known)
                 files.forget_old(now)
             finally:
@@ -232,7 +232,7 @@ def _drawn() -> float:
 
 
 async def _in_thread(work: Callable[[], _Answer]) -> _Answer:
-    """Off the event loop: 10,300 jobs take some ten milliseconds to read or to write."""
+    """Run in a thread: reading or writing 10,300 jobs takes some ten milliseconds."""
     import asyncio
 
     return await asyncio.get_running_loop().run_in_executor(None, work)

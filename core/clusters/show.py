@@ -1,7 +1,7 @@
-"""Clusters and launchers as the TOML text that Row 1.1 prints, to the byte.
+"""Print clusters and launchers as the same TOML text as Row 1.1, byte for byte.
 
-Launchers come in the order of their names, which Row leaves to chance. What Row does not know of
-a cluster (how it is reached over SSH) comes where it would stand in our own clusters.toml.
+Launchers are in the order of their names, which is random in Row. Settings that Row does not have
+(how a cluster is reached over SSH) are printed in their places in rowtui's own clusters.toml.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PARTITION_KEYS = (
     "maximum_cpus_per_job",
     "require_cpus_multiple_of",
     "warn_cpus_not_multiple_of",
-    "memory_per_cpu",  # Row 0.3's spelling
+    "memory_per_cpu",  # the key of Row 0.3
     "memory_per_cpu_mb",
     "cpus_per_node",
     "minimum_gpus_per_job",
@@ -35,17 +35,17 @@ _LAUNCHER_KEYS = ("executable", "gpus_per_process", "processes", "threads_per_pr
 
 
 def cluster_toml(cluster: Cluster) -> str:
-    """One cluster, as `show cluster` prints it."""
+    """Return one cluster, as `show cluster` prints it."""
     return _cluster(cluster, "")
 
 
 def clusters_toml(clusters: Iterable[Cluster]) -> str:
-    """Several clusters, as `show cluster --all` prints them."""
+    """Return several clusters, as `show cluster --all` prints them."""
     return "\n".join("[[cluster]]\n" + _cluster(cluster, "cluster.") for cluster in clusters)
 
 
 def launchers_toml(launchers: Launchers, cluster: str | None = None) -> str:
-    """The launchers as they are on one cluster, or all of them (`cluster` is None, `--all`)."""
+    """Return the launchers of one cluster, or all of them (`cluster` is None, `--all`)."""
     tables = []
     for name, by_cluster in sorted(launchers.by_name.items()):
         if cluster is not None:
@@ -92,7 +92,7 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
 
 
 def _for_packing(cluster: Cluster, prefix: str) -> str:
-    """Its node types, and how jobs are packed on them."""
+    """Return the node types of the cluster, and its packing settings."""
     if not cluster.node_types and cluster.packing is None:
         return ""
     from rowtui.core.clusters.show_node_types import node_types_toml, packing_toml

@@ -1,6 +1,6 @@
-"""Node types and packing as the TOML text that our own clusters.toml takes.
+"""Write node types and packing settings as TOML text for rowtui's own clusters.toml.
 
-Takes what was configured or found; gives tables that read back as the same.
+The text of configured or detected values reads back as the same values.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def node_types_toml(
     prefix: str = "cluster.",
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """A `[[node_type]]` for each; `remarks` by name are comments in it."""
+    """Return a `[[node_type]]` for each; `remarks` by name are written as comments in it."""
     return "".join(_node_type(kind, prefix, (remarks or {}).get(kind.name, ())) for kind in kinds)
 
 
 def packing_toml(packing: PackingDefaults, prefix: str = "cluster.") -> str:
-    """The `[packing]` table, and one for each partition that has its own."""
+    """Return the `[packing]` table, and one for each partition with settings of its own."""
     text = f"\n[{prefix}packing]\n" + _packing(packing)
     for name, special in dict(packing.partitions).items():
         text += f"\n[{prefix}packing.partition.{toml_key(name)}]\n" + _packing(special)
@@ -32,12 +32,12 @@ def packing_toml(packing: PackingDefaults, prefix: str = "cluster.") -> str:
 
 
 def amount(megabytes: int) -> str:
-    """`256G`, `64000M`, `1.5T` is `1536G`: exact."""
+    """Return an exact amount: `256G`, `64000M`, `1536G` for 1.5 TB."""
     return f"{megabytes // 1024}G" if megabytes and megabytes % 1024 == 0 else f"{megabytes}M"
 
 
 def duration(seconds: int) -> str:
-    """`12:00:00`, `2 days, 12:00:00`, as walltimes are written."""
+    """Return a duration in the form of walltimes: `12:00:00`, `2 days, 12:00:00`."""
     days, rest = divmod(seconds, SECONDS_PER_DAY)
     time = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
     return f"{days} day{'' if days == 1 else 's'}, {time}" if days else time

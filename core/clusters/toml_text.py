@@ -1,4 +1,4 @@
-"""Keys and strings of TOML, in the plainest form that can hold them."""
+"""Write TOML keys and strings in the simplest form that can hold the text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def toml_key(name: str) -> str:
-    """A key, bare where it can be."""
+    """Return a key, without quotes if possible."""
     if re.fullmatch(r"[A-Za-z0-9_-]+", name):
         return name
     text = toml_string(name)
@@ -14,7 +14,9 @@ def toml_key(name: str) -> str:
 
 
 def toml_string(text: str) -> str:
-    """A TOML string in the plainest form that can hold it, as the Rust library chooses it."""
+    """Return a TOML string in the simplest form that can hold it, as the Rust library
+    chooses it.
+    """
     newline = "\n" in text
     control = _CONTROL.search(text) is not None
     start = "\n" if newline else ""

@@ -1,7 +1,7 @@
-"""A look at a cluster over its connection: what is there, how quickly it answers, its clock.
+"""Probe a cluster over its connection: its programs, its response time and its clock.
 
-Takes a cluster and a transport; gives what was found. Each question is asked whether or not the
-others were answered; the first makes the connection, so that a person may be asked then.
+Each query is sent even if others fail. The first query makes the connection, so the user may be
+asked for a password then.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.errors import RowtuiError
 
-LOGIN_SECONDS = 900.0  # a person may look for the telephone that shows the code
-_SECONDS = 30.0  # for each of the later questions
+LOGIN_SECONDS = 900.0  # the user may have to fetch the telephone that shows the code
+_SECONDS = 30.0  # for each of the later queries
 
 
 class Visit(NamedTuple):
-    """What was found. With `error` set the cluster cannot be reached, and nothing is known.
+    """The result of a probe. If `error` is set, the cluster was not reached and nothing is known.
 
-    `described`: what Slurm says of itself, or why it says nothing (`silence`); `rsync`: its first
-    line, "" where there is none; `answer`: seconds for a command on the open connection; `ahead`:
-    seconds by which its clock is ahead of ours, None if that is unknown.
+    `described`: Slurm's description; `silence`: why there is none. `rsync`: the first line of its
+    version, "" if it is missing; `answer`: seconds for a command on the open connection; `ahead`:
+    seconds by which the cluster's clock is ahead of this machine's, None if unknown.
     """
 
     error: str = ""
@@ -38,7 +38,7 @@ class Visit(NamedTuple):
 async def visit(
     cluster: Cluster, transport: Transport, *, clock: Callable[[], float] = time.time
 ) -> Visit:
-    """Look at a cluster."""
+    """Probe a cluster."""
     first = await transport.run(["true"], timeout=LOGIN_SECONDS)
     if first.trouble is not None:
         return Visit(error=first.complaint)
@@ -63,9 +63,9 @@ async def visit(
 
 
 def _difference(told: CommandResult, before: float, after: float) -> float | None:
-    """How far a clock that was read in between is ahead; 0 if it need not be.
+    """Return the seconds by which a clock read in between is ahead; 0 if it may be equal.
 
-    A `date` that does not know %N prints it, or nothing: that clock was read to the second.
+    A `date` that does not support %N prints the text, or nothing: the clock then has whole seconds.
     """
     whole, _, fraction = _line(told).partition(".")
     try:
@@ -79,7 +79,7 @@ def _difference(told: CommandResult, before: float, after: float) -> float | Non
 
 
 def _line(result: CommandResult) -> str:
-    """The first line of what a command said, without gaps; "" if it failed."""
+    """Return the first line of a command's output, with single spaces; "" if the command failed."""
     if result.exit_status != 0:
         return ""
     first = result.stdout.decode(errors="replace").strip().partition("\n")[0]

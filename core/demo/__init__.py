@@ -1,1 +1,1 @@
-"""The large demo: a synthetic project on simulated clusters, with the real engine before it."""
+"""The large demo: a synthetic project on simulated clusters, with the real engine."""

@@ -1,4 +1,4 @@
-"""A clock that runs faster than ours, and says how fast."""
+"""A clock that runs faster than real time by an adjustable factor."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 SPEEDS = (1, 10, 60, 300, 1000)
 SPEED = 60
-"""At the start."""
+"""The initial speed."""
 
 
 class FastClock:
-    """Seconds of the simulation. `steady`: our own clock. It never jumps when the speed changes."""
+    """Seconds of the simulation. `steady`: the real clock. Changes of the speed cause no jumps."""
 
     def __init__(self, speed: int = SPEED, steady: Callable[[], float] = time.monotonic) -> None:
         self.speed = speed
@@ -19,19 +19,19 @@ class FastClock:
         self._then, self._base = steady(), 0.0
 
     def __call__(self) -> float:
-        """Seconds of the simulation since it began."""
+        """Return the seconds of the simulation since it began."""
         return self._base + (self._steady() - self._then) * self.speed
 
     def skip(self, seconds: float) -> None:
-        """Let time go by at once."""
+        """Advance the clock at once."""
         self._base += seconds
 
     def faster(self) -> None:
-        """The next speed."""
+        """Set the next higher speed."""
         self._go_at(SPEEDS[min(SPEEDS.index(self.speed) + 1, len(SPEEDS) - 1)])
 
     def slower(self) -> None:
-        """The speed before."""
+        """Set the next lower speed."""
         self._go_at(SPEEDS[max(SPEEDS.index(self.speed) - 1, 0)])
 
     def _go_at(self, speed: int) -> None:

@@ -1,8 +1,8 @@
-"""The engine of the large demo: the real one, on simulated clusters; in the engine's process.
+"""The engine of the large demo: the real one, on simulated clusters, in the engine's process.
 
-Jobs that are submitted become work of the simulation; what it completes is staged as real jobs
-stage it, so that everything after that is what happens to anybody's project. An engine that is
-lost goes on from the project's files and from what `Kept` has of the clusters.
+Submitted jobs become work of the simulation; completions are staged as real jobs stage them, so
+that all further steps are those of a real project. After a loss, the engine continues from the
+project's files and from the clusters' state in `Kept`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ from rowtui.core.project.played_views import FASTER, INJECT, SLOWER, PlayedState
 from rowtui.core.submission.model import Plan
 
 STEP_SECONDS = 1.0
-"""Between two steps of the simulation, by our own clock."""
+"""The real time between two steps of the simulation."""
 
 MOST_JOBS, DIRECTORIES_OF_ONE = 40, 2_500
-"""Of each action, that were sent before anybody looks; in a small demo fewer."""
+"""Of each action, submitted before the demo is shown; in a small demo fewer."""
 
 NEARLY_SPENT = "anvil"
 
 
 class DemoEngine(InProcessEngine):
-    """The demo's engine, its clock and its faults. `moving`: whether time goes by by itself."""
+    """The demo's engine, its clock and its faults.
+
+    `moving`: whether the simulation runs by itself.
+    """
 
     stranger = True
     more_methods = ("control",)
@@ -48,7 +51,7 @@ class DemoEngine(InProcessEngine):
     # The engine
 
     async def refresh(self, *, full: bool = False) -> Snapshot:
-        """See `Engine`. There is nothing more to be read again."""
+        """See `Engine`. A full refresh has nothing more to read."""
         if self._stepping is None and self._moving:
             self._stepping = asyncio.create_task(self._step())
         return await super().refresh()
@@ -56,7 +59,7 @@ class DemoEngine(InProcessEngine):
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """See `Engine`."""
         know(self._demo, plan)
-        network = self._network  # as the engine's own does it
+        network = self._network  # as in the base class
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
         async with noting, contextlib.aclosing(self._demo.jobs.submit(plan)) as steps:
             async for step in steps:
@@ -68,7 +71,7 @@ class DemoEngine(InProcessEngine):
             await asyncio.to_thread(self.advance)
 
     def advance(self) -> None:
-        """One step: files appear as those of real jobs do."""
+        """Make one step of the simulation: files appear like those of real jobs."""
         project = self._demo
         with project.kept.lock:
             completed = project.simulation.advance(project.now())
@@ -81,7 +84,7 @@ class DemoEngine(InProcessEngine):
             self._stepping.cancel()
         await super().close()
 
-    # What the dashboard shows and offers of a demo
+    # The state and controls of a demo for the dashboard
 
     @property
     def state(self) -> PlayedState:
@@ -122,7 +125,7 @@ def made_demo(
     clock: Callable[[], float] = time.time,
     steady: Callable[[], float] = time.monotonic,
 ) -> DemoProject:
-    """Make the large demo in a folder that is empty or not there. Raises: RowtuiError."""
+    """Make the large demo in a folder that is empty or does not exist. Raises: RowtuiError."""
     project = make_project(root, directories, seed, FastClock(steady=steady))
     project.simulation.at_their_best()
     speed, project.now.speed = project.now.speed, 1
@@ -137,7 +140,7 @@ def made_demo(
 
 
 def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]:
-    """Make a demo, or go on with one whose engine was lost; see `open_engine` of the process.
+    """Make a demo, or continue one whose engine was lost; see `open_engine` of the process.
 
     Raises: RowtuiError, OSError.
     """

@@ -1,4 +1,4 @@
-"""What can be made to go wrong in the large demo, in the words of `:demo`."""
+"""The faults that can be injected into the large demo, in the words of `:demo`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KILL = "kill-engine"
 
 
 def faults_of(clusters: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Each fault, and what it does."""
+    """Return each fault with its effect."""
     found = []
     for name in clusters:
         found += [
@@ -25,17 +25,17 @@ def faults_of(clusters: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def known_faults(faults: Iterable[tuple[str, str]]) -> str:
-    """What is said to a fault that there is not."""
+    """Return the message for an unknown fault."""
     return "There are: " + ", ".join(known for known, _ in faults)
 
 
 def played_state(clusters: Iterable[str], speed: int, said: str = "") -> PlayedState:
-    """The state of a demo whose clock runs so fast."""
+    """Return the state of a demo whose clock runs at this speed."""
     return PlayedState(f"DEMO ×{speed}", faults_of(clusters), said)
 
 
 def inject(there: SimulatedCluster, what: str) -> str:
-    """Make something go wrong with a cluster; what was done, "" if there is no such fault."""
+    """Inject a fault into a cluster; return what was done, "" for an unknown fault."""
     name = there.machine.name
     if what == "fail":
         there.down = "" if there.down else DOWN

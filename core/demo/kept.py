@@ -1,7 +1,7 @@
-"""The simulated world on disk: clusters keep their jobs when the engine that looks at them ends.
+"""The simulated world on disk: clusters keep their jobs when their engine ends.
 
-Every step the whole of it is written anew; a job that is accepted is added at once, before anybody
-is told its id. Only the engine's process of the same demo ever reads it.
+The whole world is written again at each step; an accepted job is added at once, before its id is
+returned. Only the engine's process of the same demo reads the files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Kept:
         return self._world.exists()
 
     def save(self, simulation: Simulation, now: FastClock) -> None:
-        """Write all of it. Raises: OSError."""
+        """Write the whole world. Raises: OSError."""
         with self.lock:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             new = self._world.with_suffix(".new")
@@ -52,7 +52,7 @@ class Kept:
     def accept(
         self, simulation: Simulation, there: SimulatedCluster, spec: JobSpec, now: float
     ) -> int:
-        """Submit a job to a cluster; its id. Raises: OSError."""
+        """Submit a job to a cluster; return its id. Raises: OSError."""
         with self.lock:
             before = len(there.jobs)
             number = there.submit(spec, now)
@@ -64,7 +64,7 @@ class Kept:
         return number
 
     def load(self, steady: Callable[[], float] = time.monotonic) -> tuple[Simulation, FastClock]:
-        """The world as it was. Raises: OSError."""
+        """Return the world as it was saved. Raises: OSError."""
         simulation, seconds, speed = pickle.loads(self._world.read_bytes())  # noqa: S301
         with contextlib.suppress(FileNotFoundError, EOFError), self._added.open("rb") as added:
             while True:

@@ -1,7 +1,7 @@
-"""Other people's jobs on the simulated clusters, as squeue prints them for everybody's queue.
+"""Other users' jobs on the simulated clusters, in the format of squeue.
 
-Each of them waits, runs and is followed by another of the same user, so that the queue at any time
-follows from the seed and the time alone.
+Each job waits, runs and is followed by another job of the same user, so that the queue at any time
+depends only on the seed and the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PEOPLE = ("amara", "bjorn", "chen", "dolores", "emeka", "farid", "greta", "hiro"
 WORK = ("lammps", "vasp-relax", "gromacs", "train", "wrf", "openfoam", "blast", "jupyter", "cp2k")
 REASONS = ("Priority", "Priority", "Priority", "Resources", "AssocGrpCpuLimit", "Dependency")
 CORES_OF_ONE = 60
-"""Of a cluster, for each job of others that it shows."""
+"""Cores of a cluster for each job of other users."""
 
 
 class _Stream(NamedTuple):
@@ -37,7 +37,7 @@ class _Stream(NamedTuple):
 def squeue_of_all(
     there: SimulatedCluster, partition: str, option: str, now: float, clock: float
 ) -> str:
-    """What `squeue -o OPTION` prints. `now`: of the simulation; `clock`: epoch seconds."""
+    """Return the output of `squeue -o OPTION`. `now`: of the simulation; `clock`: epoch seconds."""
     chance = random.Random(there.machine.name)
     streams = [_stream(chance, at) for at in range(there.machine.cores // CORES_OF_ONE)]
     return "".join(_printed(one, partition, option, now, clock) for one in streams)
@@ -73,10 +73,10 @@ def _duration(seconds: int) -> str:
 
 
 def answered(argv: Sequence[str], text: str) -> CommandResult:
-    """The result of a command that succeeded."""
+    """Return the result of a command that succeeded."""
     return CommandResult(tuple(argv), 0, text.encode())
 
 
 def unanswered(argv: Sequence[str], why: str) -> CommandResult:
-    """The result of a command on a cluster that does not answer."""
+    """Return the result of a command on a cluster that does not answer."""
     return CommandResult(tuple(argv), None, trouble=Trouble.UNREACHABLE, detail=why)

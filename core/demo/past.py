@@ -1,7 +1,7 @@
-"""What happened in the large demo before anybody looks: three days of jobs, by the real engine.
+"""The past of the large demo: three days of jobs, made by the real engine.
 
-Jobs are planned and submitted as anybody's are, the simulation goes through the days at once, and
-in the end the journals get the times at which it happened there.
+Jobs are planned and submitted as usual, the simulation skips through the days, and at the end the
+journals get the simulated times.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 HOUR = 3600.0
 WAITED = 52 * HOUR
-"""How long some jobs have been waiting when the others are sent."""
+"""How long some jobs have been waiting when the others are submitted."""
 
 LASTED = 25 * HOUR
-"""Of which the bars of the last day are made."""
+"""The period of the other jobs, which the bars of the last day show."""
 
 STAYS = 24 * HOUR
-"""How long those that waited so long wait on."""
+"""How much longer the waiting jobs stay in the queue."""
 
 RUSH, EVENLY = HOUR / 2, 0.6
-"""In the last half hour come all jobs but this share."""
+"""All jobs but this share are submitted in the last half hour."""
 
 APART = 11.0
-"""Between jobs that were sent one after another."""
+"""Seconds between jobs that were submitted one after another."""
 
 STEP = 300.0
 FAILS = 7
-"""Every so manieth job fails, each time in another way."""
+"""One job in this many fails, with alternating causes."""
 
 STUCK = "QOSMaxCpuPerUserLimit"
 LEFT = 2_000.0
-"""CPU-hours that are left where most of them went: some jobs, and not all that are eligible."""
+"""CPU-hours left on the most used cluster: enough for some of the eligible jobs, not for all."""
 
 
 async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
-    """Let jobs wait, be under way, have ended and have failed. `clock`: now, in epoch seconds."""
+    """Make waiting, running, ended and failed jobs. `clock`: now, in epoch seconds."""
     simulation, now = project.simulation, project.now
     project.synchronise()
-    for name in simulation.clusters:  # else they get their numbers in another order each time
+    for name in simulation.clusters:  # otherwise the order of job numbers would vary
         vars(project.reach.scheduler(name))["at_once"] = 1
     equilibrate, sample, analyze, render, _ = project.workflow.actions
     stuck = await _sent(project, project.plan([sample], limit=max(1, jobs // 10)))
@@ -74,7 +74,7 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
 
 
 def _when(share: float) -> float:
-    """Seconds after which this share of the jobs is sent: many at the end wait or run still."""
+    """Return when this share of the jobs is submitted, in seconds; many at the end wait or run."""
     evenly, rest = LASTED - RUSH, max(0.0, share - EVENLY) / (1.0 - EVENLY)
     return evenly * min(1.0, share / EVENLY) + RUSH * rest
 
@@ -90,7 +90,10 @@ async def _sent(project: DemoProject, plan: Plan) -> list[SimulatedJob]:
 
 
 def know(project: DemoProject, plan: Plan) -> None:
-    """What a plan's jobs will do. A bundle is one job that does the work of all of them."""
+    """Register the work of a plan's jobs.
+
+    A bundle is one job that does the work of all its jobs.
+    """
     work = project.simulation.work
     for job in plan.jobs:
         work[job.token] = Work(job.action, job.directories)
@@ -100,7 +103,7 @@ def know(project: DemoProject, plan: Plan) -> None:
 
 
 def _tell_when(project: DemoProject, clock: float) -> None:
-    """Put the times of the simulation into the journals."""
+    """Write the times of the simulation into the journals."""
     begin = clock - project.now()
     jobs = {job.token: job for there in project.simulation.clusters.values() for job in there.jobs}
     journal: Journal = project.jobs.journal
@@ -119,8 +122,8 @@ def _tell_when(project: DemoProject, clock: float) -> None:
 
 
 def spent(project: DemoProject, cluster: str) -> float:
-    """CPU-hours that jobs of the past asked for."""
-    from rowtui.core.project.review_budgets import spent_on
+    """Return the CPU-hours that jobs of the past asked for."""
+    from rowtui.core.project.review_budgets import ChargedHours
 
     jobs = project.jobs
-    return spent_on([cluster], jobs.journal, jobs.plan)[cluster].cpu_hours
+    return ChargedHours(jobs.journal, jobs.plan).on([cluster])[cluster].cpu_hours

@@ -1,4 +1,4 @@
-"""The large demo in the engine's process, as a dashboard holds it: its engine and its `Played`."""
+"""The large demo in the engine's process, for a dashboard: its engine and its `Played`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rowtui.core.project.played_views import INJECT, PlayedState
 
 
 class DemoProcess(ProcessEngine):
-    """A `ProcessEngine` whose process can be told to make things go wrong, and be killed."""
+    """A `ProcessEngine` whose process accepts injected faults, and can be killed."""
 
     stranger = True
 

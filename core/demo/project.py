@@ -1,7 +1,7 @@
-"""The synthetic project: its files, and its records written as if all had been looked at.
+"""The synthetic project: its files, and its records as after a full scan.
 
-100,000 directories take minutes to make on a busy disk, so they are not there: the records say
-that they are, in the store's own form, and `DemoProject` never looks for them.
+Making 100,000 directories takes minutes on a busy disk, so they do not exist: the records list them
+in the store's own form, and `DemoProject` never scans the workspace.
 """
 
 from __future__ import annotations
@@ -161,11 +161,11 @@ SHARES = (
     ("render", 0.3),
     ("fit", 0.2),
 )
-"""Of the directories that are complete before the first job."""
+"""The share of directories that are complete before the first job."""
 
 
 def write_files(root: Path) -> None:
-    """The project's own files, and the configuration of its clusters."""
+    """Write the project's own files, and the configuration of its clusters."""
     (root / "workspace").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
     destinations = [
@@ -189,18 +189,18 @@ def write_files(root: Path) -> None:
     ]
     config = root / ".config" / "rowtui"
     (config / "mapping").mkdir(parents=True)
-    # In the person's own configuration, which is trusted.
+    # In the user's own configuration, which is trusted.
     (config / "mapping" / "demo.yml").write_text(MAPPING + "".join(destinations))
     (config / "clusters.toml").write_text("\n".join(clusters))
 
 
 def environment(root: Path) -> dict[str, str]:
-    """In which the demo's clusters are configured."""
+    """Return the environment in which the demo's clusters are configured."""
     return {"HOME": str(root), "XDG_CONFIG_HOME": str(root / ".config"), "USER": "you"}
 
 
 def write_records(project: Project, directories: int, seed: int) -> None:
-    """Records of so many directories, much of whose work is done."""
+    """Write the records of `directories` directories, with much of their work done."""
     from rowtui.core.state.merge import build_directories
     from rowtui.core.workspace.gather import Gathered, workflow_pointers
     from rowtui.core.workspace.list import workspace_mtime_ns
@@ -238,7 +238,7 @@ def write_records(project: Project, directories: int, seed: int) -> None:
 
 
 def _completed(many: int, chance: random.Random) -> dict[str, int]:
-    """Completed directories by action: each is further than the one after it, with some holes."""
+    """Return the completed directories by action, fewer for each later action, with some holes."""
     done = {}
     every = (1 << many) - 1
     for action, share in SHARES:
@@ -273,7 +273,7 @@ class DemoReach(Reach):
         return self._schedulers[name]
 
     def transport(self, cluster: Any) -> Transport:
-        """Nearly all commands get no answer."""
+        """Return a transport that leaves nearly all commands unanswered."""
         there = self._simulation.clusters.get(cluster.name)
         if there is not None:
             return SimulatedTransport(there, self._now)
@@ -290,7 +290,7 @@ class DemoReach(Reach):
         return NO_LOGIN if there is not None and not there.logged_in else ""
 
     async def connect(self, name: str) -> None:
-        """Ask for a password; any is right. Raises: RowtuiError."""
+        """Ask for a password; any password is accepted. Raises: RowtuiError."""
         there = self._simulation.clusters.get(name)
         if there is None or there.logged_in:
             return
@@ -305,14 +305,14 @@ class DemoReach(Reach):
 
 
 class SimulatedTransport:
-    """A transport to nowhere, which only knows what everybody's jobs are."""
+    """A transport that runs no commands, and only returns all users' jobs."""
 
     def __init__(self, there: SimulatedCluster, now: FastClock) -> None:
         self._there = there
         self._now = now
 
     async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
-        """Nothing is run."""
+        """Return the output of squeue; other commands get no answer."""
         from rowtui.core.demo.others import answered, squeue_of_all, unanswered
 
         if why := await away(self._there):
@@ -325,7 +325,7 @@ class SimulatedTransport:
         return answered(argv, text)
 
     def __getattr__(self, name: str) -> Any:
-        """Nothing else either."""
+        """Refuse all other operations."""
         raise RowtuiError("this cluster is simulated: nothing can be copied to it")
 
 
@@ -338,7 +338,7 @@ class DemoProject(Project):
 
     @cached_property
     def reach(self) -> Reach:
-        """The simulated clusters."""
+        """Return the simulated clusters."""
         return DemoReach(self, self.simulation, self.now, self.kept)
 
     def synchronise(
@@ -349,14 +349,14 @@ class DemoProject(Project):
         export: bool = True,
         progress: Progress | None = None,
     ) -> None:
-        """Take what jobs staged; the directories are not there to be looked at."""
+        """Take staged completions; the directories do not exist and are not scanned."""
         super().synchronise(export=False, progress=progress)
 
     def close(self) -> None:
-        """Row's own files are not written."""
+        """Do nothing: Row's own files are not written."""
 
     def stage(self, completed: Mapping[str, Sequence[str]]) -> None:
-        """What jobs of the simulation wrote and completed, as real ones leave it behind."""
+        """Stage the logs and completions of simulated jobs as real jobs leave them."""
         for path, text in self.simulation.take_logs().items():
             with (self.root / path).open("a") as log:
                 log.write(text)
@@ -364,12 +364,12 @@ class DemoProject(Project):
             stage_completions(self.root, completed)
 
     def save(self) -> None:
-        """Keep the simulated clusters for another engine. Raises: OSError."""
+        """Save the simulated clusters for another engine. Raises: OSError."""
         self.kept.save(self.simulation, self.now)
 
 
 def make_project(root: Path, directories: int, seed: int, now: FastClock) -> DemoProject:
-    """The project in a folder that is empty or not there. Raises: RowtuiError."""
+    """Make the project in a folder that is empty or does not exist. Raises: RowtuiError."""
     if root.exists() and any(root.iterdir()):
         raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
     root.mkdir(parents=True, exist_ok=True)
@@ -380,13 +380,13 @@ def make_project(root: Path, directories: int, seed: int, now: FastClock) -> Dem
 
 
 def opened_again(root: Path, steady: Callable[[], float] = time.monotonic) -> DemoProject:
-    """A demo that was made, as it was saved last. Raises: RowtuiError, OSError."""
+    """Open a demo in its last saved state. Raises: RowtuiError, OSError."""
     simulation, now = Kept(root).load(steady)
     return _opened(root, simulation, now)
 
 
 def set_budget(project: DemoProject, name: str, hours: float) -> None:
-    """Let a cluster have a budget of so many CPU-hours, in round numbers."""
+    """Set the budget of a cluster to about `hours` CPU-hours, in round numbers."""
     path = project.root / ".config" / "rowtui" / "clusters.toml"
     own = {one: its for one, _, _, its, _ in PLACES}[name]
     at_least = max(100, -int(-hours // 100) * 100)

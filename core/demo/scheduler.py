@@ -1,4 +1,4 @@
-"""A `Scheduler` whose cluster is simulated."""
+"""A `Scheduler` for a simulated cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_LOGIN = "the login has expired: log in again"
 
 
 async def away(there: SimulatedCluster) -> str:
-    """Wait as long as a cluster takes to answer; why it does not, "" if it does."""
+    """Wait as long as a cluster takes to answer; return why it does not answer, "" if it does."""
     await asyncio.sleep(there.slow)
     return there.down or ("" if there.logged_in else NO_LOGIN)
 
@@ -55,7 +55,7 @@ class SimulatedScheduler:
 
     @property
     def cluster(self) -> str:
-        """The cluster's name."""
+        """Return the cluster's name."""
         return self._there.machine.name
 
     async def _away(self) -> str:
@@ -96,7 +96,7 @@ class SimulatedScheduler:
         return self._there.seen(job, self._now(), self._clock())
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """See `Scheduler`. Only the demo submits here."""
+        """See `Scheduler`. Only the demo submits jobs here."""
         return None if await self._away() else {}
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:

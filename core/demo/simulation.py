@@ -1,7 +1,7 @@
-"""Clusters that are not there: jobs wait with reasons, run, complete directories, and fail.
+"""Simulated clusters: jobs wait with reasons, run, complete directories, and fail.
 
-Deterministic: takes a seed, job specs and times of the simulation; gives jobs in the words of
-`Scheduler`, and what was completed since the last look. No I/O and no clock of its own.
+Deterministic: takes a seed, job specs and times of the simulation; gives jobs in the terms of
+`Scheduler`, and the directories completed since the last step. No I/O and no clock of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 
 KEPT_ENDED = 400
-"""Jobs that a queue still tells of after their end."""
+"""Ended jobs that a queue still lists."""
 
 SHARE_FAILED = 0.07
 FAILURES: tuple[tuple[JobState, float, int | None], ...] = (
@@ -44,8 +44,10 @@ WAITS = ("Priority", "Resources", "Priority", "QOSMaxCpuPerUserLimit", "AssocGrp
 
 
 class Machine(NamedTuple):
-    """One simulated cluster. `most`: jobs of ours that run at a time; `latency`: seconds until it
-    answers; `others`: the share of the cores that other people take.
+    """One simulated cluster.
+
+    `most`: the demo's jobs that run at a time; `latency`: seconds until an answer; `others`: the
+    share of the cores that other users take.
     """
 
     name: str
@@ -57,7 +59,7 @@ class Machine(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a job of ours does: an action on directories."""
+    """The work of one of the demo's jobs: an action on directories."""
 
     action: str
     directories: tuple[str, ...]
@@ -78,14 +80,14 @@ class SimulatedJob:
     reason: str
     begun: float = 0.0
     ended: float = 0.0
-    told: int = 0  # directories that were completed and said so
+    told: int = 0  # directories that were completed and reported
     state: JobState = JobState.PENDING
     node: str = ""
     not_before: float = 0.0
 
     @property
     def token(self) -> str:
-        """Its own."""
+        """Return the token of the job or task."""
         return self.spec.token if self.task is None else task_token(self.spec.token, self.task)
 
 
@@ -100,10 +102,10 @@ class SimulatedCluster:
     down: str = ""
     slow: float = 0.0
     logged_in: bool = True
-    logs: list[tuple[str, str]] = field(default_factory=list)  # what jobs wrote: path, text
+    logs: list[tuple[str, str]] = field(default_factory=list)  # the output of jobs: path, text
 
     def submit(self, spec: JobSpec, now: float) -> int:
-        """Take a job; its id."""
+        """Accept a job; return its id."""
         self.next_id += self.chance.randint(1, 9)
         for task in spec.tasks or (None,):
             self.jobs.append(self._job(spec, task, now))
@@ -121,7 +123,7 @@ class SimulatedCluster:
         )
 
     def advance(self, now: float, work: Mapping[str, Work]) -> dict[str, list[str]]:
-        """Let jobs end and start; the directories that were completed, by action."""
+        """End and start jobs; return the directories that were completed, by action."""
         completed: dict[str, list[str]] = {}
         for job in self.jobs:
             if job.state is JobState.RUNNING:
@@ -162,7 +164,7 @@ class SimulatedCluster:
         if work is not None:
             many = len(work.directories)
             if job.ends_as is not JobState.COMPLETED:
-                many = min(many - 1, int(many * 0.6))  # what fails leaves some undone
+                many = min(many - 1, int(many * 0.6))  # a failed job leaves some directories undone
             done = int(many * share)
             if done > job.told:
                 completed.setdefault(work.action, []).extend(work.directories[job.told : done])
@@ -173,7 +175,7 @@ class SimulatedCluster:
             self.end(job, job.ends_as, job.begun + job.lasts)
 
     def end(self, job: SimulatedJob, state: JobState, now: float) -> None:
-        """The job is over."""
+        """End the job."""
         job.state, job.ended = state, now
         if state in _LAST_WORDS:
             self._say(job, _LAST_WORDS[state])
@@ -182,7 +184,7 @@ class SimulatedCluster:
         self.logs.append((job.spec.log_path.replace("%j", str(job.id)), text))
 
     def seen(self, job: SimulatedJob, now: float, clock: float) -> Job:
-        """The job as a queue tells of it. `clock`: epoch seconds of the one who looks."""
+        """Return the job as a queue shows it. `clock`: the caller's time in epoch seconds."""
         began = job.begun if job.state is not JobState.PENDING else 0.0
         elapsed = int((job.ended or now) - began) if began else 0
         waiting = job.state is JobState.PENDING
@@ -207,7 +209,7 @@ class SimulatedCluster:
         )
 
     def with_keys(self, keys: Sequence[JobKey]) -> list[SimulatedJob]:
-        """The jobs of these keys; an id alone means all of an array."""
+        """Return the jobs of these keys; an id alone means all tasks of an array."""
         wanted = set(keys)
         return [
             job
@@ -216,7 +218,7 @@ class SimulatedCluster:
         ]
 
     def with_token(self, token: str) -> list[SimulatedJob]:
-        """The jobs with this token, or of the array that has it."""
+        """Return the jobs with this token, or of the array with this token."""
         return [
             job for job in self.jobs if job.token == token or array_of(job.token, job.task) == token
         ]
@@ -230,7 +232,7 @@ def _partition(script: str) -> str:
 
 
 class Simulation:
-    """All clusters, and what the jobs on them do."""
+    """All clusters, and the work of the jobs on them."""
 
     def __init__(self, machines: Sequence[Machine], seed: int) -> None:
         self.work: dict[str, Work] = {}
@@ -246,7 +248,7 @@ class Simulation:
         }
 
     def advance(self, now: float) -> dict[str, list[str]]:
-        """Let everything happen until now; what was completed, by action."""
+        """Advance all clusters to this time; return the completed directories by action."""
         completed: dict[str, list[str]] = {}
         for cluster in self.clusters.values():
             for action, names in cluster.advance(now, self.work).items():
@@ -254,18 +256,18 @@ class Simulation:
         return completed
 
     def at_their_best(self) -> None:
-        """All clusters answer at once."""
+        """Make all clusters answer at once."""
         for cluster in self.clusters.values():
             cluster.slow, cluster.logged_in, cluster.down = 0.0, True, ""
 
     def as_they_are(self) -> None:
-        """What is the matter with each is so again."""
+        """Restore each cluster's latency and login state."""
         for cluster in self.clusters.values():
             cluster.slow = cluster.machine.latency
             cluster.logged_in = not cluster.machine.expired
 
     def take_logs(self) -> dict[str, str]:
-        """What jobs wrote since the last time, by the path of their log."""
+        """Return the output of jobs since the last call, by the path of their log."""
         found: dict[str, list[str]] = {}
         for cluster in self.clusters.values():
             for path, text in cluster.logs:

@@ -1,4 +1,4 @@
-"""The engine in a process of its own: how it is started, spoken to, lost and started again.
+"""The engine in a process of its own: start, communication, loss and restart.
 
-`start` is light and comes first; `client.ProcessEngine` is what screens see; `serve` runs there.
+`start` is light and runs first; screens use `client.ProcessEngine`; `serve` runs in the process.
 """

@@ -1,9 +1,9 @@
-"""The engine's process as an `Engine`: what screens hold. Its twin is `InProcessEngine`.
+"""The engine's process as an `Engine` for screens; the counterpart is `InProcessEngine`.
 
-A method of the `Engine` protocol is one line here: `name = asked(Engine.name)` for one that
-answers, `streamed(Engine.name)` for one that gives several values. Its arguments and answers must
-be picklable and bounded; nothing else is to be done (the engine's process calls the method of the
-same name). When the process is lost, `ProcessEngine` starts it again; see `supervision`.
+A method of the `Engine` protocol is one line here: `name = asked(Engine.name)` for a method with
+one answer, `streamed(Engine.name)` for a method that gives several values. Its arguments and
+answers must be picklable and bounded. The engine's process calls the method of the same name. When
+the process is lost, `ProcessEngine` starts it again; see `supervision`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LOGINS_OF_A_LIFE = 1_000_000
-"""Questions are numbered anew in each life of the process: those of the next begin behind."""
+"""Questions are numbered from 1 in each life of the process; each life gets this many numbers."""
 
 AFTER_A_LOSS = "what was sent stands in the journal: press r, and look at 6 before anything is sent"
 
@@ -34,7 +34,7 @@ AFTER_A_LOSS = "what was sent stands in the journal: press r, and look at 6 befo
 def asked(
     method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[ProcessEngine, P], Coroutine[Any, Any, T]]:
-    """A method of the protocol that the engine's process answers."""
+    """Make a method that calls this method of the protocol in the engine's process."""
 
     @wraps(method)
     async def ask(self: ProcessEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -47,7 +47,7 @@ def asked(
 def streamed(
     method: Callable[Concatenate[Any, P], AsyncIterator[T]],
 ) -> Callable[Concatenate[ProcessEngine, P], AsyncGenerator[T, None]]:
-    """A method of the protocol that gives one value after another."""
+    """Make a method that streams the values of this method of the protocol."""
 
     @wraps(method)
     def stream(
@@ -59,12 +59,12 @@ def streamed(
 
 
 class Concealed(tuple[str, ...]):
-    """What a person typed for a login: in no log, whoever shows it."""
+    """The user's input for a login, which must not appear in any log."""
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """No word of it."""
+        """Return a fixed text instead of the input."""
         return "(concealed)"
 
 
@@ -120,10 +120,10 @@ class ProcessEngine(Supervised):
     network_retry = asked(Engine.network_retry)
     network_cancel = asked(Engine.network_cancel)
 
-    # More than one line
+    # Methods of more than one line
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
-        """Carry out a plan. Closing the iterator stops between two jobs."""
+        """Submit a plan. Closing the iterator stops between two jobs."""
         try:
             async with aclosing(self.stream("submit", (plan,), {})) as steps:
                 async for step in steps:
@@ -132,7 +132,7 @@ class ProcessEngine(Supervised):
             raise EngineLost(lost.message, AFTER_A_LOSS) from None
 
     async def changes(self) -> AsyncIterator[str]:
-        """The engine's words, and that it was lost or is back; until it is closed."""
+        """Yield the engine's change words, its loss and its return, until it is closed."""
         while True:
             try:
                 async with aclosing(self.stream("changes", (), {})) as words:
@@ -148,7 +148,7 @@ class ProcessEngine(Supervised):
             yield ENGINE_BACK
 
     async def questions(self) -> AsyncIterator[Question | Withdrawn]:
-        """What logins ask; nobody waits for the answers to a process that was lost."""
+        """Yield the questions of logins; the open questions of a lost process are withdrawn."""
         while True:
             first = self.lives * LOGINS_OF_A_LIFE
             open_ones: set[int] = set()
@@ -169,11 +169,11 @@ class ProcessEngine(Supervised):
                 return
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """Answer a question of a login, if it was one of this life of the process."""
+        """Answer a question of a login, if it belongs to this life of the process."""
         life, number = divmod(number, LOGINS_OF_A_LIFE)
         if life == self.lives:
             self.tell("answer", (number, None if answers is None else Concealed(answers)))
 
     async def close(self) -> None:
-        """Close the engine, and let its process end."""
+        """Close the engine, so that its process ends."""
         await self.end()

@@ -1,4 +1,4 @@
-"""Errors that cross from the engine's process to the screen's, and the loss of that process."""
+"""Errors that are sent from the engine's process to the screen's, and the loss of that process."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rowtui.core.errors import RowtuiError
 
 
 class EngineLost(RowtuiError):
-    """The engine's process ended while somebody waited for it, or is not there now."""
+    """The engine's process ended during a call, or is not running."""
 
 
 class UnknownPlan(RowtuiError):
-    """A plan was named that the engine does not remember: send the whole of it."""
+    """The engine does not have the plan of this name: send the whole plan."""
 
 
 class Told(NamedTuple):
-    """An error as a value: its class by name, and what its instance holds."""
+    """An error as a value: its class by name, and the content of its instance."""
 
     module: str
     name: str
@@ -30,7 +30,7 @@ class Told(NamedTuple):
 
 
 def as_value(error: BaseException, log: Path) -> Told:
-    """What is sent of an error. That of a defect goes to the log, and a sentence to the screen."""
+    """Return an error as a value. A defect is logged, and only a sentence is sent to the screen."""
     if isinstance(error, RowtuiError):
         kind = type(error)
         told = Told(kind.__module__, kind.__qualname__, error.args, dict(vars(error)))
@@ -63,7 +63,7 @@ def _crosses(told: Told) -> bool:
 
 
 def from_value(told: Told) -> Exception:
-    """The error again, made without its constructor, with the fields that it had."""
+    """Restore the error with its fields, without calling its constructor."""
     found: Any = import_module(told.module)
     for part in told.name.split("."):
         found = getattr(found, part)
@@ -75,7 +75,7 @@ def from_value(told: Told) -> Exception:
 
 
 def write_down(error: BaseException) -> None:
-    """Write an error with all its details to the log, which is standard error here."""
+    """Write an error with its traceback to the log, which is standard error here."""
     import time
     import traceback
 
@@ -85,7 +85,7 @@ def write_down(error: BaseException) -> None:
 
 
 def how_it_ended(code: int | None) -> str:
-    """The end of a process in words."""
+    """Return how a process ended, in words."""
     if code is None:
         return "nothing is known of its end"
     if code >= 0:

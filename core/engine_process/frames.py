@@ -1,9 +1,9 @@
-"""What goes over the socket between the screen and its engine: numbered frames of pickles.
+"""The protocol on the socket between the screen and its engine: numbered frames of pickles.
 
-A frame is a number (of a call or stream), a kind, a length and so many bytes. A large value comes
-as several pieces, between which others have their turn, and is put together again in a thread that
-lets go of the interpreter after each piece: the screen's loop never waits for a whole one. Only
-our own two processes speak this, over a descriptor that nobody else has.
+A frame is a number (of a call or stream), a kind, a length and that many bytes. A large value is
+sent as several pieces, so that other frames can go in between. It is unpickled in a thread that
+releases the interpreter lock after each piece, so that the screen's event loop is not blocked. Only
+rowtui's own two processes use the protocol, over a descriptor that no other process has.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from typing import Any
 
 HEAD = struct.Struct("=IBI")  # number, kind, length
 
-PART = 0  # of what the next frame of this number says
+PART = 0  # a part of the content of the next frame of this number
 CALL = 1  # from the screen: (name, arguments, named arguments)
-STREAM = 2  # the same, for several values; the first one is wanted
-NEXT = 3  # the next value of a stream is wanted
-CLOSE = 4  # nobody waits any more; END answers, whatever it was
-TELL = 5  # a call that has no answer
+STREAM = 2  # the same, for several values; requests the first one
+NEXT = 3  # requests the next value of a stream
+CLOSE = 4  # the caller has stopped waiting; the answer is always END
+TELL = 5  # a call without an answer
 ANSWER = 6  # from the engine: a value
 ERROR = 7  # see `errors`
 END = 8  # there are no more values
 LOST = 9  # never sent: the connection ended
 
 PIECE = 1 << 16
-"""Bytes of a piece: 1 ms of unpickling. It is also what pickle itself calls a frame."""
+"""Bytes of a piece: 1 ms of unpickling. It is also the size of pickle's own frames."""
 
 LARGE = 1 << 20
-"""From here on a value is kept out of the garbage collector's sight while it is put together."""
+"""From this size on, a value is hidden from the garbage collector while it is unpickled."""
 
 LIMIT = 1 << 18  # bytes that are read in advance
 
 
 class _Writing:
-    """A file for the pickler, which writes a piece at a time."""
+    """A file for the pickler that stores the data in pieces."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -55,7 +55,7 @@ class _Writing:
 
 
 class _Reading:
-    """A file for the unpickler. That its methods are Python's lets other threads run."""
+    """A file for the unpickler. Its methods are Python code, so other threads can run."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
         self._pieces = iter(pieces)
@@ -92,21 +92,22 @@ class _Reading:
 
 
 def encode(value: object) -> list[bytes]:
-    """A value as pieces."""
+    """Return a value as pieces."""
     writing = _Writing()
     pickle.Pickler(writing, pickle.HIGHEST_PROTOCOL).dump(value)
     return writing.pieces
 
 
 def decode(pieces: Sequence[bytes]) -> Any:
-    """The value of these pieces, which our own process sent."""
+    """Return the value of these pieces, which rowtui's own process sent."""
     size = sum(map(len, pieces))
     if size <= PIECE:
         return pickle.loads(b"".join(pieces))  # noqa: S301
     if size < LARGE or not gc.isenabled():
         return pickle.Unpickler(_Reading(pieces)).load()  # noqa: S301
-    # Some hundred thousand new values would each few thousand make the collector go through all
-    # of them, which stops every thread. They hold no cycles: it need never look at them.
+    # With some hundred thousand new values, the collector would scan all of them every few
+    # thousand, which stops every thread. The values hold no cycles, so they never need to be
+    # scanned.
     gc.disable()
     try:
         value = pickle.Unpickler(_Reading(pieces)).load()  # noqa: S301
@@ -118,41 +119,41 @@ def decode(pieces: Sequence[bytes]) -> Any:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """One is enough: two would only take turns, and keep the loop waiting twice."""
+    """Return the executor. It has one thread: two would block the loop twice as long."""
     return ThreadPoolExecutor(1, "pickles")
 
 
 async def encode_apart(value: object) -> list[bytes]:
-    """As `encode`, for what may be large."""
+    """Encode a value that may be large, in a thread."""
     return await asyncio.get_running_loop().run_in_executor(_thread(), encode, value)
 
 
 async def decode_apart(pieces: Sequence[bytes]) -> Any:
-    """As `decode`; what is large, in a thread."""
+    """Decode pieces; a large value in a thread."""
     if sum(map(len, pieces)) <= PIECE:
         return decode(pieces)
     return await asyncio.get_running_loop().run_in_executor(_thread(), decode, pieces)
 
 
 def frame(number: int, kind: int, data: bytes = b"") -> bytes:
-    """One frame."""
+    """Return one frame."""
     return HEAD.pack(number, kind, len(data)) + data
 
 
 class Sender:
-    """The writing side; several may send at once, and their pieces take turns."""
+    """The writing side; several values may be sent at once, with interleaved pieces."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
         self._draining = asyncio.Lock()
 
     def at_once(self, number: int, kind: int, data: bytes = b"") -> None:
-        """Send something small without waiting."""
+        """Send a small frame without waiting."""
         if not self._writer.is_closing():
             self._writer.write(frame(number, kind, data))
 
     async def send(self, number: int, kind: int, pieces: Sequence[bytes] = (b"",)) -> None:
-        """Send a value. Raises: OSError if nobody listens."""
+        """Send a value. Raises: OSError if the connection is closed."""
         for piece in pieces[:-1]:
             self.at_once(number, PART, piece)
             async with self._draining:
@@ -163,7 +164,7 @@ class Sender:
 
 
 async def received(reader: asyncio.StreamReader) -> AsyncIterator[tuple[int, int, list[bytes]]]:
-    """Number, kind and pieces of all that comes, until the other side is gone."""
+    """Yield number, kind and pieces of each message, until the connection is closed."""
     parts: dict[int, list[bytes]] = {}
     try:
         while True:

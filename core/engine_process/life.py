@@ -1,6 +1,6 @@
 """One life of the engine's process: calls and streams over its socket, until it is lost.
 
-What waits for an answer when the process ends, or asks afterwards, gets `EngineLost`.
+Calls that wait for an answer when the process ends, and later calls, raise `EngineLost`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Request = tuple[str, tuple[Any, ...], Mapping[str, Any]]
 
 
 class Life:
-    """A process that serves, seen from the screen's event loop."""
+    """A serving process, from the view of the screen's event loop."""
 
     def __init__(self, started: Started, on_lost: Callable[[Life], None]) -> None:
         self.started = started
@@ -31,7 +31,7 @@ class Life:
         self._waiting: dict[int, asyncio.Queue[tuple[int, list[bytes]]]] = {}
 
     async def begin(self) -> None:
-        """Listen to it. Raises: OSError."""
+        """Open the connection and start to listen. Raises: OSError."""
         self.began = asyncio.get_running_loop().time()
         self._reader, self._writer = await asyncio.open_unix_connection(
             sock=self.started.socket, limit=frames.LIMIT
@@ -41,7 +41,7 @@ class Life:
 
     async def _listen(self) -> None:
         async for number, kind, pieces in frames.received(self._reader):
-            if number in self._waiting:  # else it was given up
+            if number in self._waiting:  # otherwise the call was given up
                 self._waiting[number].put_nowait((kind, pieces))
         code = await asyncio.to_thread(self.started.wait, 0.5)
         self.lost = EngineLost(
@@ -56,7 +56,10 @@ class Life:
         self._on_lost(self)
 
     async def call(self, request: Request) -> Any:
-        """The answer to a call. Cancelled, it is cancelled there. Raises: RowtuiError, OSError."""
+        """Return the answer to a call; a cancellation is passed on.
+
+        Raises: RowtuiError, OSError.
+        """
         with self._queue() as (number, queue):
             over = False
             try:
@@ -69,7 +72,9 @@ class Life:
                     self._sender.at_once(number, frames.CLOSE)
 
     async def stream(self, request: Request) -> AsyncGenerator[Any, None]:
-        """The values of a stream, each asked for when it is wanted; closed here, closed there."""
+        """Yield the values of a stream, each on request; closing it here closes it in the
+        engine.
+        """
         with self._queue() as (number, queue):
             over = False
             try:
@@ -88,7 +93,7 @@ class Life:
                         pass
 
     def tell(self, request: Request) -> None:
-        """Say something small that has no answer."""
+        """Send a small message that has no answer."""
         if self.lost is None:
             self._sender.at_once(0, frames.TELL, b"".join(frames.encode(request)))
 
@@ -97,7 +102,7 @@ class Life:
         try:
             await self._sender.send(number, kind, pieces or await frames.encode_apart(request))
         except OSError:
-            pass  # the answer is that it is lost
+            pass  # the listener then reports the loss
 
     @contextlib.contextmanager
     def _queue(self) -> Any:
@@ -126,7 +131,7 @@ class Life:
         raise EngineLost(self.lost.message, self.lost.hint)
 
     async def end(self) -> None:
-        """Let go of the process; it ends by itself, and else is ended."""
+        """Close the connection, so that the process ends; kill it if it does not."""
         self._ending, self._on_lost = True, lambda _: None
         self._writer.close()
         with contextlib.suppress(OSError):
@@ -135,5 +140,5 @@ class Life:
 
 
 def _is_small(request: Request) -> bool:
-    """Whether it is pickled in no time: all but whole plans are."""
+    """Whether the request is pickled quickly: all requests but whole plans are."""
     return not any(hasattr(one, "jobs") for one in request[1])

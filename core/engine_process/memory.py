@@ -1,9 +1,9 @@
-"""What the allocator of an engine's process keeps for itself.
+"""Limit the memory that the allocator of an engine's process keeps.
 
 Filters and sorts of a million rows take tens of megabytes for milliseconds, in one thread after
-another. glibc has an arena for each thread, raises the size from which it asks the kernel directly
-whenever such a block is freed, and never gives a hole back: after a minute the holes are larger
-than what is in use. Where there is no glibc, nothing of this is done.
+another. glibc has an arena for each thread, raises the threshold for direct kernel allocations
+whenever such a block is freed, and never returns holes: after a minute the holes are larger than
+the memory in use. Without glibc, this module does nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import threading
 from collections.abc import Callable
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # malloc.h
-ARENAS = 2  # two cores rarely wait for each other's
-LARGE = 1 << 20  # such blocks come from the kernel and go back to it; sets of directories do not
+ARENAS = 2  # two cores rarely wait for each other's arena
+# larger blocks are allocated from the kernel and returned to it; sets of directories are smaller
+LARGE = 1 << 20
 KEPT = 4 << 20
 TRIM_SECONDS = 15.0
 
 
 def keep_little(every: float = TRIM_SECONDS) -> None:
-    """Have what is freed given back, every few seconds. To be said before threads are started."""
+    """Return freed memory to the system every few seconds. Call this before threads are started."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         mallopt, trim = libc.mallopt, libc.malloc_trim

@@ -1,4 +1,4 @@
-"""What the engine's process is told at its start, and what it says once the project is open."""
+"""The options of the engine's process at its start, and its message once the project is open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rowtui.core.errors import Problem
 
 
 class Demo(NamedTuple):
-    """In place of a project that is there: one that is made in an empty folder, or goes on."""
+    """A demo project, made in an empty folder or continued, instead of an existing project."""
 
     scenario: str
     directories: int
@@ -16,7 +16,10 @@ class Demo(NamedTuple):
 
 
 class EngineOptions(NamedTuple):
-    """Which project, and how. `start`: its folder or one below; `generation`: the last one seen."""
+    """The project and its options.
+
+    `start`: the project's folder or one below; `generation`: the last one that the screen has seen.
+    """
 
     start: str
     cluster: str | None = None
@@ -26,7 +29,7 @@ class EngineOptions(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The project is open; what there is to say of it."""
+    """The message that the project is open, with its problems and notices."""
 
     problems: tuple[Problem, ...]
     notices: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Plans that both sides have: 10,000 jobs with scripts are 30 MB, and their name is 64 bytes."""
+"""Plans known to both sides: 10,000 jobs with scripts are 30 MB, but a plan's id is 64 bytes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from rowtui.core.engine_process.errors import UnknownPlan
 from rowtui.core.submission.model import Plan
 
 KEPT = 4
-"""Plans: the one on the screen, and those a person may come back to."""
+"""Plans that are kept: the one on the screen, and others that the user may return to."""
 
 
 class Known(NamedTuple):
-    """In place of a plan that the engine made."""
+    """A reference to a plan that the engine made."""
 
     plan_id: str
 
 
 class SeenPlans:
-    """The plans of the engine that somebody still has on the screen's side."""
+    """The engine's plans that still exist on the screen's side."""
 
     def __init__(self) -> None:
         self._plans: WeakValueDictionary[str, Plan] = WeakValueDictionary()
 
     def remember(self, value: object) -> None:
-        """Note the plans of an answer."""
+        """Record the plans of an answer."""
         for plan in _plans_in(value):
             self._plans[plan.id] = plan
 
     def forget(self) -> None:
-        """The engine has none any more."""
+        """Clear the record after the engine was lost."""
         self._plans.clear()
 
     def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Arguments in which plans that are exactly those of the engine are named."""
+        """Return arguments in which the engine's own plans are replaced by references."""
         return tuple(
             Known(one.id) if isinstance(one, Plan) and self._plans.get(one.id) is one else one
             for one in arguments
@@ -58,7 +58,7 @@ class MadePlans:
                 self._plans.popitem(last=False)
 
     def whole(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments again. Raises: UnknownPlan."""
+        """Return the arguments with whole plans. Raises: UnknownPlan."""
         return tuple(self._find(one) if isinstance(one, Known) else one for one in arguments)
 
     def _find(self, known: Known) -> Plan:

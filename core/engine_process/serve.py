@@ -1,9 +1,9 @@
-"""The engine's process: opens the project, says so, and does what the screen asks until it ends.
+"""The engine's process: opens the project, reports this, and serves the screen until it ends.
 
 It ends when the other end of its socket is closed (also because that process was killed), when it
-is told to, or with the process that started it. However it ends, calls are cancelled, streams
-closed (a submission stops between two jobs) and Row's files brought up to date; whatever hangs has
-`GRACE_SECONDS` for that.
+gets a signal to end, or with the process that started it. In each case, calls are cancelled,
+streams are closed (a submission stops between two jobs) and Row's files are updated; operations
+that block have `GRACE_SECONDS` for this.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ GRACE_SECONDS = 10.0
 POLLRDHUP = getattr(select, "POLLRDHUP", 0x2000)
 PR_SET_PDEATHSIG = 1
 DEMO = "rowtui.core.demo.engine"
-"""Knows this module, and so is named here alone. Its `open_demo` is another `open_engine`."""
+"""The module depends on this one, so it is only named here; its `open_demo` replaces
+`open_engine`.
+"""
 
 
 def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
-    """What there is to say of the project, and what makes its engine afterwards.
+    """Open the project; return its messages and a function that makes its engine.
 
     Raises: RowtuiError, OSError.
     """
@@ -61,7 +63,10 @@ def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
 def main(
     opening: Callable[[EngineOptions], tuple[Opened, Callable[[], Any]]] = open_engine,
 ) -> None:
-    """Serve what the options say that come first. Arguments: descriptor, path of the log."""
+    """Serve the project of the options, which arrive first.
+
+    Arguments: descriptor, path of the log.
+    """
     descriptor, log = int(sys.argv[1]), Path(sys.argv[2])
     os.set_inheritable(descriptor, False)
     parent = os.getppid()
@@ -76,23 +81,23 @@ def main(
     except Exception as error:
         connection.sendall(as_line((as_value(error, log), None)))
         return
-    with contextlib.suppress(OSError):  # nobody is there any more: the loop finds that out
+    with contextlib.suppress(OSError):  # if the other side is gone, the loop finds out
         connection.sendall(as_line((None, opened)))
     threading.Thread(target=_end_surely, args=(os.dup(descriptor),), daemon=True).start()
     _end_with(parent)
     keep_little()
-    import asyncio  # not before the project is open: the screen waits for that
+    import asyncio  # only after the project is open, because the screen waits for it
 
     from rowtui.core.engine_process.server import serve
 
     engine = make()
-    gc.freeze()  # what was imported is never garbage
+    gc.freeze()  # imported objects are never garbage
     asyncio.run(serve(connection, engine, log, GRACE_SECONDS))
-    os._exit(0)  # threads that hang would keep it
+    os._exit(0)  # blocked threads would keep the process alive
 
 
 def _end_with(parent: int) -> None:
-    """Be told to end when the starting process ends, in whatever way."""
+    """Request a signal for the end of the starting process, however it ends."""
     with contextlib.suppress(Exception):
         import ctypes
 
@@ -102,7 +107,7 @@ def _end_with(parent: int) -> None:
 
 
 def _end_surely(descriptor: int) -> None:
-    """A thread: some time after the other end was closed this process ends, whatever hangs."""
+    """End this process some time after the other end was closed, even if a thread is blocked."""
     poll = select.poll()
     poll.register(descriptor, POLLRDHUP)
     poll.poll()

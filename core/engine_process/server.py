@@ -1,7 +1,7 @@
-"""What the engine's process does with what comes: each call and each stream is a task of its own.
+"""The server in the engine's process: each call and each stream is a task of its own.
 
-Takes an engine and the socket; gives answers, errors and the values of streams, each of these when
-it is asked for. A call or stream that nobody waits for any more is cancelled or closed.
+Takes an engine and the socket; gives answers, errors and the values of streams, each value on
+request. A call or stream without a waiting caller is cancelled or closed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 async def serve(connection: socket.socket, engine: Any, log: Path, grace: float) -> None:
-    """Do what the screen asks until it is gone; then close the engine within `grace` seconds."""
+    """Serve the screen until it is gone; then close the engine within `grace` seconds."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in ENDING_SIGNALS:
@@ -43,7 +43,7 @@ async def serve(connection: socket.socket, engine: Any, log: Path, grace: float)
 
 
 class Server:
-    """Does what the screen asks; each call and each stream is a task of its own."""
+    """Serves the screen; each call and each stream is a task of its own."""
 
     def __init__(self, engine: Any, writer: asyncio.StreamWriter, log: Path) -> None:
         self._engine = engine
@@ -53,13 +53,13 @@ class Server:
         self._names = {name for name in vars(Engine) if not name.startswith("_")}
         self._names |= set(getattr(engine, "more_methods", ()))  # of a demo
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._wanted: dict[int, asyncio.Semaphore] = {}  # values of streams
+        self._wanted: dict[int, asyncio.Semaphore] = {}  # requested values of streams
         self._closed = False
-        # The screen is about to ask for this; meanwhile it paints.
+        # The screen is about to call this; it paints in the meantime.
         self._early: asyncio.Task[Any] | None = asyncio.create_task(engine.refresh())
 
     async def listen(self, reader: asyncio.StreamReader) -> None:
-        """Until the other side is gone."""
+        """Serve until the other side is gone."""
         async for number, kind, pieces in frames.received(reader):
             if kind == frames.CALL:
                 self._start(number, self._call(number, pieces))
@@ -85,7 +85,7 @@ class Server:
         self._wanted.pop(number, None)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
             as_value(error, self._log)
-        if task.cancelled():  # before it began, or while its answer was on the way
+        if task.cancelled():  # before it began, or while its answer was being sent
             self._sender.at_once(number, frames.END)
 
     async def _method(self, pieces: list[bytes]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -113,7 +113,7 @@ class Server:
             await self._sender.send(number, frames.ANSWER, answer)
 
     async def _answer(self, method: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What the engine says; to the first refresh what it found by itself."""
+        """Return the engine's answer; for the first refresh, the result of the early one."""
         early, again = self._early, method == self._engine.refresh
         if again and early is not None:
             self._early = None
@@ -141,7 +141,7 @@ class Server:
         return as_value(error, self._log)
 
     async def close(self) -> None:
-        """Give up what is under way, and close the engine."""
+        """Cancel running tasks, and close the engine."""
         tasks = [*self._tasks.values(), *filter(None, [self._early])]
         for task in tasks:
             if not task.cancelling():

@@ -1,9 +1,10 @@
-"""Start the engine's process: first of all, so that it opens the project while Textual is loaded.
+"""Start the engine's process first, so that it opens the project while Textual is imported.
 
-Takes `EngineOptions`, gives the running process with one end of a socket pair; the other end is its
-only way to us. It has a session of its own (the terminal's Ctrl-C and hang-up are not for it), no
-standard input, and a log of its own that nobody else can read. Nothing heavy is imported here.
-Descriptors are explicit, so a start inside a running Textual app works as well.
+Takes `EngineOptions`, gives the running process with one end of a socket pair; the process reaches
+the screen only through the other end. It has a session of its own (so it does not get the
+terminal's Ctrl-C and hang-up), no standard input, and a log that only the user can read. Nothing
+heavy is imported here. Descriptors are passed explicitly, so a start inside a running Textual app
+works as well.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from rowtui.core.engine_process.errors import EngineLost, from_value, how_it_end
 from rowtui.core.engine_process.options import EngineOptions, Opened
 
 LARGEST_LOG = 1 << 20
-"""Bytes; a longer one is begun anew."""
+"""Bytes; a longer log is truncated."""
 
 END_SECONDS = 2.0
-"""How long a process may take to end, before it is ended."""
+"""How long a process may take to end before it is killed."""
 
-# -P: a file of the project's folder must not pass for one of our modules. The code is shorter to
-# run than `-m`, which imports runpy and pkgutil first.
+# -P: a file of the project's folder must not replace one of rowtui's modules. The code starts
+# faster than `-m`, which imports runpy and pkgutil first.
 PROGRAM = "from rowtui.core.engine_process.serve import main; main()"
 
 
@@ -35,7 +36,7 @@ class Started:
     """An engine's process, from its start to its end."""
 
     def __init__(self, options: EngineOptions, program: str = PROGRAM) -> None:
-        """Start it. Raises: OSError."""
+        """Start the process. Raises: OSError."""
         self.options = options
         self.program = program
         self.log = log_path()
@@ -56,11 +57,11 @@ class Started:
         finally:
             inner.close()
             os.close(log)
-        with contextlib.suppress(OSError):  # it may have ended: `opened` tells
+        with contextlib.suppress(OSError):  # it may have ended: `opened` reports this
             self.socket.sendall(as_line(options))
 
     def opened(self) -> Opened:
-        """Wait for the project to be open. Raises: what opening it raised; EngineLost."""
+        """Wait until the project is open. Raises: the errors of opening it; EngineLost."""
         try:
             error, value = read_line(self.socket)
         except (EOFError, OSError):
@@ -75,7 +76,7 @@ class Started:
         return opened
 
     def wait(self, seconds: float = END_SECONDS) -> int | None:
-        """Its exit code; it is made to end if it takes longer."""
+        """Return its exit code; a process that takes longer is ended."""
         for end in (self.process.terminate, self.process.kill):
             try:
                 return self.process.wait(seconds)
@@ -86,20 +87,20 @@ class Started:
         return None
 
     def end(self) -> None:
-        """Let go of it: it ends by itself, and else is ended."""
+        """Close the connection, so that the process ends; kill it if it does not."""
         if self.process.returncode is None:
             self.socket.close()
             self.wait()
 
 
 def as_line(value: object) -> bytes:
-    """Something small with its length, for the moments before there are event loops."""
+    """Return a small pickled value with its length, for the time before there are event loops."""
     data = pickle.dumps(value)
     return len(data).to_bytes(8, "big") + data
 
 
 def read_line(connection: socket.socket) -> Any:
-    """What `as_line` wrote. Raises: EOFError, OSError."""
+    """Read a value written by `as_line`. Raises: EOFError, OSError."""
     size = int.from_bytes(_read(connection, 8), "big")
     return pickle.loads(_read(connection, size))  # noqa: S301 (our own process)
 
@@ -115,14 +116,14 @@ def _read(connection: socket.socket, size: int) -> bytes:
 
 
 def log_path() -> Path:
-    """Where the engine writes what nobody is meant to see, unless something went wrong."""
+    """Return the path of the engine's log, which is needed only after an error."""
     import platformdirs
 
     return Path(platformdirs.user_log_dir("rowtui")) / "engine.log"
 
 
 def _open_log(path: Path) -> int:
-    """A descriptor of the log, or of nothing where none can be written."""
+    """Return a descriptor of the log, or of /dev/null if the log cannot be written."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Keeps one engine's process running: starts it again when it is lost, one at a time.
+"""Keep one engine's process running: restart it when it is lost.
 
-The first new start is at once, the following ones after longer and longer pauses. Meanwhile calls
-wait for a start that is under way; between two starts they are told why there is no engine.
-Snapshots of a new process go on from the last generation that was seen.
+The first restart is immediate, later ones follow after longer and longer pauses. Calls wait during
+a restart; between two restarts they raise the reason why there is no engine. Snapshots of a new
+process continue from the last generation that was seen.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rowtui.core.engine_process.start import Started
 from rowtui.core.errors import RowtuiError
 
 PAUSES = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
-"""Seconds before a new start; the last one again and again."""
+"""Seconds before a restart; the last pause repeats."""
 
 WELL_AFTER = 60.0
-"""A process that lived so long did not end because of how it was started."""
+"""A process that lived longer than this did not end because of how it was started."""
 
 CLOSE_SECONDS = 5.0
-"""For Row's files; then it is told to end."""
+"""For Row's files; then the process is ended."""
 
 
 class Supervised:
-    """A process that is there again soon after it was lost."""
+    """A process that is restarted soon after it was lost."""
 
     def __init__(self, started: Started) -> None:
         self.lives = 1
@@ -45,10 +45,10 @@ class Supervised:
         self._restarting: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
 
-    # Asking
+    # Calls
 
     async def ask(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-        """Call a method there. Raises: RowtuiError, OSError."""
+        """Call a method of the engine. Raises: RowtuiError, OSError."""
         life = await self._living()
         try:
             value = await life.call((name, self._plans.named(arguments), named))
@@ -60,7 +60,7 @@ class Supervised:
     async def stream(
         self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """The values of a method there. Raises: RowtuiError, OSError."""
+        """Yield the values of a method of the engine. Raises: RowtuiError, OSError."""
         life = await self._living()
         for tried in (self._plans.named(arguments), arguments):
             try:
@@ -73,7 +73,7 @@ class Supervised:
                     raise
 
     def tell(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Call a method there that has no answer, if there is a process."""
+        """Call a method of the engine that has no answer, if there is a process."""
         if self._life is not None:
             self._life.tell((name, arguments, {}))
 
@@ -83,10 +83,10 @@ class Supervised:
         if isinstance(generation, int):
             self._generation = max(self._generation, generation)
 
-    # Being there
+    # The state of the process
 
     async def back(self) -> bool:
-        """Wait until there is a process again; False once this was closed."""
+        """Wait until there is a process again; return False once this object was closed."""
         while self._life is None and not self.closed:
             await self._news.wait()
         return not self.closed
@@ -150,11 +150,11 @@ class Supervised:
                 return
 
     async def end(self) -> None:
-        """Close the engine there, wait a little, and see to it that its process ends."""
+        """Close the engine, wait a little, and ensure that its process ends."""
         if self.closed:
             return
         life, self.closed = self._life, True
-        if not self._begun:  # nobody ever asked
+        if not self._begun:  # the engine was never called
             self._begun = True
         elif life is not None:
             with contextlib.suppress(RowtuiError, OSError, TimeoutError):

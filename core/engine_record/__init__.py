@@ -1,4 +1,4 @@
-"""What an engine answered, written to a file with the names hashed; and played again from it."""
+"""Record an engine's answers to a file with hashed names, and replay them."""
 
 from rowtui.core.engine_record.record import RecordingEngine
 from rowtui.core.engine_record.replay import ReplayEngine

@@ -1,7 +1,7 @@
-"""Values of an engine as JSON and back, by the types of their fields: nothing is ever unpickled.
+"""Convert values of an engine to JSON and back, by the types of their fields, without pickle.
 
-Plain values and tuples are themselves (a tuple is a JSON array); anything else is an object with
-its class under "!". `text` may put another text in the place of each, told which field it is in.
+Plain values and tuples are themselves (a tuple is a JSON array); any other value is an object with
+its class under "!". `mask` may replace each text or number; it gets the field of the value.
 """
 
 from __future__ import annotations
@@ -20,34 +20,37 @@ from rowtui.core.engine_record.types import Known, table
 from rowtui.core.text import visible
 
 DEEPEST = 60
-"""Values within values; a recording that goes deeper is not one of ours."""
+"""The limit of nested values; rowtui's own recordings are never deeper."""
 
 
 class Field(NamedTuple):
-    """Where a text stands: the class (or method) and its field."""
+    """The place of a text: the class (or method) and its field."""
 
     owner: str = ""
     name: str = ""
 
 
 Masked = Callable[[Any, Field], Any]
-"""Puts another text or number in the place of one."""
+"""A function that replaces a text or number."""
 
 
 class NotAValueError(ValueError):
-    """Something in a recording is not what it should be; the text says what."""
+    """An invalid part of a recording; the text describes the error."""
 
 
 NOWHERE = Field()
 
 
 def as_it_is(value: Any, _: Field) -> Any:
-    """Nothing is put in its place."""
+    """Return the value unchanged."""
     return value
 
 
 def encode(value: Any, mask: Masked = as_it_is, field: Field = NOWHERE) -> Any:
-    """A value in the form of JSON. What has no form becomes the name of its class."""
+    """Return a value in the form of JSON.
+
+    A value without such a form becomes the name of its class.
+    """
     if value is None or isinstance(value, bool):
         return value
     known = table().by_class.get(type(value))
@@ -56,7 +59,7 @@ def encode(value: Any, mask: Masked = as_it_is, field: Field = NOWHERE) -> Any:
     if known is not None:
         fields = {}
         for name, hint in known.hints.items():
-            ours = typing.get_origin(hint) is typing.Literal  # words of our own
+            ours = typing.get_origin(hint) is typing.Literal  # words of rowtui itself
             told = as_it_is if ours else mask
             fields[name] = encode(getattr(value, name), told, Field(known.name, name))
         return {"!": known.name, "v": fields}
@@ -88,7 +91,7 @@ def _in_order(items: list[Any]) -> list[Any]:
 
 
 def decode(data: Any, hint: Any = Any) -> Any:
-    """The value of that type. Raises: NotAValueError."""
+    """Return the value of that type. Raises: NotAValueError."""
     value = _decoded(data, 0)
     if not fits(value, hint):
         raise NotAValueError(f"there is a {type(value).__name__} where it does not belong")
@@ -133,7 +136,7 @@ def _instance(known: Known, inner: Any, depth: int) -> Any:
     if not isinstance(inner, dict):
         raise NotAValueError(f"a {short} has no fields")
     fields = {}
-    for name, hint in known.hints.items():  # what newer versions wrote besides is left aside
+    for name, hint in known.hints.items():  # fields that newer versions added are ignored
         if name not in inner:
             if name in known.required:
                 raise NotAValueError(f"a {short} has no {name}")
@@ -149,7 +152,7 @@ def _instance(known: Known, inner: Any, depth: int) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of that type. Instances were looked at when they were made."""
+    """Whether a value is of that type. Instances were checked when they were made."""
     if hint is Any or hint is object:
         return True
     if hint is None or hint is type(None):

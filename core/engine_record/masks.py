@@ -1,9 +1,9 @@
-"""What a recording says in place of names, paths and values: a stable pseudonym for each.
+"""Replace names, paths and values in a recording by stable pseudonyms.
 
-Decides word by word. A word stays where rowtui's own program text has it too (so that states,
-reasons and errors can still be read), or where it is the name of an action; names of directories
-and users, values, scripts, logs and paths lose every word. The pseudonyms of two recordings have
-nothing in common: they are drawn with a key that is thrown away.
+Each word is decided separately. A word is kept if rowtui's own program text contains it (so that
+states, reasons and errors can still be read), or if it is part of the name of an action. Names of
+directories and users, values, scripts, logs and paths are replaced completely. The pseudonyms of
+two recordings are unrelated, because their random key is not stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from rowtui.core.engine_record.codec import Field
 
 WORD = re.compile("(?:[^\\W_]|[\udc80-\udcff])+")
-_CHUNK = re.compile(r"[^\s'\"`,:;()\[\]<>=|]+")  # what a name in a sentence may be
+_CHUNK = re.compile(r"[^\s'\"`,:;()\[\]<>=|]+")  # a possible name in a sentence
 _SHORT_NUMBER = re.compile(r"\d{1,4}")
 _STEPS = ("", ".", "..", "~")
 _LETTERS = 4  # of a pseudonym, more where two would be the same
@@ -49,14 +49,14 @@ KINDS = {
     ("PlannedJob", "name"): "text",
     ("QueueRow", "name"): "text",
 }
-"""What a field of one class holds, where its name alone does not tell."""
+"""The kind of a class's field, where the field's name is not sufficient."""
 
 FREE_NUMBERS = frozenset({"SampleView", "MappingRequest", "Placement"})
-"""Classes whose numbers under a value's name are a person's own, not counts of ours."""
+"""Classes whose numbers in value fields are the user's own, not counts by rowtui."""
 
 
 class Masks:
-    """The pseudonyms of one recording. `hash_actions`: names of actions do not stay either."""
+    """The pseudonyms of one recording. `hash_actions`: names of actions are replaced as well."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Masks:
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
         self._actions: set[str] = set()
-        self._names: set[str] = set()  # of directories and people, as far as they were met
+        self._names: set[str] = set()  # names of directories and users found so far
         self._secret: set[str] = set()
         for word in secret_words:
             self._secret.update(found.lower() for found in WORD.findall(word))
 
     def __call__(self, value: Any, field: Field) -> Any:
-        """The text or number that stands for this one in this field."""
+        """Return the text or number that replaces this one in this field."""
         kind = kind_of(field)
         if not isinstance(value, str):
             free = field.owner.rpartition(".")[2] in FREE_NUMBERS
@@ -102,10 +102,10 @@ class Masks:
         return word if word in self._actions else self._of(word, "text")
 
     def _chunk(self, chunk: str) -> str:
-        """A part of a sentence: a name that was met, a path, or words."""
+        """Mask a part of a sentence: a known name, a path, or words."""
         if chunk in self._names:
             return self._made.get(chunk, chunk)
-        if chunk.startswith(("/", "~/")):  # a path, or where a value stands
+        if chunk.startswith(("/", "~/")):  # a path, or a pointer to a value
             parts = chunk.split("/")
             return "/".join(it if it in _STEPS else self._of(it, "path") for it in parts)
         if "/" in chunk:
@@ -120,7 +120,7 @@ class Masks:
         return word if stays else self._of(word, "word")
 
     def _of(self, word: str, kind: str) -> str:
-        """The pseudonym of a word, the same for ever; the first use names its kind."""
+        """Return the constant pseudonym of a word; its first use determines the prefix."""
         made = self._made.get(word)
         if made is not None:
             return made
@@ -141,7 +141,9 @@ class Masks:
 
 
 def kind_of(field: Field) -> str:
-    """What a field holds: action, dir, user, path, text, value; "": sentences and plain names."""
+    """Return a field's kind: action, dir, user, path, text, value; "" for sentences and plain
+    names.
+    """
     special = KINDS.get((field.owner.rpartition(".")[2], field.name))
     if special is not None:
         return special
@@ -162,7 +164,7 @@ _BY_NAME = (
 
 
 def words_of_this_person() -> list[str]:
-    """The names of this user and machine, and the folders of the home."""
+    """Return the names of this user and machine, and the path of the home folder."""
     import getpass
     import socket
 
@@ -176,7 +178,7 @@ def words_of_this_person() -> list[str]:
 
 @cache
 def own_words() -> frozenset[str]:
-    """Every word of rowtui's own program text, in small letters."""
+    """Return every word of rowtui's own program text, in lower case."""
     import rowtui.core
 
     root = Path(rowtui.core.__file__).parent

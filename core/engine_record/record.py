@@ -1,8 +1,8 @@
-"""An engine that writes down what it answers: for reports of defects, and for tests.
+"""An engine that records its answers, for reports of defects and for tests.
 
-Takes any `Engine` and a file; gives an `Engine` that answers the same. Names are replaced on the
-way (`masks.py`); what a person answers to a login is never written. The writing is done in a
-thread of its own, and a disk that is full ends the recording, not the dashboard.
+Takes any `Engine` and a file; gives an `Engine` with the same answers. Names are masked
+(`masks.py`); the user's answers to a login are never written. The file is written in a thread of
+its own, and a full disk ends the recording, not the dashboard.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.project.queue_views import QueueAsked
 
 UNWRITTEN = frozenset({"answer", "questions", "changes", "close"})
-"""Not recorded: answers of a person, and what only says that something changed."""
+"""Not recorded: the user's answers, and announcements of changes."""
 
 PASSING = frozenset({"now", "full", "clear", "find"})
-"""Arguments that make no other question of it: where a cursor is to go, and how urgent it is."""
+"""Arguments that do not change the request: where the cursor should go, and how urgent it is."""
 
 
 class RecordingEngine:
-    """An `Engine` before another one. Use `recording` to get one with its type."""
+    """A recorder in front of another `Engine`. Use `recording` to get one with the right type."""
 
     def __init__(
         self,
@@ -42,17 +42,17 @@ class RecordingEngine:
         hash_actions: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Raises: RowtuiError if the file is there already or cannot be made."""
+        """Create a recorder. Raises: RowtuiError if the file exists already or cannot be made."""
         self._engine = engine
         self._mask = masks or Masks(hash_actions=hash_actions, secret_words=words_of_this_person())
         self._clock = clock
         self._began = clock()
         self._tape = Tape(path, self._began)
         self._pen = ThreadPoolExecutor(1, "recording")
-        self.trouble = ""  # why it ended early
+        self.trouble = ""  # why the recording ended early
 
     def __getattr__(self, name: str) -> Any:
-        """A method of the engine, which writes down what it answers."""
+        """Return a method of the engine that records its answers."""
         method = getattr(self._engine, name)
         if name in UNWRITTEN or not hasattr(Engine, name):
             return method
@@ -103,7 +103,7 @@ class RecordingEngine:
                 self.trouble = "the recording is full: what came later is not in it"
         except OSError as error:
             self.trouble = f"the recording ended early: {error.strerror or error}"
-        except Exception as error:  # a defect of the recorder must not be one of the dashboard
+        except Exception as error:  # a defect of the recorder must not affect the dashboard
             self.trouble = f"the recording ended early: {type(error).__name__}: {error}"
 
     async def close(self) -> None:
@@ -120,12 +120,12 @@ class RecordingEngine:
 
 
 def recording(engine: Engine, path: Path, **options: Any) -> Engine:
-    """The engine with a recorder before it. Raises: RowtuiError."""
+    """Return the engine with a recorder in front. Raises: RowtuiError."""
     return cast(Engine, RecordingEngine(engine, path, **options))
 
 
 def asked(name: str, args: Any, options: Any, mask: Masked) -> dict[str, Any]:
-    """What was asked, by the names of the parameters; what is left at its default is not in it."""
+    """Return the arguments of a call by the names of parameters, without defaults."""
     bound = _signature(name).bind(None, *args, **options)
     defaults = _signature(name).parameters
     return {
@@ -136,7 +136,7 @@ def asked(name: str, args: Any, options: Any, mask: Masked) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The same question has the same form: any sequence is a tuple, a cursor is nowhere."""
+    """Return equal requests in the same form: any sequence as a tuple, and no cursor."""
     if isinstance(value, QueueAsked):
         return value._replace(follow=None)
     return tuple(value) if isinstance(value, list | range | set | frozenset) else value

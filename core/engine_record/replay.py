@@ -1,7 +1,7 @@
-"""A recording as an engine: what was answered at the time that is played. Nothing can be changed.
+"""A recording as a read-only engine that returns the answers of the played time.
 
-Takes the file of a recording; gives an `Engine`, and a clock that runs as fast as somebody wants.
-A page that nobody looked at while it was recorded is said not to be there.
+Takes the file of a recording; gives an `Engine`, and a clock with an adjustable speed. A page that
+was not shown during the recording raises an error.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ CHANGING = frozenset({
     "edit_workflow",
     "network_start", "network_stop", "network_retry", "network_cancel",
 })  # fmt: skip
-"""What would change something."""
+"""Methods that would change something."""
 
 NEWS = {"refresh": "workspace", "jobs": "jobs", "network": "network", "queue": "jobs"}
-"""The word for a new answer of each kind."""
+"""The change word of a new answer to each method."""
 
 
 class ReplayEngine:
-    """Plays one file. Also the clock and the badge of the dashboard that shows it."""
+    """Plays one file; also the clock and the badge of the dashboard that shows it."""
 
     stranger = False
 
     def __init__(self, path: Path, *, steady: Callable[[], float] = time.monotonic) -> None:
-        """Raises: RowtuiError."""
+        """Read a recording. Raises: RowtuiError."""
         self._head, lines, self.notice = read_tape(path)
         self._steady = steady
         self._speed = 1.0
@@ -59,16 +59,16 @@ class ReplayEngine:
 
     @property
     def position(self) -> float:
-        """Seconds since the beginning of the recording."""
+        """Return the seconds since the beginning of the recording."""
         return self._base + (self._steady() - self._since) * self._speed
 
     def now(self) -> float:
-        """The time that is played, in epoch seconds."""
+        """Return the played time, in epoch seconds."""
         return self._head.at + self.position
 
     @property
     def badge(self) -> str:
-        """What the header says."""
+        """Return the text of the header."""
         over = self.position > self.length
         return "REPLAY over" if over else f"REPLAY ×{self._speed:g}"
 
@@ -78,7 +78,7 @@ class ReplayEngine:
         return PlayedState(self.badge)
 
     async def control(self, word: str, argument: str = "") -> PlayedState:
-        """Play it twice as fast, or half as fast; nothing can be changed."""
+        """Double or halve the speed; injected faults are refused."""
         if word == INJECT:
             return self.state._replace(said="This is a recording: nothing can be changed.")
         at = SPEEDS.index(self._speed) + (1 if word == FASTER else -1)
@@ -94,7 +94,7 @@ class ReplayEngine:
     # The engine
 
     def __getattr__(self, name: str) -> Any:
-        """A method of `Engine`."""
+        """Return a method of `Engine`."""
         if name.startswith("_") or name not in table().methods:
             raise AttributeError(name)
         if name in CHANGING:
@@ -138,7 +138,7 @@ class ReplayEngine:
         yield
 
     async def changes(self) -> AsyncIterator[str]:
-        """A word whenever there is a newer answer."""
+        """Yield a word whenever there is a newer answer."""
         for line in self._news:
             while (left := line.at - self.position) > 0:
                 self._sped.clear()
@@ -151,10 +151,10 @@ class ReplayEngine:
         await asyncio.Event().wait()
 
     def answer(self, number: int, answers: Any) -> None:
-        """Nobody asks."""
+        """Ignore the answer: a recording has no questions."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
 
 def _sentences(said: Any) -> tuple[str, str]:

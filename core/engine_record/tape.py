@@ -1,7 +1,7 @@
-"""The file of a recording: gzip-compressed lines of JSON, the first of which says what it is.
+"""The file of a recording: gzip-compressed lines of JSON; the first line identifies the format.
 
-Takes and gives entries; knows nothing of what they hold. Every reading is bounded: a file from
-somebody else may be cut short, damaged, or blow up to gigabytes. Format: docs/formats.md.
+Takes and gives entries, independent of their content. Every reading is bounded, because a file from
+another user may be truncated, damaged, or expand to gigabytes. Format: docs/formats.md.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from rowtui.core.text import visible
 VERSION = 1
 MAGIC = "rowtui recording"
 LARGEST_FILE = 64 << 20  # bytes, compressed
-LARGEST = 256 << 20  # bytes, unpacked: what a recorder writes at most, and a player keeps
+LARGEST = 256 << 20  # bytes, unpacked: the limit of a recorder and of a player
 LONGEST_LINE = 32 << 20
-FLUSH_BYTES = 64 << 10  # so much of the last moments is lost if the process is killed
+FLUSH_BYTES = 64 << 10  # at most this much is lost if the process is killed
 
 
 class Head(NamedTuple):
-    """When the recording began, in epoch seconds, and which rowtui made it."""
+    """When the recording began, in epoch seconds, and the version of rowtui that made it."""
 
     at: float
     made_by: str
 
 
 class Line(NamedTuple):
-    """One answer: seconds since the beginning, what was asked, the line itself and its number."""
+    """One answer: seconds since the beginning, the call, the line itself and its number."""
 
     at: float
     call: str
@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
 
 class Tape:
-    """A file being written. Raises: RowtuiError if it is there already or cannot be made."""
+    """A file being written. Raises: RowtuiError if the file exists already or cannot be made."""
 
     def __init__(self, path: Path, at: float) -> None:
         shown = visible(str(path))
@@ -62,7 +62,7 @@ class Tape:
         self._flush()
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Write one entry; nothing once the file is full. Raises: OSError."""
+        """Write one entry, unless the file is full. Raises: OSError."""
         if not self.full:
             self._write(entry)
 
@@ -85,13 +85,13 @@ class Tape:
         self._raw.flush()
 
     def close(self) -> None:
-        """Write the end."""
+        """Finish the file."""
         self._file.close()
         self._raw.close()
 
 
 def read_tape(path: Path) -> tuple[Head, list[Line], str]:
-    """What a recording holds, and a sentence if it ends in the middle. Raises: RowtuiError."""
+    """Return the content of a recording, and a notice if it is truncated. Raises: RowtuiError."""
     shown = visible(str(path))
     lines: list[Line] = []
     head: Head | None = None
@@ -166,7 +166,7 @@ def _line(entry: dict[str, Any], data: bytes, number: int, shown: str) -> Line:
 
 
 def key_of(asked: Any) -> str:
-    """What was asked, as something to look it up by."""
+    """Return a lookup key for a request."""
     import hashlib
 
     text = json.dumps(asked, sort_keys=True)

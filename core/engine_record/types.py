@@ -1,7 +1,7 @@
-"""Which classes an engine's answers are made of: found by walking the hints of `Engine`.
+"""The classes of an engine's answers, found by walking the type hints of `Engine`.
 
-Gives a table from a name to a class. A recording can hold values of these classes and nothing
-else, so that a file from somebody else can never make an object of another kind.
+Gives a table from a name to a class. A recording can contain only values of these classes, so that
+a file from another user can never create an object of another kind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOM = "rowtui.core."
 
 
 class Known(NamedTuple):
-    """One class: its hints by field, and the fields that have no default. An enum has none."""
+    """One class: its hints by field, and the fields without a default. An enum has no fields."""
 
     name: str
     cls: type
@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
 
 class Table(NamedTuple):
-    """All classes by name and by themselves; the methods with the hints of what they take."""
+    """All classes, by name and by class; the methods with the hints of their parameters."""
 
     by_name: Mapping[str, Known]
     by_class: Mapping[type, Known]
@@ -37,7 +37,7 @@ class Table(NamedTuple):
 
 
 class UnknownTypeError(TypeError):
-    """A hint that a recording has no form for."""
+    """A type hint that a recording cannot represent."""
 
 
 _PLAIN = (str, int, float, bool, bytes, type(None))
@@ -45,7 +45,7 @@ _PLAIN = (str, int, float, bool, bytes, type(None))
 
 @cache
 def table() -> Table:
-    """The classes of `Engine`. Raises: UnknownTypeError for one that has no form."""
+    """Return the classes of `Engine`. Raises: UnknownTypeError for one that cannot be recorded."""
     from rowtui.core.engine import Engine
 
     by_name: dict[str, Known] = {}
@@ -100,7 +100,7 @@ def _known(cls: type) -> Known:
 
 
 def _resolved(what: type | Callable[..., Any]) -> dict[str, Any]:
-    """The hints of a class or function, also those that are imported for type checkers alone."""
+    """Return the hints of a class or function, including types imported only for type checkers."""
     try:
         return typing.get_type_hints(what)
     except NameError:
@@ -109,7 +109,7 @@ def _resolved(what: type | Callable[..., Any]) -> dict[str, Any]:
 
 @cache
 def _for_checkers(module: str) -> dict[str, Any]:
-    """What a module of ours imports or defines under `if TYPE_CHECKING`."""
+    """Return the names that a module imports or defines under `if TYPE_CHECKING`."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     found: dict[str, Any] = {}
     for block in tree.body:

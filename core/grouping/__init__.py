@@ -1,1 +1,1 @@
-"""Which directories an action takes, in which order and in which groups, and what they cost."""
+"""Grouping: the directories of an action, their order, their groups and their cost."""

@@ -1,8 +1,8 @@
-"""What jobs may cost at most: the resources of an action times the sizes of its groups.
+"""The upper limit of the cost of jobs: the resources of an action times the sizes of its groups.
 
 Sums are kept in whole CPU- and GPU-seconds and divided once, so that ten tenths are one. Zero GPUs
-(which Row 1.1 refuses in workflow.toml, and earlier ones counted as no cost at all) are no GPUs:
-the job costs CPU time.
+(which Row 1.1 refuses in workflow.toml, and which earlier versions counted as no cost at all) mean
+that the job uses no GPUs and costs CPU time.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _HOUR = 3600
 
 
 def job_cost(resources: Resources, directories: int) -> Cost:
-    """The cost of one job on that many directories."""
+    """Return the cost of one job on this number of directories."""
     return _cost(resources, _process_seconds(resources, directories))
 
 
 def action_cost(resources: Resources, sizes: Iterable[int]) -> Cost:
-    """The cost of jobs on groups of these sizes."""
+    """Return the cost of jobs on groups of these sizes."""
     return _cost(resources, sum(_process_seconds(resources, size) for size in sizes))
 
 
 def is_linear(resources: Resources) -> bool:
-    """Whether the cost depends only on how many directories there are, not on their groups."""
+    """Whether the cost depends only on the number of directories, and not on their groups."""
     return resources.processes.per_directory != resources.walltime.per_directory
 
 

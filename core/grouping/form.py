@@ -1,8 +1,8 @@
-"""Directories of an action, in order, cut into groups.
+"""Cut the ordered directories of an action into groups.
 
-A cut is made wherever the sort key changes (if the action says so), and then after every
-`maximum_size` directories. Groups are formed only where somebody looks at them: a page of a million
-directories costs the page.
+A new group begins wherever the sort key changes (if the action requests this), and then after every
+`maximum_size` directories. Groups are only formed when they are read: showing a page of a million
+directories costs only the page.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rowtui.core.workflow.model import Action
 
 
 class GroupCut:
-    """The groups of an action, not formed yet: positions in order, and where each group begins.
+    """The groups of an action before they are formed: positions in order, and where groups begin.
 
-    `begins` has one entry for each group, and a last one: the number of directories.
+    `begins` has one entry for each group, and a last entry with the number of directories.
     """
 
     __slots__ = ("action", "begins", "positions")
@@ -38,50 +38,50 @@ class GroupCut:
         self.begins = begins
 
     def __len__(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         return len(self.begins) - 1
 
     def __getitem__(self, number: int) -> Group:
-        """Group `number`, from 0."""
+        """Return group `number`, from 0."""
         begin, end = self.begins[number], self.begins[number + 1]
         return Group(self.action, tuple(self.positions[begin:end].tolist()))
 
     @property
     def directories(self) -> int:
-        """How many directories there are in all groups."""
+        """The number of directories in all groups."""
         return self.begins[-1]
 
     def sizes(self) -> list[int]:
-        """The size of each group."""
+        """Return the size of each group."""
         return [end - begin for begin, end in pairwise(self.begins)]
 
     @property
     def counted_sizes(self) -> tuple[tuple[int, int], ...]:
-        """How many groups there are of each size, ascending."""
+        """The number of groups of each size, sizes ascending."""
         return tuple(sorted(Counter(self.sizes()).items()))
 
     def placed(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """Where each of these groups begins in the list of all directories, and its size."""
+        """Return where each of these groups begins in the list of all directories, and its size."""
         begins = self.begins
         return [(begins[number], begins[number + 1] - begins[number]) for number in numbers]
 
     def firsts(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """(first directory, size) of each of these groups."""
+        """Return (first directory, size) of each of these groups."""
         return [(int(self.positions[begin]), size) for begin, size in self.placed(numbers)]
 
     def span(self, begin: int, end: int) -> list[int]:
-        """The directories between two places of the list of all."""
+        """Return the directories between two places of the list of all directories."""
         found: list[int] = self.positions[begin:end].tolist()
         return found
 
     def number_of(self, first: int) -> int | None:
-        """The index of the group that begins with this directory."""
+        """Return the index of the group that begins with this directory, or None."""
         from rowtui.core.grouping.listing import first_of
 
         return first_of(self.positions, self.begins, first)
 
     def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
-        """Groups `start`.. (from 0), at most `length` of them."""
+        """Return groups `start`.. (from 0), at most `length` of them."""
         start = max(0, start)
         stop = len(self) if length is None else min(len(self), start + max(0, length))
         return tuple(
@@ -96,7 +96,7 @@ def cut_groups(
     members: Members,
     order: ActionOrder | None = None,
 ) -> GroupCut:
-    """Where the groups of these members would begin. `order`: the stored order, if there is one.
+    """Cut these members into groups. `order`: the stored order, if there is one.
 
     Raises: IncomparableError if they cannot be sorted; RowtuiError for a maximum_size of 0.
     """
@@ -149,7 +149,7 @@ def groups_page(
     *,
     order: ActionOrder | None = None,
 ) -> tuple[Group, ...]:
-    """Groups `start`.. (from 0), at most `length` of them. Raises: as `cut_groups`."""
+    """Return groups `start`.. (from 0), at most `length` of them. Raises: as `cut_groups`."""
     return cut_groups(action, directories, members, order).page(start, length)
 
 
@@ -159,9 +159,9 @@ def group_sizes(
     members: Members,
     order: ActionOrder | None = None,
 ) -> list[int]:
-    """The size of each group. Nothing is sorted unless the action splits by sort key.
+    """Return the size of each group. Nothing is sorted unless the action splits by sort key.
 
-    Raises: as `cut_groups`, but for an action that does not split only if maximum_size is 0.
+    Raises: as `cut_groups`; an action that does not split raises only if maximum_size is 0.
     """
     if action.group.split_by_sort_key and action.group.sort_by:
         return cut_groups(action, directories, members, order).sizes()
@@ -174,9 +174,10 @@ def group_sizes(
 
 
 def sort_key(action: Action, directories: Directories, position: int) -> str:
-    """The sort key of one directory as compact JSON; "" without sort_by, null for what is missing.
+    """Return the sort key of one directory as compact JSON; "" without sort_by.
 
-    All directories of a group share it if the action splits by sort key.
+    Missing elements are null. All directories of a group share the key if the action splits by sort
+    key.
     """
     if not action.group.sort_by:
         return ""

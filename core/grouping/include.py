@@ -1,9 +1,10 @@
-"""Which directories an action includes: its selectors, evaluated on rank columns.
+"""Find the directories that an action includes, by evaluating its selectors on rank columns.
 
-Each condition compares its operand with the distinct values only; the rest is bit sets. As in Row,
-a directory without the pointer, or with a value that has no order with the operand, is an error
-only if the condition is reached for that directory: not if an earlier selector already included it,
-nor if an earlier condition of the same selector was false.
+Each condition compares its operand only with the distinct values; the rest are operations on bit
+sets. As in Row, a directory that lacks the pointer, or whose value cannot be compared with the
+operand, is an error only if the condition is evaluated for this directory. The condition is not
+evaluated if an earlier selector already included the directory, or if an earlier condition of the
+same selector was false.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from rowtui.core.text import plural, visible
 from rowtui.core.values import Kind, compact, compare, is_double, kind_of, resolve
 from rowtui.core.workflow.model import Action, Condition
 
-# From here on numpy's import is paid back (measured, see docs/architecture.md).
+# With more directories, numpy is worth its import time (measured, see docs/architecture.md).
 NUMPY_FROM = 250_000
-FEW = 100  # so many directories are answered one by one
+FEW = 100  # so few directories are evaluated one by one
 _SHOWN: Final = 60  # characters of a value in a message
 
 _FALSE, _TRUE, _UNORDERED, _MISSING = range(4)
@@ -37,10 +38,10 @@ _ACCEPTED: Final[dict[str, frozenset[int]]] = {
 
 
 def included(action: Action, directories: Directories, among: DirectorySet) -> DirectorySet:
-    """The directories of `among` that the action includes.
+    """Return the directories of `among` that the action includes.
 
-    Raises: IncomparableError if a condition that is reached has no answer for a directory; it
-    names the first by name and says how many more there are.
+    Raises: IncomparableError if an evaluated condition has no result for a directory; the error
+    names the first such directory and counts the others.
     """
     selectors = action.group.include
     if not selectors:
@@ -70,7 +71,7 @@ class _Answers(NamedTuple):
 
 
 def _answer(condition: Condition, directories: Directories, among: DirectorySet) -> _Answers:
-    """One condition, for at least the directories of `among`."""
+    """Evaluate one condition, at least for the directories of `among`."""
     column = directories.column(condition.pointer)
     verdicts = verdicts_by_code(column, condition.operator, condition.operand)
     if among.bit_count() <= FEW:
@@ -103,18 +104,21 @@ _IS_UNKNOWN: Final = bytes(48 + (verdict in {_UNORDERED, _MISSING}) for verdict 
 
 
 def _as_set(by_position: bytes, digits: bytes) -> DirectorySet:
-    """Verdicts to a bit set, by way of a binary number in text: linear, without numpy."""
+    """Convert verdicts to a bit set by way of a binary number in text: linear, without numpy."""
     return int(by_position.translate(digits)[::-1] or b"0", 2)
 
 
 def verdicts_by_code(column: Column, operator: str, operand: Any) -> bytes:
-    """For each code of the column, the missing one included: false, true, or why not known."""
+    """Return for each code of the column, including the missing one, the verdict of the condition.
+
+    A verdict is false, true, unordered or missing.
+    """
     operand = _as_json(operand)
     accepted = _ACCEPTED[operator]
     distinct = column.distinct
     kind = kind_of(operand)
     if kind >= Kind.ARRAY or (kind is Kind.NUMBER and is_wide(operand) and not is_double(operand)):
-        # Compared with a wide integer, wide integers and doubles do not rise together.
+        # The order of wide integers and doubles relative to a wide integer is not monotonic.
         orders = (compare(value, operand) for value in distinct)
         found = [_UNORDERED if order is None else int(order in accepted) for order in orders]
         return bytes([*found, _MISSING])
@@ -139,7 +143,7 @@ def verdicts_by_code(column: Column, operator: str, operand: Any) -> bytes:
 
 
 def _as_json(operand: Any) -> Any:
-    """TOML's nan and inf become null, as in Row."""
+    """Convert TOML's nan and inf to null, as in Row."""
     if isinstance(operand, float) and not math.isfinite(operand):
         return None
     if isinstance(operand, (list, tuple)):
@@ -152,7 +156,7 @@ def _first_fault(
     directories: Directories,
     faults: Sequence[tuple[Condition, DirectorySet]],
 ) -> IncomparableError:
-    """The error for the first directory by name, with the first condition that failed it."""
+    """Return the error for the first directory by name, with the first condition that failed."""
     every = 0
     for _, fault in faults:
         every |= fault
@@ -180,13 +184,13 @@ def _first_fault(
 
 
 def and_more(further: int) -> str:
-    """The end of a message about one directory of several."""
+    """Return the end of a message about one directory of several."""
     if not further:
         return ""
     return f" (and the like for {plural(further, 'more directory', 'more directories')})"
 
 
 def shown(value: Any) -> str:
-    """A value for a message: compact, safe for a terminal, and not too long."""
+    """Return a value for a message: compact, safe for a terminal, and not too long."""
     text = compact(value)
     return visible(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

@@ -1,10 +1,10 @@
-"""Some rows of a list in some order, for very many rows: filters and sorts on whole columns.
+"""Filter and sort the rows of a very long list, on whole columns.
 
-Takes columns (a few different values and a code for each row), names as one blob and the pointers
-of values; gives the rows that fit, as an array, in the order that was asked for. A term is asked
-once for each different value, names are searched in their blob, so that nothing is made for each
-row. It agrees with `row_filter.row_matches` row by row. Needs numpy: imported when somebody
-filters or sorts.
+The input is columns (a few different values and a code for each row), names as one blob and the
+pointers of values; the output is the matching rows, as an array, in the requested order. A term is
+evaluated once for each different value, and names are searched in their blob, so that no object is
+made for each row. The result agrees with `row_filter.row_matches` for each row. The module needs
+numpy and is imported only for filtering and sorting.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rowtui.core.state.names import NameTable
 from rowtui.core.values import MISSING, Kind, kind_of, resolve
 
 NAME: Final = "name"  # the column that is searched in the blob
-SLICE: Final = 20_000  # values looked at between two questions whether to go on
-FEW: Final = 2_000  # so many names are read one by one
+SLICE: Final = 20_000  # values processed between two calls of `go_on`
+FEW: Final = 2_000  # so few names are read one by one
 
 
 class Superseded(RowtuiError):
-    """A newer question made this one pointless."""
+    """A newer filter or sort replaced this one."""
 
     def __init__(self) -> None:
         super().__init__("a newer question was asked")
@@ -39,7 +39,7 @@ class Superseded(RowtuiError):
 class Coded(NamedTuple):
     """A column of few different values: `codes[row]` is an index into `values`.
 
-    `said`: terms without a field look at it too. `ranked`: the codes ascend as the values do.
+    `said`: terms without a field search it too. `ranked`: the codes ascend as the values do.
     """
 
     codes: Any  # numpy integers
@@ -51,8 +51,8 @@ class Coded(NamedTuple):
 class Rows(NamedTuple):
     """The rows of a list, in its own order.
 
-    `positions`: for each row, the directory whose name and value are meant; `name`: what the
-    column of names is called. `go_on`: False ends the work with `Superseded`.
+    `positions`: the directory of each row, which gives its name and value; `name`: the name of the
+    column of names. `go_on`: False ends the work with `Superseded`.
     """
 
     directories: Directories
@@ -62,13 +62,13 @@ class Rows(NamedTuple):
     go_on: Callable[[], bool] = lambda: True
 
     def check(self) -> None:
-        """Go on, or not. Raises: Superseded."""
+        """Check whether to continue. Raises: Superseded."""
         if not self.go_on():
             raise Superseded
 
 
 def chosen_rows(rows: Rows, wanted: RowFilter) -> Any:
-    """The indices of the rows that fit, ascending. Raises: FilterError, Superseded."""
+    """Return the indices of the matching rows, ascending. Raises: FilterError, Superseded."""
     chosen = np.ones(len(rows.positions), dtype=np.bool_)
     for term in wanted.terms:
         rows.check()
@@ -77,9 +77,10 @@ def chosen_rows(rows: Rows, wanted: RowFilter) -> Any:
 
 
 def sorted_rows(rows: Rows, chosen: Any, column: str, descending: bool) -> Any:
-    """The chosen rows by a column or pointer; equal ones as they were, rows without it last.
+    """Return the chosen rows sorted by a column or pointer.
 
-    Raises: FilterError, Superseded.
+    Equal rows keep their order, and rows without a value come last. Raises: FilterError,
+    Superseded.
     """
     if column == rows.name:
         keys, last = rows.positions[chosen].astype(np.int64), -1
@@ -101,7 +102,7 @@ def sorted_rows(rows: Rows, chosen: Any, column: str, descending: bool) -> Any:
 
 
 def _ranks(column: Coded) -> Any:
-    """For each code where its value stands among the values."""
+    """Return for each code the rank of its value among the values."""
     ranks = np.arange(len(column.values))
     if not column.ranked:
         order = sorted(range(len(ranks)), key=lambda code: _sort_key(column.values[code]))
@@ -117,7 +118,10 @@ def _sort_key(value: Any) -> tuple[int, Any]:
 
 
 def pointer_column(rows: Rows, pointer: str) -> Column:
-    """A pointer's column: stored, or read from all values. Raises: FilterError, Superseded."""
+    """Return a pointer's column: stored, or read from all values.
+
+    Raises: FilterError, Superseded.
+    """
     directories = rows.directories
     if not isinstance(directories, StoredDirectories):
         return directories.column(pointer)
@@ -137,26 +141,26 @@ def pointer_column(rows: Rows, pointer: str) -> Column:
 
 
 def codes_of_pointer(rows: Rows, pointer: str) -> tuple[Any, int]:
-    """The rank of each row's value at a pointer, and how many ranks there are."""
+    """Return the rank of each row's value at a pointer, and the number of ranks."""
     column = pointer_column(rows, pointer)
     return numbers_of(column.codes)[rows.positions].astype(np.int64), column.missing + 1
 
 
 def members_of(members: DirectorySet) -> Any:
-    """The positions in a set, ascending."""
+    """Return the positions in a set, ascending."""
     cells = members.to_bytes((members.bit_length() + 7) >> 3, "little")
     bits = np.unpackbits(np.frombuffer(cells, dtype=np.uint8), bitorder="little")
     return np.flatnonzero(bits).astype(np.uint32)
 
 
 def first_of(listed: Any, begins: Sequence[int], position: int) -> int | None:
-    """The index of the group that begins with a position."""
+    """Return the index of the group that begins with a position, or None."""
     found = np.flatnonzero(numbers_of(listed)[numbers_of(begins)[:-1]] == position)
     return int(found[0]) if len(found) else None
 
 
 def numbers_of(numbers: Sequence[int]) -> Any:
-    """Packed numbers without copying them."""
+    """Return packed numbers as an array without copying them."""
     if isinstance(numbers, array):
         return np.frombuffer(numbers, dtype=f"u{numbers.itemsize}")
     return np.asarray(numbers)
@@ -166,7 +170,7 @@ def numbers_of(numbers: Sequence[int]) -> Any:
 
 
 def _fits(rows: Rows, term: Term) -> Any:
-    """A flag for each row, the negation left aside."""
+    """Return a flag for each row, without applying the negation."""
     if not term.field:
         found = _names_that_fit(rows, term)
         for column in rows.columns.values():
@@ -190,7 +194,7 @@ def _coded(column: Coded, term: Term) -> Any:
 
 
 def _verdicts(column: Column, term: Term, rows: Rows) -> Any:
-    """What the term says of each code of a ranked column, the missing one last."""
+    """Return whether the term holds for each code of a ranked column, the missing one last."""
     distinct = column.distinct
     found = np.zeros(len(distinct) + 1, dtype=np.bool_)
     found[-1] = holds(term, MISSING)
@@ -207,7 +211,7 @@ def _verdicts(column: Column, term: Term, rows: Rows) -> Any:
             ">=": (low, end), ">": (high, end),
         }[term.operator]  # fmt: skip
         found[begin:stop] = True
-    elif term.operator != EQUALS:  # no number is written as this text
+    elif term.operator != EQUALS:  # a number never equals this text
         one_by_one += range(first, end)
     for count, code in enumerate(one_by_one):
         if not count % SLICE:
@@ -245,7 +249,7 @@ def _slices(rows: Rows, table: NameTable | None) -> Iterator[tuple[int, list[str
 
 
 def _in_blob(table: NameTable, blob: bytes, term: Term) -> Any:
-    """For each directory whether its name contains, or is, the text of the term."""
+    """Return for each directory whether its name contains, or equals, the text of the term."""
     count = len(table)
     word = term.text.encode()
     if term.folds:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class Status(enum.Enum):
     """The status of a directory for an action; the first that holds, in this order.
 
-    FAILED, NOT_REACHED and CANCELLED are ours: eligible, and how the last job ended (`Outcome`).
+    FAILED, NOT_REACHED and CANCELLED are not in Row: the directory is eligible, and its last job
+    ended in this way (`Outcome`).
     """
 
     COMPLETED = "completed"
@@ -28,7 +29,7 @@ class Status(enum.Enum):
 
 
 ENDED = frozenset({Status.FAILED, Status.NOT_REACHED, Status.CANCELLED})
-"""Statuses of eligible directories that say how the last job ended."""
+"""Statuses of eligible directories that show how the last job ended."""
 
 
 class Group(NamedTuple):
@@ -39,10 +40,11 @@ class Group(NamedTuple):
 
 
 class JobRequest(NamedTuple):
-    """An action on a group with its total resources, before anyone chose where it goes.
+    """An action on a group with its total resources, before a destination is chosen.
 
-    Units: processes, CPUs and GPUs are counts for the whole job; `walltime_seconds` likewise.
-    `requires`: paths in the workspace that must be there when it runs (os.fsdecode form).
+    Units: processes, CPUs and GPUs are counts for the whole job; `walltime_seconds` is for the
+    whole job too. `requires`: paths in the workspace that must exist when the job runs (os.fsdecode
+    form).
     """
 
     group: Group
@@ -62,12 +64,12 @@ class JobRequest(NamedTuple):
 
 
 class ActionStatus(NamedTuple):
-    """The directories of one action element by status, as sets, and what is left to pay.
+    """The directories of one action element by status, as sets, and the remaining cost.
 
-    The first four never overlap. `eligible` includes `failed`, `not_reached` and `cancelled`: such
-    a directory may be submitted again, as in Row.
-    `problem` is not empty when the action's directories could not be told (an incomparable
-    include, say); the sets are then empty.
+    The first four sets never overlap. `eligible` includes `failed`, `not_reached` and `cancelled`:
+    such a directory may be submitted again, as in Row. `problem` is not empty if the action's
+    directories could not be determined (for example because of an incomparable include); the sets
+    are then empty.
     """
 
     action: Action
@@ -82,7 +84,7 @@ class ActionStatus(NamedTuple):
     problem: str = ""
 
     def members(self, status: Status) -> DirectorySet:
-        """The set for one status. ELIGIBLE includes what `ended` has."""
+        """Return the set for one status. ELIGIBLE includes the directories in `ended`."""
         sets = {
             Status.COMPLETED: self.completed,
             Status.SUBMITTED: self.submitted,
@@ -100,7 +102,7 @@ class ActionStatus(NamedTuple):
         return self.failed | self.not_reached | self.cancelled
 
     def status_of(self, position: int) -> Status | None:
-        """The status of one directory; None if the action does not include it."""
+        """Return the status of one directory; None if the action does not include it."""
         for status in Status:
             if self.members(status) >> position & 1:
                 return status
@@ -108,7 +110,7 @@ class ActionStatus(NamedTuple):
 
 
 class StatusTable(NamedTuple):
-    """One row for each action element, in file order. `directories` is how many there are."""
+    """One row for each action element, in file order. `directories` is their number."""
 
     rows: tuple[ActionStatus, ...]
     directories: int

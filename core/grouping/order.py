@@ -1,11 +1,10 @@
-"""The order of an action's directories: by sort keys, then by name, and reversed if asked.
+"""The order of an action's directories: by sort keys, then by name, optionally reversed.
 
-A sort key is the array of what the action's `sort_by` points to. Ranks do the sorting; where a
-column is mixed, neighbours in the result are compared exactly: any sort must compare those, so a
-pair without order is an error precisely when it matters. Where Row panics this raises.
-
-`ActionOrder` is the order of all directories, computed once whenever values change and stored;
-a command only filters it.
+A sort key is the array of the values at the action's `sort_by` pointers. Directories are sorted by
+ranks. If a column is mixed, neighbours in the result are compared exactly: any sort must compare
+neighbours, so a pair without an order is an error precisely when it matters. Where Row panics, this
+module raises. `ActionOrder` is the order of all directories, computed once whenever values change
+and stored; a command only filters this order.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from rowtui.core.text import visible
 from rowtui.core.values import as_double, compare, is_double, resolve
 from rowtui.core.workflow.model import Action
 
-# From here on numpy's import is paid back (measured, see docs/architecture.md).
+# With more directories, numpy is worth its import time (measured, see docs/architecture.md).
 NUMPY_FROM = 250_000
 _MAGIC: Final = b"rowtui order 1\n"
 
@@ -36,9 +35,9 @@ Members = DirectorySet | Sequence[int]  # a set, or positions as given on a comm
 class ActionOrder(NamedTuple):
     """All directories sorted by one `sort_by`, then by name; never reversed.
 
-    `permutation[i]` is a position, `key_ids[i]` the number of its sort key: equal keys share
-    one, and they ascend. `sound`: no directory (except those set aside) lacks a pointer and no
-    pair lacks an order, so that nothing needs to be checked when it is filtered.
+    `permutation[i]` is a position, `key_ids[i]` the number of its sort key: equal keys share a
+    number, and numbers ascend. `sound`: no directory (except directories set aside as bad) lacks a
+    pointer and no pair lacks an order, so that filtering needs no checks.
     """
 
     sort_by: tuple[str, ...]
@@ -48,21 +47,19 @@ class ActionOrder(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """Positions in order, and the key of each (equal or not is all that it says)."""
+    """Positions in order, and the key of each (only the equality of keys has a meaning)."""
 
     positions: Any  # array('I') or a numpy array
-    keys: (
-        Any  # None without sort_by, or where none were asked for; else a list, array or numpy array
-    )
+    keys: Any  # None without sort_by, or if not requested; else a list, array or numpy array
 
 
 def size_of(members: Members) -> int:
-    """How many directories; repeated ones count repeatedly."""
+    """Return the number of directories; repeated ones count repeatedly."""
     return members.bit_count() if isinstance(members, int) else len(members)
 
 
 def action_order(sort_by: tuple[str, ...], directories: Directories) -> ActionOrder:
-    """The order of all directories by these pointers."""
+    """Return the order of all directories by these pointers."""
     count = len(directories)
     columns = [directories.column(pointer) for pointer in sort_by]
     everything = ((1 << count) - 1) & ~bit_set(directories.bad)
@@ -83,7 +80,7 @@ def action_order(sort_by: tuple[str, ...], directories: Directories) -> ActionOr
 
 
 def _sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
-    """The permutation and key ids of an `ActionOrder`."""
+    """Return the permutation and key ids of an `ActionOrder`."""
     keys = _combined_keys(ranked, range(count))
     span = prod(width for _, _, width in ranked)
     if span > count:
@@ -98,7 +95,7 @@ def _sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int],
 
 
 def _lacks_anywhere(column: Column) -> bool:
-    """Whether any directory lacks the pointer, those that are set aside included."""
+    """Whether any directory lacks the pointer, including the directories set aside as bad."""
     codes = column.codes
     narrow = single_bytes(codes, column.missing + 1)
     if narrow is not None:
@@ -118,10 +115,10 @@ def in_order(
     *,
     with_keys: bool = True,
 ) -> Ordered:
-    """The members in the action's order. `order` must be of these directories.
+    """Return the members in the action's order. `order` must be of these directories.
 
-    Raises: IncomparableError if a member lacks a pointer (it names the first by name), or if two
-    members that must be compared have no order (it names both).
+    Raises: IncomparableError if a member lacks a pointer (the error names the first one), or if two
+    members that must be compared have no order (the error names both).
     """
     rule = action.group
     if not rule.sort_by:
@@ -145,7 +142,7 @@ def in_order(
 
 
 def _by_name(members: Members) -> Any:
-    """Positions are in the order of names already."""
+    """Return the members by name, which is the order of their positions."""
     if not isinstance(members, int):
         return array("I", sorted(members))
     if members.bit_count() >= NUMPY_FROM:
@@ -173,7 +170,7 @@ _ZERO_ONE: Final = bytes(cell & 1 for cell in range(256))  # the digits 0 and 1 
 
 
 def flags_of(members: DirectorySet, count: int) -> bytes:
-    """One byte, 0 or 1, for each of `count` positions."""
+    """Return one byte, 0 or 1, for each of `count` positions."""
     return f"{members:0{count}b}"[::-1].encode().translate(_ZERO_ONE) if count else b""
 
 
@@ -190,7 +187,7 @@ def _sorted(directories: Directories, sort_by: tuple[str, ...], members: Members
 
 
 class _Ranked(NamedTuple):
-    """A column for sorting: `codes`, the rank of each code (None: itself), how many ranks."""
+    """A column for sorting: `codes`, the rank of each code (None: the code), and their number."""
 
     codes: Sequence[int]
     ranks: Sequence[int] | None
@@ -204,11 +201,11 @@ def _ranked(columns: Iterable[Column]) -> list[_Ranked]:
 
 
 def shared_ranks(column: Column) -> list[int] | None:
-    """For each code, a rank that values share if they are equal to Row; None: the code is that.
+    """Return a rank for each code, shared by values that are equal in Row.
 
-    Only a wide integer and a double can be equal with different codes. Where one double stands
-    beside several integers that all equal it, Row's relation contradicts itself; these are kept
-    apart by their exact values.
+    The result is None if each code is its own rank. Only a wide integer and a double can be equal
+    with different codes. If several integers all equal one double, Row's relation contradicts
+    itself; these values are ordered by their exact values.
     """
     if not column.mixed:
         return None
@@ -228,7 +225,7 @@ def shared_ranks(column: Column) -> list[int] | None:
 
 
 def _combined_keys(ranked: Sequence[_Ranked], listed: Sequence[int]) -> list[int]:
-    """One integer for each listed position, in the order of the tuples of its ranks."""
+    """Return one integer for each listed position, in the order of the tuples of its ranks."""
     keys: list[int] = []
     for codes, ranks, width in ranked:
         all_of_them = listed == range(len(codes))
@@ -240,7 +237,7 @@ def _combined_keys(ranked: Sequence[_Ranked], listed: Sequence[int]) -> list[int
 
 
 def _numbered(keys: Iterable[int]) -> Iterable[int]:
-    """Ascending keys as 0, 1, 2, ..."""
+    """Yield ascending keys as 0, 1, 2, ..."""
     number = -1
     last = None
     for key in keys:
@@ -282,7 +279,7 @@ def _refuse_unordered(
 def _missing_error(
     directories: Directories, lacking: Sequence[Column], listed: Sequence[int], where: str
 ) -> IncomparableError:
-    """The error for the first directory by name that lacks a pointer."""
+    """Return the error for the first directory by name that lacks a pointer."""
     found = sorted({p for column in lacking for p in listed if column.codes[p] == column.missing})
     first = found[0]
     pointer = next(column.pointer for column in lacking if column.codes[first] == column.missing)
@@ -310,7 +307,7 @@ def _anything_missing(column: Column, listed: Any) -> bool:
 def _first_unordered_pair(
     columns: Sequence[Column], result: Ordered
 ) -> tuple[int, int, int] | None:
-    """The first neighbours without order, and the index of the pointer where it shows."""
+    """Return the first neighbours without an order, and the index of the pointer concerned."""
     seen = set()
     neighbours = pairwise(result.positions.tolist())
     for (a, b), keys in zip(neighbours, pairwise(result.keys), strict=True):
@@ -331,16 +328,16 @@ def _first_unordered_pair(
 
 
 def order_to_bytes(order: ActionOrder) -> bytes:
-    """Magic, a header line (JSON), then the permutation and the key ids, 4 bytes each."""
+    """Return magic, a header line (JSON), then the permutation and the key ids, 4 bytes each."""
     header = {"sort_by": order.sort_by, "sound": order.sound, "count": len(order.permutation)}
     body = b"".join(_raw(part) for part in (order.permutation, order.key_ids))
     return _MAGIC + json.dumps(header).encode() + b"\n" + body
 
 
 def order_from_bytes(data: bytes) -> ActionOrder:
-    """What `order_to_bytes` wrote.
+    """Return the order that `order_to_bytes` wrote.
 
-    Raises: ValueError if it is not one, or is cut short.
+    Raises: ValueError if the data is no order, or is truncated.
     """
     end = data.find(b"\n", len(_MAGIC))
     if not data.startswith(_MAGIC) or end < 0:

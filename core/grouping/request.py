@@ -1,4 +1,4 @@
-"""Groups to job requests: the total resources of one job each."""
+"""Convert groups to job requests with the total resources of each job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rowtui.core.grouping.model import Group, JobRequest
 
 
 def job_requests(groups: Iterable[Group]) -> tuple[JobRequest, ...]:
-    """One request for each group, in order."""
+    """Return one request for each group, in order."""
     return tuple(map(_job_request, groups))
 
 

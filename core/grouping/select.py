@@ -1,7 +1,7 @@
-"""Which actions a pattern names, and whether a directory would be submitted twice for one.
+"""Select actions by a pattern, and find directories that would be submitted twice.
 
-A pattern has `*` for any run of characters and `?` for one; everything else is itself, case
-included, and the whole name must match.
+In a pattern, `*` matches any run of characters and `?` one character; all other characters match
+themselves, case-sensitively, and the whole name must match.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rowtui.core.workflow.model import Action, Workflow
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether the pattern matches the whole name. Linear but for the last `*`, no recursion."""
+    """Whether the pattern matches the whole name. Linear except for the last `*`, no recursion."""
     at = position = 0
     star, resume = -1, 0
     while position < len(name):
@@ -26,7 +26,7 @@ def matches(pattern: str, name: str) -> bool:
         elif at < len(pattern) and pattern[at] in {"?", name[position]}:
             at += 1
             position += 1
-        elif star >= 0:  # let the last star swallow one more character
+        elif star >= 0:  # the last star matches one more character
             resume += 1
             at, position = star + 1, resume
         else:
@@ -35,7 +35,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def matching_actions(workflow: Workflow, pattern: str | None) -> tuple[Action, ...]:
-    """The action elements whose name matches, in file order; all of them without a pattern."""
+    """Return the action elements whose name matches, in file order; all without a pattern."""
     if pattern is None:
         return workflow.actions
     return tuple(action for action in workflow.actions if matches(pattern, action.name))
@@ -49,7 +49,7 @@ class Duplicate(NamedTuple):
     times: int
 
     def sentence(self, directories: Directories) -> str:
-        """What is wrong, in words."""
+        """Describe the problem in words."""
         return (
             f"directory '{visible(directories.name(self.position))}' would be submitted multiple"
             f" times ({self.times}) for action '{visible(self.action)}'"
@@ -57,7 +57,7 @@ class Duplicate(NamedTuple):
 
 
 def duplicates(groups: Iterable[Group]) -> tuple[Duplicate, ...]:
-    """Each (action name, directory) that occurs more than once in all these groups."""
+    """Return each (action name, directory) that occurs more than once in all these groups."""
     times: dict[str, dict[int, int]] = {}
     for group in groups:
         counts = times.setdefault(group.action.name, {})

@@ -1,7 +1,7 @@
-"""The status of every directory for every action, and what is left to pay.
+"""The status of every directory for every action, and the remaining cost.
 
-Sets of directories are big integers, so that a million directories take microseconds. One bad
-action (an include without an answer, say) marks its own row and leaves the others alone.
+Sets of directories are big integers, so that a million directories take microseconds. An action
+with an error (for example an include without a result) marks only its own row.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def status_table(
     among: Sequence[int] | None = None,
     orders: Orders | None = None,
 ) -> StatusTable:
-    """One row for each action, over all directories or the positions of `among`.
+    """Return one row for each action, over all directories or the positions of `among`.
 
-    A position that `among` repeats is once in the sets; the remaining cost counts it repeatedly,
-    as Row does, and `status_counts` tells the counts that way too.
+    A position that `among` repeats is once in the sets; the remaining cost counts it repeatedly, as
+    in Row, and so does `status_counts`.
     """
     return StatusTable(
         rows=tuple(action_status(action, state, among, orders) for action in workflow.actions),
@@ -46,7 +46,10 @@ def action_status(
     among: Sequence[int] | None = None,
     orders: Orders | None = None,
 ) -> ActionStatus:
-    """One row. A cost that cannot be told (the groups cannot be formed) is a `problem` too."""
+    """Return one row; the row has a `problem` if the groups cannot be formed.
+
+    The cost is unknown without groups.
+    """
     considered = state.everything
     if among is not None:
         considered &= bit_set(among)
@@ -64,7 +67,7 @@ def status_of(
     among: Sequence[int] | None = None,
     orders: Orders | None = None,
 ) -> ActionStatus:
-    """One row, where it is known which directories the action includes."""
+    """Return one row, given the directories that the action includes."""
     completed = members & state.completed.get(action.name, 0)
     submitted = members & state.submitted_set(action.name) & ~completed
     left = members & ~completed & ~submitted
@@ -96,7 +99,7 @@ def status_of(
 
 
 def is_renewed(action: Action, before: State, after: State) -> bool:
-    """Whether the action's row may be another one, over the same directories."""
+    """Whether the action's row may have changed, over the same directories."""
     name = action.name
     return (
         before.submitted.get(name) is not after.submitted.get(name)
@@ -126,7 +129,7 @@ class StatusCounts(NamedTuple):
 
 
 def status_counts(row: ActionStatus, among: Sequence[int] | None = None) -> StatusCounts:
-    """The counts of a row; those of `among` repeatedly if it repeats them."""
+    """Return the counts of a row; repeated positions of `among` count repeatedly."""
     sets = (
         *(row.completed, row.submitted, row.eligible, row.waiting),
         *(row.failed, row.not_reached, row.cancelled),
@@ -137,7 +140,7 @@ def status_counts(row: ActionStatus, among: Sequence[int] | None = None) -> Stat
 
 
 def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
-    """The directories with one of these statuses."""
+    """Return the directories with one of these statuses."""
     chosen = 0
     for status in statuses:
         chosen |= row.members(status)
@@ -145,7 +148,7 @@ def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
 
 
 def only_status(row: ActionStatus, statuses: Sequence[Status]) -> Status | None:
-    """The status that all directories `with_status` have, if no two of them can differ."""
+    """Return the status of all directories in `with_status`, if it is the same for all."""
     found = {status for status in statuses if row.members(status)}
     if Status.ELIGIBLE in found and row.ended:
         return None
@@ -153,7 +156,10 @@ def only_status(row: ActionStatus, statuses: Sequence[Status]) -> Status | None:
 
 
 def status_codes(row: ActionStatus, count: int) -> bytes:
-    """One byte for each of `count` directories: what `STATUS_OF` has its status under, or 0."""
+    """Return one byte for each of `count` directories.
+
+    The byte is the index of the directory's status in `STATUS_OF`, or 0.
+    """
     total = 0
     for bit, status in enumerate(Status):
         members = row.members(status)
@@ -163,12 +169,12 @@ def status_codes(row: ActionStatus, count: int) -> bytes:
 
 
 STATUS_OF: Final[tuple[Status | None, ...]] = (None, *Status)
-# Of the statuses that hold, as bits, the first one counts.
+# Of the statuses that hold, as bits, the first one is used.
 _FIRST = bytes((cell & -cell).bit_length() if cell < 1 << len(Status) else 0 for cell in range(256))
 
 
 def chosen_from(among: Sequence[int], members: DirectorySet) -> list[int]:
-    """Those of `among` that are members, in its order, repeated as often as there."""
+    """Return the members in `among`, in its order and with its repetitions."""
     cells = members.to_bytes((members.bit_length() + 7) >> 3, "little")
     size = len(cells)
     return [p for p in among if p >> 3 < size and cells[p >> 3] >> (p & 7) & 1]

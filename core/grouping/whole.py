@@ -1,25 +1,35 @@
-"""submit_whole: only groups that are complete may be submitted.
+"""submit_whole: only complete groups may be submitted.
 
-A group of eligible directories is whole if it is, directory by directory, one of the groups that
-all included directories form. Row fails as a whole where one is not; this skips the group and says
-so.
+A group of eligible directories is whole if it equals, directory by directory, one of the groups
+that all included directories form. If a group is not whole, Row fails entirely; this module skips
+the group and reports it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rowtui.core.grouping.model import Group
 from rowtui.core.state.model import Directories
 from rowtui.core.text import plural, visible
 
 
+class NotWhole(NamedTuple):
+    """A group that is skipped. `sentence` is `reason` with the group's name, for a list."""
+
+    group: Group
+    reason: str
+    sentence: str
+
+
 def whole_groups(
     eligible: Sequence[Group], whole: Sequence[Group], directories: Directories
-) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """The eligible groups that are whole, and a sentence for each that is not.
+) -> tuple[tuple[Group, ...], tuple[NotWhole, ...]]:
+    """Return the eligible groups that are whole, and the other eligible groups.
 
-    `whole`: the groups of all directories that the action includes, whatever their status.
+    `whole`: the groups of all directories that the action includes, regardless of their status;
+    groups without a directory of the eligible groups may be left out.
     """
     complete = {group.indices for group in whole}
     kept = tuple(group for group in eligible if group.indices in complete)
@@ -27,12 +37,12 @@ def whole_groups(
         return kept, ()
     home = {position: group for group in whole for position in group.indices}
     skipped = tuple(
-        _sentence(group, home, directories) for group in eligible if group.indices not in complete
+        _not_whole(group, home, directories) for group in eligible if group.indices not in complete
     )
     return kept, skipped
 
 
-def _sentence(group: Group, home: dict[int, Group], directories: Directories) -> str:
+def _not_whole(group: Group, home: dict[int, Group], directories: Directories) -> NotWhole:
     first = visible(directories.name(group.indices[0]))
     more = len(group.indices) - 1
     what = f"action '{visible(group.action.name)}' on directory '{first}'"
@@ -49,4 +59,5 @@ def _sentence(group: Group, home: dict[int, Group], directories: Directories) ->
         why += ", ...)" if len(absent) > 1 else ")"
     else:
         why = "the whole group has these directories in another order or number"
-    return f"{what} is skipped, because submit_whole is set and {why}"
+    sentence = f"{what} is skipped, because submit_whole is set and {why}"
+    return NotWhole(group, f"it is not whole: {why}", sentence)

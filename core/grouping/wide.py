@@ -1,6 +1,7 @@
-"""The same steps as in `include`, `order` and `form`, with numpy, for very many directories.
+"""The steps of `include`, `order` and `form` with numpy, for very many directories.
 
-Imported only when there are many: importing numpy takes longer than all of it for fewer.
+The module is only imported for many directories: for fewer, importing numpy takes longer than the
+work.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ _BY_DIGITS: Final = 1 << 48  # keys below this are sorted by their digits
 
 
 def _array(numbers: Sequence[int]) -> Any:
-    """A view, without copying, where the numbers are packed."""
+    """Return an array, without copying if the numbers are packed."""
     if isinstance(numbers, array):
         return np.frombuffer(numbers, dtype=f"u{numbers.itemsize}")
     return np.asarray(numbers)
 
 
 def sets_of(verdicts: bytes, codes: Sequence[int], wanted: int) -> tuple[int, int]:
-    """The positions whose code has the verdict `wanted`, and those that have a higher one."""
+    """Return the positions whose code has the verdict `wanted`, and those with a higher verdict."""
     by_code = np.frombuffer(verdicts, dtype=np.uint8)
     packed = _array(codes)
     return _as_set((by_code == wanted)[packed]), _as_set((by_code > wanted)[packed])
@@ -37,7 +38,7 @@ def _as_set(flags: Any) -> int:
 
 
 def members_of(members: int) -> Any:
-    """The positions in a set, ascending."""
+    """Return the positions in a set, ascending."""
     return np.flatnonzero(_flags(members, members.bit_length())).astype(np.uint32)
 
 
@@ -50,7 +51,7 @@ def _flags(members: int, count: int) -> Any:
 def filter_order(
     permutation: Sequence[int], key_ids: Sequence[int], members: int
 ) -> tuple[Any, Any]:
-    """The members in the order of the permutation, with their key ids."""
+    """Return the members in the order of the permutation, with their key ids."""
     everyone = _array(permutation)
     flags = _flags(members, max(len(everyone), members.bit_length()))
     chosen = np.flatnonzero(flags.take(everyone))  # twice as fast as a mask
@@ -58,7 +59,7 @@ def filter_order(
 
 
 def sort_members(ranked: Sequence[_Ranked], listed: Any) -> tuple[Any, Any]:
-    """The listed positions by ranks, stable, and the combined key of each."""
+    """Return the listed positions by ranks, stable, and the combined key of each."""
     members = _array(listed)
     keys, span = _combined_keys(ranked, members)
     turn = _stable_turn(keys, span)
@@ -66,10 +67,10 @@ def sort_members(ranked: Sequence[_Ranked], listed: Any) -> tuple[Any, Any]:
 
 
 def _stable_turn(keys: Any, span: int) -> Any:
-    """What sorts the keys, which are below `span`, those that are equal as they come.
+    """Return the indices that sort the keys, which are below `span`; equal keys keep their order.
 
-    By digits of 16 bits, the low ones first: of these numpy sorts a million in 10 ms, of wider
-    numbers in 100.
+    The keys are sorted by digits of 16 bits, the low digits first: numpy sorts a million such
+    digits in 10 ms, and wider numbers in 100 ms.
     """
     if span > _BY_DIGITS:
         return np.argsort(keys, kind="stable")
@@ -81,7 +82,7 @@ def _stable_turn(keys: Any, span: int) -> Any:
 
 
 def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
-    """The permutation and key ids of an `ActionOrder`."""
+    """Return the permutation and key ids of an `ActionOrder`."""
     permutation, keys = sort_members(ranked, np.arange(count, dtype=np.uint32))
     key_ids = np.zeros(count, dtype=np.uint32)
     np.cumsum(keys[1:] != keys[:-1], out=key_ids[1:])
@@ -92,7 +93,7 @@ def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], 
 
 
 def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> tuple[Any, int]:
-    """A number for each member in the order of the tuples of its ranks, and what all are below."""
+    """Return a number for each member in the order of its ranks, and a bound above all numbers."""
     keys = np.zeros(len(members), dtype=np.int64)
     span = 1
     for codes, ranks, width in ranked:
@@ -118,7 +119,7 @@ def contains(codes: Sequence[int], listed: Any, code: int) -> bool:
 
 
 def starts(count: int, keys: Any, maximum_size: int | None) -> Any:
-    """Where groups begin: at key changes (`keys` None: nowhere), then every `maximum_size`."""
+    """Return where groups begin: at key changes (`keys` None: none), then every `maximum_size`."""
     begins = np.zeros(count, dtype=np.bool_)
     begins[:1] = True
     if keys is not None:

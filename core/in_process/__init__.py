@@ -1,4 +1,4 @@
-"""The engine in this process, a module for each kind of answer."""
+"""The engine in this process, with a module for each kind of request."""
 
 from rowtui.core.in_process.engine import InProcessEngine
 

@@ -1,10 +1,10 @@
 """Completions that arrive while a dashboard is open: shown first, saved right after.
 
-Where nothing but staged completions is new, the records in memory take them at once and a commit
-follows; anything else (another directory, workflow, commit, or file of Row's) is left to the whole
-synchronisation. Until they are saved, staged files lie where they are: whoever reads the project
-finds them, and nothing is lost with this process. Whoever decides something waits until what is
-shown is saved (`SavedTurn`). Source: docs/architecture.md, "Nothing is locked".
+If the only change is staged completions, the records in memory take them at once and a commit
+follows; any other change (another directory, workflow, commit, or file of Row's) is left to the
+full synchronisation. Until they are saved, staged files stay in place: other processes find them,
+and a crash of this process loses nothing. Decisions wait until all shown records are saved
+(`SavedTurn`). Source: docs/architecture.md, "Nothing is locked".
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from rowtui.core.state.stored import Stored
 
 PAUSE_SECONDS = 0.01
-"""Before a commit: what the screen asks for next is answered first."""
+"""The pause before a commit, so that the screen's next request is answered first."""
 TIDY_SECONDS = 2.0
-"""From a commit until Row's files and the summary follow it, at least."""
+"""The minimum time from a commit until Row's files and the summary are updated."""
 TIDY_SHARE = 50
-"""So many times as long as the last tidying took, that it takes 2 % of a core at most."""
+"""The pause as a multiple of the last tidying's duration, so that tidying uses at most 2 % of a
+core.
+"""
 
 
 class Arrivals:
-    """The completions that one engine has taken. `ahead`: records that are not saved yet."""
+    """The completions that one engine has taken. `_ahead`: records that are not saved yet."""
 
     def __init__(
         self,
@@ -47,20 +49,24 @@ class Arrivals:
         look_again: Callable[[], None],
         tidy: Callable[[], None],
     ) -> None:
-        """`look_again`: have the screen refresh; `tidy` is called in a thread, some time after."""
+        """Create the object.
+
+        `look_again`: makes the screen refresh. `tidy`: is called in a thread some time after a
+        commit.
+        """
         self._project = project
         self._records = records
         self._look_again = look_again
         self._tidy = tidy
-        self._basis: Stored | None = None  # what is saved, and `ahead` was made from
+        self._basis: Stored | None = None  # the saved records that `_ahead` was made from
         self._ahead: Stored | None = None
         self._saving: asyncio.Task[None] | None = None
-        self._failed = False  # the whole synchronisation says why
+        self._failed = False  # the full synchronisation then reports the reason
         self._tidying: asyncio.Task[None] | None = None
         self._tidied_in = 0.0
 
     def take(self) -> bool:
-        """Show what was staged, if that is all that is new. In a thread, `records` held."""
+        """Show staged completions if nothing else is new. Call in a thread that holds `records`."""
         base = self._base()
         if base is None:
             return False
@@ -80,7 +86,7 @@ class Arrivals:
         return True
 
     def _base(self) -> Stored | None:
-        """The records that are shown, if only staged completions can be new; else None."""
+        """Return the shown records if only staged completions can be new; otherwise None."""
         project, known = self._project, self._project.known_state
         if known is None or self._failed:
             self._failed = False
@@ -91,7 +97,7 @@ class Arrivals:
         base = saved
         if self._ahead is not None and saved.state.completed is not self._ahead.state.completed:
             if self._basis is None or saved.state.generation != self._basis.state.generation:
-                return None  # others have committed
+                return None  # other processes have committed
             base = self._ahead
         workflow = project.workflow
         directories = base.directories
@@ -111,22 +117,22 @@ class Arrivals:
 
     @property
     def unsaved(self) -> bool:
-        """Whether something is shown that is not saved."""
+        """Whether shown records are not saved yet."""
         return self._ahead is not None
 
     def save(self) -> None:
-        """Begin to save what was taken, if there is anything."""
+        """Begin to save the taken completions, if there are any."""
         if self._ahead is not None and (self._saving is None or self._saving.done()):
             self._saving = asyncio.ensure_future(self._save())
 
     async def saved(self) -> None:
-        """Wait until everything that is shown is saved, or could not be."""
+        """Wait until all shown records are saved, or could not be saved."""
         self.save()
         while self._saving is not None and not self._saving.done():
             await asyncio.wait((self._saving,))
 
     async def close(self) -> None:
-        """Save what is to be saved; tidy no more."""
+        """Save the taken completions, and stop tidying."""
         if self._tidying is not None:
             self._tidying.cancel()
             await asyncio.gather(self._tidying, return_exceptions=True)
@@ -147,17 +153,20 @@ class Arrivals:
             async with self._records:
                 ours = stored.state.completed is ahead.state.completed
                 if self._ahead is not ahead and ours:
-                    self._basis = stored  # more came meanwhile, on top of this
+                    self._basis = stored  # more completions arrived in between, on top of these
                     continue
                 if self._ahead is not ahead or not ours:
-                    self._look_again()  # others have committed: what is shown may be older
+                    # other processes have committed: the shown records may be older
+                    self._look_again()
                 self._ahead = None
                 self._project.use(stored.state)
         if self._tidying is None or self._tidying.done():
             self._tidying = asyncio.ensure_future(self._tidy_later())
 
     def _edited(self, ahead: Stored, basis: Stored | None, current: Stored) -> Stored:
-        """What to commit: `ahead`, or what is current now with what was staged."""
+        """Return the records to commit: `ahead`, or the current ones with the staged
+        completions.
+        """
         if (
             basis is not None
             and not current.reread
@@ -172,13 +181,14 @@ class Arrivals:
         async with self._records:
             if self._ahead is None:
                 began = time.monotonic()
-                with contextlib.suppress(RowtuiError, OSError):  # the next refresh says it
+                # the next refresh reports the error
+                with contextlib.suppress(RowtuiError, OSError):
                     await asyncio.to_thread(self._tidy)
                 self._tidied_in = time.monotonic() - began
 
 
 def _is_same(one: State, other: State) -> bool:
-    """Whether both have the very same records."""
+    """Whether both have the identical records."""
     return (
         one.directories is other.directories
         and one.completed is other.completed
@@ -188,7 +198,7 @@ def _is_same(one: State, other: State) -> bool:
 
 
 class SavedTurn(asyncio.Lock):
-    """The turn of whoever decides something: what is shown is saved when they get it."""
+    """The lock for decisions: all shown records are saved when it is acquired."""
 
     def __init__(self, records: asyncio.Lock, arrivals: Arrivals) -> None:
         super().__init__()
@@ -196,7 +206,7 @@ class SavedTurn(asyncio.Lock):
         self._arrivals = arrivals
 
     async def acquire(self) -> Literal[True]:
-        """Wait for the records, and for what is shown to be saved."""
+        """Acquire the records once all shown records are saved."""
         while True:
             await self._arrivals.saved()
             await self._records.acquire()
@@ -205,9 +215,9 @@ class SavedTurn(asyncio.Lock):
             self._records.release()
 
     def release(self) -> None:
-        """Let others have them."""
+        """Release the records."""
         self._records.release()
 
     def locked(self) -> bool:
-        """Whether somebody has them."""
+        """Whether the records are locked."""
         return self._records.locked()

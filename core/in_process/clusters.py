@@ -1,6 +1,6 @@
-"""The clusters for a screen: what is known at once, and what is asked of them while they are shown.
+"""The clusters for a screen: what is known at once, and live answers while they are shown.
 
-Questions are asked as tasks that go on by themselves: a cluster that hangs delays nobody.
+Each query is a task of its own: a cluster that does not answer delays no other.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from rowtui.core.project.cluster_views import ClusterNodes, ClustersView
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-LOAD_SECONDS = 60.0  # between two questions for how busy a cluster is
-NODES_SECONDS = 60.0  # the answer about nodes is kept so long
-WAIT_SECONDS = 0.3  # for the loads: then the next look has them
+LOAD_SECONDS = 60.0  # between two queries of a cluster's load
+NODES_SECONDS = 60.0  # the answer about nodes is cached for this long
+WAIT_SECONDS = 0.3  # for the loads; later answers are in the next view
 
 Briefly = Callable[[str, Callable[[], Coroutine[Any, Any, None]], float], Awaitable[None]]
 
 
 class ClustersWork:
-    """`clusters` and `cluster_nodes` of one engine. `briefly`: begins a task and waits a little."""
+    """`clusters` and `cluster_nodes` of one engine. `briefly`: starts a task and waits a little."""
 
     def __init__(self, project: Project, turn: asyncio.Lock, briefly: Briefly) -> None:
         self._project = project
@@ -35,7 +35,7 @@ class ClustersWork:
         self._asked: dict[str, asyncio.Future[ClusterNodes]] = {}
 
     async def view(self) -> ClustersView:
-        """All clusters as they are known now."""
+        """Return all clusters as they are known now."""
         from rowtui.core.project.clusters import look_at_clusters
 
         await self._briefly("loads", self._ask_loads, WAIT_SECONDS)
@@ -43,11 +43,11 @@ class ClustersWork:
             return await asyncio.to_thread(look_at_clusters, self._project)
 
     async def _ask_loads(self) -> None:
-        with contextlib.suppress(RowtuiError, OSError):  # what is known of it is shown anyway
+        with contextlib.suppress(RowtuiError, OSError):  # the known part is shown anyway
             await self._project.mapping.ask_loads(LOAD_SECONDS)
 
     async def nodes(self, name: str) -> ClusterNodes:
-        """The nodes of a cluster, asked for at most once a minute. Raises: RowtuiError."""
+        """Return the nodes of a cluster, queried at most once a minute. Raises: RowtuiError."""
         known = self._nodes.get(name)
         if known is not None and 0 <= time.time() - known.at < NODES_SECONDS:
             return known
@@ -69,6 +69,6 @@ class ClustersWork:
         return self._nodes[name]
 
     def close(self) -> None:
-        """Ask nothing any more."""
+        """Cancel all queries."""
         for asked in self._asked.values():
             asked.cancel()

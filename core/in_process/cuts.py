@@ -1,8 +1,8 @@
-"""The cuts of one project that are on screens: kept, and moved along when the records change.
+"""The group cuts of one project that are on screens: cached, and updated with the records.
 
-Takes an action and statuses; gives its groups (`GroupCut`). Of many directories they are counted
-(`live_cut.py`), so that an event costs what it changed; of few they are formed anew. What nothing
-has changed stays the very same object.
+Takes an action and statuses; gives its groups (`GroupCut`). Cuts of many directories are counted
+(`live_cut.py`), so that an event costs as much as its change; cuts of few are formed again. A cut
+without changes stays the same object.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from rowtui.core.in_process.live_cut import Bins
     from rowtui.core.project.project import Project
 
-KEPT_CUTS = 24  # lists of groups: those of all actions of a usual project
-KEPT_BYTES = 32 << 20  # of their own memory; the one that is asked for is always kept
-# Below this a cut is quickly made, and does not take numpy.
+KEPT_CUTS = 24  # lists of groups: enough for all actions of a typical project
+KEPT_BYTES = 32 << 20  # of their own memory; the requested one is always kept
+# Below this size a cut is made quickly, without numpy.
 LIVE_FROM = STORED_ORDER_FROM
 
 
 class _Kept(NamedTuple):
-    row: ActionStatus  # what it was cut from
+    row: ActionStatus  # the status that it was cut from
     cut: GroupCut
     nbytes: int
 
 
 class Cuts:
-    """The groups of actions. Everything here runs in threads, one at a time."""
+    """The groups of actions. All methods run in threads, one at a time."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._kept: OrderedDict[tuple[int, tuple[Status, ...]], _Kept] = OrderedDict()
         self._bins: dict[tuple[tuple[str, ...], bool, bool], tuple[ActionOrder | None, Bins]] = {}
-        self._directories: object = None  # to which the bins belong
+        self._directories: object = None  # the directories that the bins belong to
 
     def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
-        """The groups of an action's directories with these statuses. Raises: RowtuiError."""
+        """Return the groups of an action's directories with these statuses. Raises: RowtuiError."""
         row = self._project.status_row(action)
         key = (action.index, statuses)
         kept = self._kept.pop(key, None)
@@ -58,7 +58,7 @@ class Cuts:
         return kept.cut
 
     def known(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut | None:
-        """The cut, if it is known and still right; makes nothing."""
+        """Return the cut if it is cached and current; otherwise None."""
         kept = self._kept.get((action.index, statuses))
         row = self._project.known_row(action)
         return kept.cut if kept is not None and kept.row is row else None
@@ -81,7 +81,7 @@ class Cuts:
         return live, live.nbytes
 
     def _bins_of(self, action: Action) -> Bins | None:
-        """The action's order, divided; None where groups must be formed one by one."""
+        """Return the action's order in bins; None where groups must be formed one by one."""
         rule, directories = action.group, self._project.state.directories
         if self._directories is not directories:
             self._bins.clear()

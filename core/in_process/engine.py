@@ -1,7 +1,7 @@
 """The engine in this process: a project's work in threads, one piece at a time.
 
-For the command line, tests and the first form of the dashboard; an engine in a process of its own
-stands behind the same protocol (`core/engine.py`).
+It is used by the command line, by tests and by the first version of the dashboard. An engine in a
+process of its own implements the same protocol (`core/engine.py`).
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.log_views import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.needs import MappingReview, Needs, review, trust
 from rowtui.core.project.questions import Question, Questions, Withdrawn
+from rowtui.core.runs.advance import follow_network
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
@@ -76,15 +77,15 @@ if TYPE_CHECKING:
     from rowtui.core.in_process_network import NetworkWork
     from rowtui.core.project.project import Project
 
-LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
-PATIENCE_SECONDS = 1.0  # for clusters; then what is known is shown
-START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started
+LOAD_SECONDS = 60.0  # between two polls of a cluster's load
+PATIENCE_SECONDS = 1.0  # for clusters; after that, the known state is shown
+START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started by then
 
 
 class InProcessEngine:
-    """An `Engine` over one `Project`. Open it once for each dashboard.
+    """An `Engine` over one `Project`. Open one for each dashboard.
 
-    `generation`: snapshots go on from this one, which was the last of another engine.
+    `generation`: the last generation of an earlier engine; snapshots continue from it.
     """
 
     def __init__(self, project: Project, generation: int = 0) -> None:
@@ -93,7 +94,7 @@ class InProcessEngine:
         self._changes = Changes(project)
         say = partial(self._changes.say, "completed")
         self._arrivals = Arrivals(project, self._records, say, self._tidy)
-        self._turn = SavedTurn(self._records, self._arrivals)  # of whoever decides
+        self._turn = SavedTurn(self._records, self._arrivals)  # the lock for decisions
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by cluster
         self._pages = Pages(project)
         self._review = ReviewWork(project, self._turn)
@@ -107,11 +108,12 @@ class InProcessEngine:
         self._questions = Questions()
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._network: NetworkWork | None = None
+        follow_network(project)
         project.person = self._questions.asker
         project.wait = self._wait
 
     def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """For threads that plan: what waits for a cluster runs where its connection is."""
+        """Run a coroutine on the event loop of its connection, for planning threads."""
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
@@ -133,9 +135,9 @@ class InProcessEngine:
         return snapshot
 
     async def _prepare(self) -> None:
-        """Find out which cluster jobs go to, and ask the cluster for its partitions."""
+        """Determine the cluster that jobs go to, and query its partitions."""
         project = self._project
-        with contextlib.suppress(RowtuiError):  # the snapshot says what is missing
+        with contextlib.suppress(RowtuiError):  # the snapshot reports what is missing
             await asyncio.to_thread(lambda: project.recognised)
             await project.reach.prepare()
 
@@ -145,9 +147,9 @@ class InProcessEngine:
         work: Callable[[], Coroutine[Any, Any, None]],
         seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Begin work for clusters and wait a little: one may be slow, or may need a login.
+        """Start work for clusters and wait a little: a cluster may be slow, or may need a login.
 
-        Work that is under way is neither begun again nor waited for again.
+        Work that is running is neither started nor waited for again.
         """
         if (task := self._begin(name, work)) is not None:
             await self._wait_for([task], seconds, "workflow")
@@ -155,9 +157,10 @@ class InProcessEngine:
     def _begin(
         self, name: str, work: Callable[[], Coroutine[Any, Any, None]]
     ) -> asyncio.Task[None] | None:
-        """Begin work; None while work of this name is under way.
+        """Start work; return None while work of this name is running.
 
-        Raises: what the previous work of this name raised after it was no longer waited for.
+        Raises: the error of the previous work of this name, if that work ended after the wait for
+        it.
         """
         task = self._under_way.pop(name, None)
         if task is not None and not task.done():
@@ -176,17 +179,18 @@ class InProcessEngine:
         for task in late:
             task.add_done_callback(lambda _: self._changes.say(word))
         for task in done:
-            del self._under_way[task.get_name()]
+            if self._under_way.get(task.get_name()) is task:  # unless a newer task has replaced it
+                del self._under_way[task.get_name()]
         for task in done:
             task.result()
 
     async def _ask_for_jobs(
         self, *, now: bool = False, everywhere: bool = False, may_send: bool = False
     ) -> None:
-        """Ask the queues where it is due, and wait a little for the answers.
+        """Poll the queues that are due, and wait a little for the answers.
 
-        Each cluster is asked by itself and its answer is entered by itself: a cluster that is slow
-        or waits for a login delays no other, neither now nor at the next look.
+        Each cluster is polled and its answer recorded separately: a cluster that is slow or waits
+        for a login delays no other, neither now nor at the next poll.
         """
         queues = self._project.jobs.queues
         if not (everywhere or self._project.has_jobs_to_ask_for()):
@@ -205,7 +209,7 @@ class InProcessEngine:
     async def _ask_here(
         self, names: Collection[str], ask: Callable[[str], Coroutine[Any, Any, None]]
     ) -> None:
-        """Ask the cluster that this machine belongs to, and others that are found only here."""
+        """Poll the cluster of this machine, and others that can be found only from here."""
         looks = self._project.jobs.queues.looks
         here = await asyncio.to_thread(self._project.here)
         known = looks.all_names()
@@ -213,7 +217,10 @@ class InProcessEngine:
         await asyncio.gather(*(ask(name) for name in rest))
 
     async def _ask_cluster(self, name: str, *, now: bool, may_send: bool = False) -> None:
-        """Ask one cluster, and enter its answer. The records are free while the cluster is slow."""
+        """Poll one cluster, and record its answer.
+
+        The records are free while the cluster is slow.
+        """
         jobs = self._project.jobs
         async with self._asking[name]:
             answers = await jobs.queues.ask_cluster(name, now=now, may_send=may_send)
@@ -224,9 +231,9 @@ class InProcessEngine:
             self._project.notice(f"{name} could not be asked: {why}")
 
     async def _ask_for_new(self, name: str) -> None:
-        """Ask a cluster once, soon after the user sent jobs there; no other cluster is asked."""
+        """Poll one cluster soon after the user submitted jobs there; no other cluster is polled."""
         await asyncio.sleep(START_SECONDS)
-        with contextlib.suppress(RowtuiError, OSError):  # the next look reports the error
+        with contextlib.suppress(RowtuiError, OSError):  # the next poll reports the error
             await self._ask_cluster(name, now=True)
         self._changes.say("jobs")
 
@@ -240,11 +247,11 @@ class InProcessEngine:
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> GroupsPage:
-        """A page of groups; a `problem` where they cannot be told. Raises: RowtuiError."""
+        """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
         which = self._pages.which("groups", action_index, tuple(statuses), asked)
         async with self._records:
             kept = self._pages.kept_groups_page(which, start, length, find)
-            if kept is not None:  # nothing to wait for in a thread
+            if kept is not None:  # no thread is needed
                 return kept
             page = partial(self._pages.groups_page, which, start, length, find)
             return await asyncio.to_thread(page)
@@ -259,7 +266,10 @@ class InProcessEngine:
         *,
         asked: ListAsked = AS_IS,
     ) -> DirectoriesPage:
-        """A page of a group's directories, or of all groups' in order. Raises: RowtuiError."""
+        """Return a page of a group's directories, or of all groups' in order.
+
+        Raises: RowtuiError.
+        """
         which = self._pages.which("group", action_index, tuple(statuses), asked)
         async with self._records:
             page = partial(self._pages.group_directories_page, which, group, start, length)
@@ -275,7 +285,7 @@ class InProcessEngine:
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> DirectoriesPage:
-        """A page of all directories of an action. Raises: RowtuiError."""
+        """Return a page of all directories of an action. Raises: RowtuiError."""
         which = self._pages.which("directories", action_index, tuple(statuses), asked)
         async with self._records:
             page = partial(self._pages.directories_page, which, start, length, find)
@@ -288,11 +298,12 @@ class InProcessEngine:
         group: int,
         what_if: WhatIfAsked | None = None,
     ) -> Explanation:
-        """Where a group's job would go and why; a `problem` where that cannot be told."""
+        """Explain where a group's job would go; with a `problem` if this cannot be determined."""
         project = self._project
-        action = self._pages.action(action_index)
+        self._pages.action(action_index)
         await self._briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
         async with self._turn:
+            action = self._pages.action(action_index)  # the workflow may have changed by now
             try:
                 groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
             except RowtuiError as error:
@@ -317,7 +328,7 @@ class InProcessEngine:
             )
 
     async def edit_workflow(self, asked: EditAsked) -> Edit:
-        """A change of workflow.toml, shown or written. Raises: RowtuiError."""
+        """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
 
         async with self._turn:
@@ -328,17 +339,18 @@ class InProcessEngine:
                 groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
                 write = partial(edit_for_what_if, self._project, action, groups, asked)
                 edit = await asyncio.to_thread(write)
-            if edit.written:  # so that the next answer is of what was written
-                with contextlib.suppress(RowtuiError, OSError):  # the next refresh says so
+            if edit.written:  # so that the next answer matches the written file
+                # the next refresh reports the error
+                with contextlib.suppress(RowtuiError, OSError):
                     await asyncio.to_thread(self._synchronise, False, ())
         return edit
 
     async def mapping_file(self, place: str) -> MappingReview:
-        """A mapping file as a person reads it before trusting it. Raises: RowtuiError."""
+        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
         return await asyncio.to_thread(review, self._project, place)
 
     async def trust(self, place: str, digest: str) -> None:
-        """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
+        """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
         await asyncio.to_thread(trust, self._project, place, digest)
         self._changes.say("mapping")
 
@@ -350,7 +362,7 @@ class InProcessEngine:
         *,
         directories: Sequence[str] | None = None,
     ) -> Plan:
-        """What would be submitted. Raises: RowtuiError with every problem at once."""
+        """Return what would be submitted. Raises: RowtuiError with every problem at once."""
         actions, only = self._chosen(action_index, groups)
         async with self._turn:
             among = None if directories is None else self._pages.positions(directories)
@@ -364,9 +376,9 @@ class InProcessEngine:
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """What would be submitted in bundles. Raises: RowtuiError, as `plan`.
+        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`.
 
-        A newer question ends the search of an older one, which answers with what it has.
+        A newer request ends the search of an older one, which returns its best result so far.
         """
         self._packings += 1
         newest = self._packings
@@ -384,18 +396,21 @@ class InProcessEngine:
         return (self._pages.action(action_index),), only
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
-        """What a plan would copy to clusters that do not see the project's folder."""
+        """Return what a plan would copy to clusters without access to the project's folder."""
         return await self._project.copies.preview(plan)
 
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """The jobs at which these groups of failed directories failed. Raises: RowtuiError."""
+        """Return the jobs in which these groups of failed directories failed.
+
+        Raises: RowtuiError.
+        """
         async with self._turn:
             return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
-        """What would try these jobs' failed directories again. Raises: as `plan`."""
+        """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
         from rowtui.core.project.failed_jobs import Choice
         from rowtui.core.project.resubmission import plan_again
 
@@ -405,15 +420,15 @@ class InProcessEngine:
             return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
     def review(self, plan: Plan) -> AsyncIterator[Check]:
-        """The checks of a plan."""
+        """Yield the checks of a plan."""
         return self._review.checks(plan)
 
     async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """The script that was submitted last."""
+        """Return the script that was submitted last."""
         return await self._review.before(asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
-        """The plan that is left. Raises: RowtuiError if nothing is."""
+        """Return the plan without these jobs. Raises: RowtuiError if no job is left."""
         left = await self._review.without(plan, tokens)
         if self._network is not None:
             self._network.planned_less(plan, left)
@@ -424,8 +439,8 @@ class InProcessEngine:
         return await self._review.export(plan, folder, overwrite=overwrite)
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
-        """Carry out a plan. Closing the iterator stops between two jobs."""
-        # A person has said yes to sending: an earlier submission may be unfinished.
+        """Submit a plan. Closing the iterator stops between two jobs."""
+        # The user has confirmed sending, so unfinished earlier submissions may be completed.
         await self._ask_for_jobs(may_send=True)
         network = self._network
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
@@ -438,7 +453,7 @@ class InProcessEngine:
                 self._begin(f"queue of {name} with new jobs", partial(self._ask_for_new, name))
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """The project's newest jobs, counts of all, and all clusters."""
+        """Return the project's newest jobs, counts of all jobs, and all clusters."""
         await self._ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
             jobs = self._project.jobs
@@ -446,19 +461,19 @@ class InProcessEngine:
         return await self._queue.take(view)
 
     async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """A page of the jobs of all clusters, as of the last `jobs`."""
+        """Return a page of the jobs of all clusters, as of the last `jobs`."""
         return await self._queue.page(asked, start, length)
 
     async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """The rows with jobs that are `active` or `failed`."""
+        """Return the rows with jobs that are `active` or `failed`."""
         return await self._queue.all_of(asked, which)
 
     async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Rows as they are now."""
+        """Return rows in their present state."""
         return await self._queue.marked(keys)
 
     async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """What a verb would be done to."""
+        """Return the jobs that a verb would apply to."""
         return await self._queue.chosen(keys, verb)
 
     async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
@@ -466,15 +481,15 @@ class InProcessEngine:
         return await self._queue.act(keys, verb)
 
     async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """What its scheduler says of a job."""
+        """Return what its scheduler reports about a job."""
         return await self._queue.detail(key, estimate=estimate)
 
     async def find_job(self, action: str, directory: str) -> JobView | None:
-        """The newest job of an action that has this directory."""
+        """Return the newest job of an action with this directory."""
         return await self._queue.find(action, directory)
 
     async def job_named(self, label: str) -> JobView | None:
-        """The job that its scheduler calls that."""
+        """Return the job with this name in its scheduler."""
         return await self._queue.named(label)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
@@ -482,32 +497,32 @@ class InProcessEngine:
         return await self._project.jobs.cancel(tokens)
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Keep these jobs from starting."""
+        """Hold these jobs."""
         return await self._project.jobs.hold(tokens)
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Let these jobs start."""
+        """Release these jobs."""
         return await self._project.jobs.release(tokens)
 
     async def clusters(self) -> ClustersView:
-        """The clusters themselves, as they are known now."""
+        """Return the clusters as they are known now."""
         return await self._clusters.view()
 
     async def cluster_nodes(self, cluster: str) -> ClusterNodes:
-        """The nodes of a cluster. Raises: RowtuiError."""
+        """Return the nodes of a cluster. Raises: RowtuiError."""
         return await self._clusters.nodes(cluster)
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
-        """What was run here and on clusters since that number."""
+        """Return the commands run here and on clusters since that number."""
         return self._project.log.after(after)
 
     async def connect(self, cluster: str) -> None:
-        """Log in to a cluster, and look at its queue. Raises: RowtuiError."""
+        """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
         await self._project.reach.connect(cluster)
         await self._project.reach.prepare()
 
     async def questions(self) -> AsyncIterator[Question | Withdrawn]:
-        """What the logins ask that were begun with `connect`."""
+        """Yield the questions of the logins that were started with `connect`."""
         async for question in self._questions.stream():
             yield question
 
@@ -516,25 +531,25 @@ class InProcessEngine:
         self._questions.answer(number, answers)
 
     async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """What is known of a job's log now."""
+        """Return what is known of a job's log now."""
         return await self._logs.look(token, earlier=earlier, width=width)
 
     async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Rows of a log that was looked at with that width. Raises: RowtuiError."""
+        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
         return await self._logs.page(token, start, length, width=width)
 
     async def log_find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
-        """The next row with this text. Raises: RowtuiError."""
+        """Return the next row with this text. Raises: RowtuiError."""
         return await self._logs.find(token, text, start, backwards=backwards, width=width)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
-        """The last lines of a job's log."""
+        """Return the last lines of a job's log."""
         return await self._project.jobs.log_tail(token, lines)
 
     async def changes(self) -> AsyncIterator[str]:
-        """A word whenever something on disk changes, until the engine is closed."""
+        """Yield a word whenever something on disk changes, until the engine is closed."""
         async for word in self._changes.words():
             yield word
 
@@ -542,7 +557,9 @@ class InProcessEngine:
 
     @property
     def _networks(self) -> NetworkWork:
-        """Made when somebody asks: most projects have none, and it takes numpy."""
+        """Create the network's object at the first request: most projects have none, and it needs
+        numpy.
+        """
         if self._network is None:
             from rowtui.core.in_process_network import NetworkWork
 
@@ -551,7 +568,10 @@ class InProcessEngine:
         return self._network
 
     async def network(self, *, frozen: bool = True) -> NetworkView | None:
-        """The network and its newest run; None without a network.toml. Raises: RowtuiError."""
+        """Return the network and its newest run; None without a network.toml.
+
+        Raises: RowtuiError.
+        """
         if self._network is None and not has_network(self._project.root):
             return None
         return await self._networks.view(frozen=frozen)
@@ -567,25 +587,25 @@ class InProcessEngine:
         asked: ListAsked = AS_IS,
         find: str = "",
     ) -> SamplesPage:
-        """A page of samples. Raises: RowtuiError."""
+        """Return a page of samples. Raises: RowtuiError."""
         return await self._networks.samples(
             node, states, start, length, frozen=frozen, asked=asked, find=find
         )
 
     async def network_waits(self, job: int) -> Waits:
-        """What a job waits for. Raises: RowtuiError."""
+        """Return what a job waits for. Raises: RowtuiError."""
         return await self._networks.waits(job)
 
     async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """What would run again. Raises: RowtuiError."""
+        """Return what would run again. Raises: RowtuiError."""
         return await self._networks.redo_view(jobs)
 
     async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """Have jobs run again. Raises: RowtuiError."""
+        """Run jobs again. Raises: RowtuiError."""
         return await self._networks.redo(jobs, expected)
 
     async def network_dependents(self, jobs: Sequence[int]) -> int:
-        """How many further jobs depend on these. Raises: RowtuiError."""
+        """Return how many further jobs depend on these. Raises: RowtuiError."""
         return await self._networks.dependents(jobs)
 
     async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
@@ -593,27 +613,27 @@ class InProcessEngine:
         await self._networks.start(limits, anew=anew)
 
     async def network_stop(self) -> None:
-        """Stop driving. Jobs that were sent go on."""
+        """Stop driving. Submitted jobs go on."""
         await self._networks.stop()
 
     async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """What the run would submit next, to be confirmed. Raises: RowtuiError."""
+        """Return what the run would submit next, for confirmation. Raises: RowtuiError."""
         return await self._networks.plan()
 
     async def network_retry(self, jobs: Sequence[int]) -> None:
-        """Try failed jobs of the graph again. Raises: RowtuiError."""
+        """Retry failed jobs of the graph. Raises: RowtuiError."""
         await self._networks.retry(jobs)
 
     async def network_cancel(self, jobs: Sequence[int]) -> None:
-        """Give jobs of the graph up, with what depends on them. Raises: RowtuiError."""
+        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
         await self._networks.cancel(jobs)
 
     async def settled(self) -> None:
-        """Wait until what was shown is saved."""
+        """Wait until all shown records are saved."""
         await self._arrivals.saved()
 
     async def close(self) -> None:
-        """Stop watching; bring Row's files up to date."""
+        """Stop watching; update Row's files."""
         if self._network is not None:
             await self._network.stop()
         await self._queue.close()
@@ -628,7 +648,7 @@ class InProcessEngine:
             await asyncio.to_thread(self._project.close)
         await self._project.let_go()
 
-    # In threads
+    # Methods that run in threads
 
     def _take_arrivals(self) -> bool:
         with contextlib.suppress(InvalidFileError):
@@ -644,7 +664,8 @@ class InProcessEngine:
 
     def _synchronise(self, full: bool, touched: Sequence[str]) -> None:
         project = self._project
-        with contextlib.suppress(InvalidFileError):  # the snapshot has what is wrong with it
+        # the snapshot reports what is wrong with the file
+        with contextlib.suppress(InvalidFileError):
             project.reload_workflow_if_changed()
         if touched and not full:
             look_at_touched(project, touched)

@@ -1,8 +1,8 @@
-"""Filtered and sorted lists of directories and groups: which rows, in which order, kept.
+"""Filtered and sorted lists of directories and groups, cached.
 
-Takes a project and what was asked; gives arrays of positions or of numbers of groups, from which
-pages are cut. What was computed is kept until the project changes; a newer question about the same
-list ends an older one (`Superseded`). Everything here runs in threads.
+Takes a project and a request; gives arrays of positions or of numbers of groups, from which pages
+are cut. Results are cached until the project changes; a newer request for the same list ends an
+older one (`Superseded`). All methods run in threads.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rowtui.core.grouping.model import ActionStatus, Status
 from rowtui.core.grouping.status import STATUS_OF, status_codes, with_status
 from rowtui.core.project.lists import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
 from rowtui.core.row_filter import parse_filter, with_known_fields
+from rowtui.core.submission.model import job_label
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import LastEnd
 
-KEPT = 8  # lists that are kept: 4 MB each at a million rows
+KEPT = 8  # cached lists: 4 MB each at a million rows
 
 
 class Listed(NamedTuple):
-    """Rows in the order that was asked for. `of`: how many there are without the filter.
+    """Rows in the requested order. `of`: how many there are without the filter.
 
     `order` has a position (of a directory) or an index (of a group) for each row; None: 0, 1, 2...
-    `pointers`: those that the filter or the order names; `sizes`: of groups, how many there are
-    of each.
+    `pointers`: the ones that the filter or the order names; `sizes`: the number of groups of each
+    size.
     """
 
     order: Any
@@ -42,18 +43,18 @@ class Listed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return self.of if self.order is None else len(self.order)
 
     def page(self, start: int, length: int) -> list[int]:
-        """Rows `start`.. of the list."""
+        """Return `length` rows of the list from `start` on."""
         start, stop = max(0, start), max(0, start + length)
         if self.order is None:
             return list(range(start, min(stop, self.of)))
         return [int(one) for one in self.order[start:stop].tolist()]
 
     def find(self, what: int) -> int | None:
-        """Where a position or index stands in the list."""
+        """Return the place of a position or index in the list; None if it is not in the list."""
         if self.order is None:
             return what if 0 <= what < self.of else None
         import numpy as np
@@ -63,7 +64,7 @@ class Listed(NamedTuple):
 
 
 class Which(NamedTuple):
-    """The list that is meant. `go_on`: False ends the work with `Superseded`."""
+    """The requested list. When `go_on` returns False, the work ends with `Superseded`."""
 
     action: Action
     statuses: tuple[Status, ...]
@@ -72,12 +73,12 @@ class Which(NamedTuple):
 
     @property
     def key(self) -> Hashable:
-        """What tells lists apart."""
+        """Return the cache key of the list."""
         return self.action.index, self.statuses, self.asked
 
 
 class Lists:
-    """The lists of one project that were computed and are still right."""
+    """The cached lists of one project."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -85,11 +86,11 @@ class Lists:
         self._newest: dict[str, Hashable] = {}
 
     def forget(self) -> None:
-        """The project was synchronised: what was computed may be wrong now."""
+        """Clear the cache after a synchronisation, because lists may be outdated."""
         self._kept.clear()
 
     def begin(self, kind: str, question: Hashable) -> Callable[[], bool]:
-        """A question about this kind of list came; whether it is still the newest, at any time."""
+        """Register the newest request for a kind of list; return a check whether it still is."""
         self._newest[kind] = question
         return lambda: self._newest.get(kind) == question
 
@@ -103,9 +104,10 @@ class Lists:
         return found
 
     def directories(self, which: Which) -> Listed:
-        """All directories of an action with these statuses; by name unless asked otherwise.
+        """Return all directories of an action with these statuses, by name unless requested
+        otherwise.
 
-        Raises: RowtuiError: the status cannot be told, FilterError, Superseded.
+        Raises: RowtuiError if the status cannot be determined, FilterError, Superseded.
         """
         return self._keep(("directories", which.key), lambda: self._directories(which))
 
@@ -122,7 +124,7 @@ class Lists:
         return self._some(row, positions, which)
 
     def of_group(self, which: Which, group: int, positions: Sequence[int]) -> Listed:
-        """The directories of group `group`. Raises: as `directories`."""
+        """Return the directories of group `group`. Raises: as `directories`."""
         import numpy as np
 
         def compute() -> Listed:
@@ -166,9 +168,9 @@ class Lists:
         }
 
     def groups(self, which: Which, cut: GroupCut, problem_of: Callable[[int], str]) -> Listed:
-        """The groups of a cut, by number unless asked otherwise. `problem_of`: of a size.
+        """Return the groups of a cut, by number unless requested otherwise.
 
-        Raises: FilterError, Superseded.
+        `problem_of`: the problem text of a group size. Raises: FilterError, Superseded.
         """
         if which.asked == AS_IS:
             return self._keep(
@@ -231,7 +233,7 @@ class Lists:
         return rows
 
     def _sort_keys(self, cut: GroupCut, rows: Rows) -> Coded:
-        """The sort key of each group as text, each different one written once."""
+        """Return the sort key of each group as text; each distinct key is formatted once."""
         import numpy as np
         from rowtui.core.grouping.form import sort_key
         from rowtui.core.grouping.listing import Coded, codes_of_pointer
@@ -251,8 +253,9 @@ class Lists:
 
 
 def end_detail(end: LastEnd) -> str:
-    """How a directory's last job ended, for its row."""
-    return f"{end.reason} (job {end.job_id})"
+    """Return how a directory's last job ended, for its row."""
+    label = job_label(end.job_id, end.token)
+    return f"{end.reason} (job {label})" if label else end.reason
 
 
 def _counted(sizes: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -264,12 +267,12 @@ def _hours(cost: Any) -> float:
 
 
 def _pointers(fields: Sequence[str], sort: str) -> tuple[str, ...]:
-    """The pointers among them, once each."""
+    """Return the distinct pointers among these names."""
     return tuple(dict.fromkeys(one for one in (*fields, sort) if one.startswith("/")))
 
 
 def _sparse(texts: Mapping[int, str], count: int, positions: Any) -> Coded:
-    """A column that few directories have a text in."""
+    """Return a column in which few directories have a text."""
     import numpy as np
     from rowtui.core.grouping.listing import Coded
 

@@ -1,10 +1,10 @@
-"""The groups of an action, kept in step with its directories: a page costs the page.
+"""The groups of an action, updated with its directories; a page costs as much as its rows.
 
 Takes the order of an action's directories and a set of them; gives the same groups as
-`grouping.form.cut_groups`, formed only where somebody looks. The order is divided into bins, which
-end where the sort key changes (if the action splits there) and after `BIN` directories; a cut knows
-how many of its directories each bin has. When a thousand directories come and go, only their bins
-are counted anew (`moved`). `tests/core/test_live_cut.py` holds both forms together. Needs numpy.
+`grouping.form.cut_groups`, formed only for requested pages. The order is divided into bins, which
+end where the sort key changes (if the action splits there) and after `BIN` directories; a cut
+stores how many of its directories each bin has. When a thousand directories change, only their bins
+are counted again (`moved`). `tests/core/test_live_cut.py` compares both forms. Needs numpy.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from rowtui.core.state.model import DirectorySet
 from rowtui.core.workflow.model import Action
 
 BIN = 4096
-"""Directories of one bin: a page looks at a few bins, an event changes the counts of some."""
+"""Directories of one bin: a page reads a few bins, an event changes the counts of some."""
 
 
 class Bins:
-    """All directories in an order, divided. `permutation` None: by name, forwards or backwards.
+    """All directories in an order, divided into bins.
 
-    `starts`: where each bin begins in the order, and the end; `segments`: the first bin of each
-    run of directories that groups do not cross.
+    `permutation` None: by name, forwards or backwards. `starts`: where each bin begins in the
+    order, and the end; `segments`: the first bin of each run of directories that groups do not
+    cross.
     """
 
     def __init__(self, count: int, order: ActionOrder | None, split: bool, reverse: bool) -> None:
@@ -51,11 +52,11 @@ class Bins:
         self.starts = np.append(starts, count)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of bins."""
         return len(self.starts) - 1
 
     def order_of(self, begin: int, end: int) -> Any:
-        """The positions at these places of the order."""
+        """Return the positions at these places of the order."""
         if self.permutation is not None:
             return self.permutation[begin:end]
         if self.reverse:
@@ -64,7 +65,7 @@ class Bins:
 
     @cached_property
     def _bin_of(self) -> Any:
-        """The bin of each directory."""
+        """Return the bin of each directory."""
         narrow = np.uint16 if len(self) <= 1 << 16 else np.uint32
         found = np.empty(self.count, dtype=narrow)
         found[self.permutation] = np.repeat(
@@ -73,26 +74,28 @@ class Bins:
         return found
 
     def bins_of(self, positions: Any) -> Any:
-        """The bin of each of these directories."""
+        """Return the bin of each of these directories."""
         if self.permutation is not None:
             return self._bin_of[positions]
         places = self.count - 1 - positions if self.reverse else positions
         return places // BIN
 
     def counted(self, positions: Any) -> Any:
-        """How many of these directories each bin has."""
+        """Return how many of these directories each bin has."""
         return np.bincount(self.bins_of(positions), minlength=len(self)).astype(np.int32)
 
     @property
     def nbytes(self) -> int:
-        """Its own memory, the permutation left aside."""
+        """Return the memory of the object without the permutation."""
         known = self.__dict__.get("_bin_of")
         own = 0 if known is None else known.nbytes
         return int(own + self.starts.nbytes + self.segments.nbytes)
 
 
 class _Groups(NamedTuple):
-    """Of each segment: how many groups end there or before, groups, members, rank of the first."""
+    """For each segment: groups up to its end, its groups, its members, and the rank of
+    its first.
+    """
 
     ends: Any
     many: Any
@@ -111,7 +114,7 @@ class LiveCut(GroupCut):
         cells: Any = None,
         counts: Any = None,
     ) -> None:
-        """`cells`: the members as bytes of bits; `counts`: how many each bin has."""
+        """Create a cut. `cells`: the members as bytes of bits; `counts`: how many each bin has."""
         self.action = action
         self.bins = bins
         self.members = members
@@ -119,7 +122,7 @@ class LiveCut(GroupCut):
         self._counts = bins.counted(_members_of(self._cells)) if counts is None else counts
 
     def moved(self, members: DirectorySet) -> LiveCut:
-        """The cut of other members of the same directories."""
+        """Return the cut of other members of the same directories."""
         changes = self.members ^ members
         if not changes:
             return self
@@ -136,12 +139,12 @@ class LiveCut(GroupCut):
 
     @property
     def nbytes(self) -> int:
-        """Its memory, that of the bins left aside."""
+        """Return the memory of the cut without the bins."""
         return int(2 * len(self._cells) + 40 * len(self._counts))
 
     @cached_property
     def _ranks(self) -> Any:
-        """The rank of the first member of each bin, and how many there are."""
+        """Return the rank of the first member of each bin, and the number of members."""
         return np.concatenate((np.zeros(1, np.int64), np.cumsum(self._counts, dtype=np.int64)))
 
     @cached_property
@@ -154,17 +157,17 @@ class LiveCut(GroupCut):
         return _Groups(np.cumsum(many), many, members, ranks)
 
     def __len__(self) -> int:
-        """How many groups there are."""
+        """Return how many groups there are."""
         ends = self._groups.ends
         return int(ends[-1]) if len(ends) else 0
 
     @property
     def directories(self) -> int:
-        """How many directories there are in all groups."""
+        """Return how many directories there are in all groups."""
         return int(self._ranks[-1])
 
     def placed(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """(rank of the first member, size) of each of these groups."""
+        """Return (rank of the first member, size) of each of these groups."""
         at = np.asarray(numbers, dtype=np.int64)
         groups, most = self._groups, self.action.group.maximum_size
         segment = np.searchsorted(groups.ends, at, side="right")
@@ -174,7 +177,7 @@ class LiveCut(GroupCut):
         return list(zip((groups.ranks[segment] + within).tolist(), sizes.tolist(), strict=True))
 
     def firsts(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
-        """(first directory, size) of each of these groups."""
+        """Return (first directory, size) of each of these groups."""
         placed = self.placed(numbers)
         ranks = np.asarray([rank for rank, _ in placed], dtype=np.int64)
         bins = np.searchsorted(self._ranks, ranks, side="right") - 1
@@ -190,7 +193,7 @@ class LiveCut(GroupCut):
         return positions[self._has(positions)]
 
     def span(self, begin: int, end: int) -> list[int]:
-        """The members of these ranks."""
+        """Return the members of these ranks."""
         begin, end = max(0, begin), min(end, self.directories)
         if begin >= end:
             return []
@@ -202,19 +205,19 @@ class LiveCut(GroupCut):
         return found
 
     def __getitem__(self, number: int) -> Group:
-        """Group `number`, from 0."""
+        """Return group `number`, from 0."""
         ((rank, size),) = self.placed((range(len(self))[number],))
         return Group(self.action, tuple(self.span(rank, rank + size)))
 
     def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
-        """Groups `start`.. (from 0), at most `length` of them."""
+        """Return at most `length` groups from `start` on (from 0)."""
         if length is None:
             return super().page(start)
         numbers = range(len(self))[max(0, start) : max(0, start) + max(0, length)]
         return tuple(self[number] for number in numbers)
 
     def number_of(self, first: int) -> int | None:
-        """The group that begins with this directory."""
+        """Return the number of the group that begins with this directory; None if there is none."""
         one = np.asarray([first], dtype=np.int64)
         if not 0 <= first < self.bins.count or not self._has(one)[0]:
             return None
@@ -229,7 +232,7 @@ class LiveCut(GroupCut):
 
     @cached_property
     def counted_sizes(self) -> tuple[tuple[int, int], ...]:
-        """How many groups there are of each size, ascending."""
+        """Return how many groups there are of each size, ascending."""
         groups, most = self._groups, self.action.group.maximum_size
         if most is None:
             rests, full = groups.members, 0
@@ -240,20 +243,20 @@ class LiveCut(GroupCut):
         return (*found, (most, full)) if most is not None and full else tuple(found)
 
     def sizes(self) -> list[int]:
-        """The size of each group."""
+        """Return the size of each group."""
         return [end - begin for begin, end in pairwise(self.begins)]
 
-    # All of it, for whoever filters and sorts.
+    # The whole list, for filters and sorts.
 
     @property
     def positions(self) -> Any:
-        """All members in order."""
+        """Return all members in order."""
         everyone = self.bins.order_of(0, self.bins.count)
         return everyone[self._has(everyone)]
 
     @property
     def begins(self) -> Any:  # type: ignore[override]
-        """The rank of each group's first member, and how many members there are."""
+        """Return the rank of each group's first member, and the number of members."""
         groups, most = self._groups, self.action.group.maximum_size
         first = np.repeat(groups.ranks, groups.many)
         within = np.arange(len(first)) - np.repeat(groups.ends - groups.many, groups.many)
@@ -261,18 +264,18 @@ class LiveCut(GroupCut):
 
 
 def _array(numbers: Any) -> Any:
-    """A view of packed numbers, not a copy."""
+    """Return a view of packed numbers, not a copy."""
     return np.asarray(memoryview(numbers))
 
 
 def _cells_of(members: DirectorySet, count: int) -> Any:
-    """The bits of a set, eight in a byte, and a multiple of eight bytes."""
+    """Return the bits of a set, eight in a byte, padded to a multiple of eight bytes."""
     return np.frombuffer(members.to_bytes((count + 63) >> 6 << 3, "little"), np.uint8)
 
 
 def _members_of(cells: Any) -> Any:
-    """The positions of the bits that are set."""
-    words = np.flatnonzero(cells.view(np.uint64))  # of a few that changed nearly all are 0
+    """Return the positions of the bits that are set."""
+    words = np.flatnonzero(cells.view(np.uint64))  # if few members changed, nearly all words are 0
     if len(words) * 16 < len(cells):
         near = (words[:, None] * 8 + np.arange(8)).ravel()
         filled = near[cells[near] != 0]

@@ -1,4 +1,4 @@
-"""The logs that a screen looks at: the book of the one before it, and of a few just left."""
+"""The logs that a screen shows: the open one, and a few recent ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEPT_BOOKS = 3
 
 MOST_STEPS = 1_000
-"""Ways that a pattern may try at one place of a row, which may have 2,000 characters."""
+"""The number of ways to match a pattern at one place of a row, which may have 2,000 characters."""
 
 
 class Logs:
@@ -30,7 +30,9 @@ class Logs:
         self._books: OrderedDict[tuple[str, int], LogBook] = OrderedDict()
 
     async def look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """What is known of a job's log now; with `earlier` some rows before the first as well."""
+        """Return what is known of a job's log now; with `earlier`, also some rows before
+        the first.
+        """
         try:
             book = await self._book(token, width)
             return await (book.earlier() if earlier else book.look())
@@ -40,13 +42,13 @@ class Logs:
             return state._replace(error=error.message)
 
     async def page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Rows of a log that was looked at. Raises: RowtuiError."""
+        """Return rows of a log that was opened with `look`. Raises: RowtuiError."""
         return await self._known(token, width).page(start, length)
 
     async def find(
         self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
     ) -> LogHit:
-        """The next row with this text; see `Engine.log_find`. Raises: RowtuiError."""
+        """Return the next row with this text; see `Engine.log_find`. Raises: RowtuiError."""
         pattern, quick = _pattern(text)
         book = self._known(token, width)
         return await book.find(pattern, start, backwards=backwards, quick=quick)
@@ -80,10 +82,11 @@ class Logs:
 
 
 def _pattern(text: str) -> tuple[re.Pattern[bytes], bool]:
-    """What is looked for, and whether whole blocks may be searched for it in one go.
+    """Return the pattern of a search text, and whether it can search whole blocks at once.
 
-    `~` and a regular expression (`.*` once at most), "!" for what looks like an error, or a text;
-    one in lower case fits upper case as well. Raises: RowtuiError for a bad expression.
+    The text is `~` and a regular expression (`.*` at most once), "!" for likely errors, or a plain
+    text; a text in lower case also matches upper case. Raises: RowtuiError for an invalid
+    expression.
     """
     if text == "!":
         return re.compile(TROUBLE), True

@@ -1,7 +1,7 @@
-"""Pages of groups and directories: cut from groups that follow the records.
+"""Pages of groups and directories, cut from groups that follow the records.
 
-Scrolling costs the page, whatever the number of directories; a page that nothing has changed is
-kept. Everything here runs in threads, but for `kept_groups_page`.
+Scrolling costs as much as the page, for any number of directories; an unchanged page is cached. All
+methods but `kept_groups_page` run in threads.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.project.project import Project
 
-VALUE_LENGTH = 200  # characters of a value that a row shows
-MOST_POINTERS = 8  # columns of values that a page has
+VALUE_LENGTH = 200  # characters of a value shown in a row
+MOST_POINTERS = 8  # columns of values in a page
 
 
 class _Shown(NamedTuple):
-    """A page of groups as it was answered last, and what it was made from."""
+    """The page of groups returned last, and what it was made from."""
 
     cut: GroupCut
     verdict_of: VerdictOf
@@ -56,7 +56,7 @@ class Pages:
         self._shown: dict[tuple[int, tuple[Status, ...]], _Shown] = {}
 
     def next_generation(self) -> None:
-        """The project was synchronised: what was listed may be wrong now."""
+        """Begin a new generation after a synchronisation, because lists may be outdated."""
         self.lists.forget()
         self._rows.look_again()
         self._shown = {
@@ -67,25 +67,26 @@ class Pages:
         self.generation += 1
 
     def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
-        """The groups of an action's directories with these statuses. Raises: RowtuiError."""
+        """Return the groups of an action's directories with these statuses. Raises: RowtuiError."""
         return self._cuts.cut(action, statuses)
 
     def action(self, index: int) -> Action:
-        """The action of that index. Raises: RowtuiError."""
+        """Return the action of that index. Raises: RowtuiError."""
         actions = self._project.workflow.actions
         if not 0 <= index < len(actions):
             raise RowtuiError("the action is no longer in workflow.toml")
         return actions[index]
 
     def which(self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked) -> Which:
-        """The list that is meant, from now on the newest of its kind. Raises: RowtuiError."""
+        """Return the requested list, registered as the newest of its kind. Raises: RowtuiError."""
         which = Which(self.action(index), statuses, asked)
-        if asked == AS_IS:  # nothing to compute, and nothing to end for somebody's marks
+        # the whole list needs no computation, and must not end the request of a marking
+        if asked == AS_IS:
             return which
         return which._replace(go_on=self.lists.begin(kind, which.key))
 
     def positions(self, names: Sequence[str]) -> list[int]:
-        """Where these directories are. Raises: RowtuiError for one that is gone."""
+        """Return the positions of these directories. Raises: RowtuiError for a missing one."""
         position = self._project.state.directories.position
         found = []
         for name in names:
@@ -98,7 +99,7 @@ class Pages:
     def kept_groups_page(
         self, which: Which, start: int, length: int, find: str = ""
     ) -> GroupsPage | None:
-        """The page if it is the one of last time; costs nothing."""
+        """Return the cached page if it is the requested one and current; otherwise None."""
         shown = self._shown.get((which.action.index, which.statuses))
         if shown is None or which.asked != AS_IS or find:
             return None
@@ -109,10 +110,12 @@ class Pages:
         return replace(shown.page, generation=self.generation)
 
     def groups_page(self, which: Which, start: int, length: int, find: str = "") -> GroupsPage:
-        """A page of groups; a `problem` where they cannot be told."""
+        """Return a page of groups; with a `problem` if there are no groups."""
         action = which.action
         try:
-            cut = self.cut(action, which.statuses)
+            cut, every = self.cut(action, which.statuses), None
+            if action.group.submit_whole and which.statuses == (Status.ELIGIBLE,):
+                every = self.cut(action, tuple(Status))
         except RowtuiError as error:
             return GroupsPage(self.generation, action.index, 0, 0, 0, (), str(error))
         verdict_of = self._rows.verdicts(action)
@@ -123,18 +126,19 @@ class Pages:
             total=listed.total,
             directories=sum(size * count for size, count in listed.sizes),
             start=start,
-            groups=self._rows.of(cut, listed.page(start, length), verdict_of),
+            groups=self._rows.of(cut, listed.page(start, length), verdict_of, every),
             of=listed.of,
             cost=_total_cost(action, listed),
             found=self._find_group(cut, listed, find) if find else None,
         )
-        if which.asked == AS_IS and not find and verdict_of is not unknown_cluster:
+        lasts = every is None and verdict_of is not unknown_cluster
+        if which.asked == AS_IS and not find and lasts:
             shown = _Shown(cut, verdict_of, length, page)
             self._shown[action.index, which.statuses] = shown
         return page
 
     def _find_group(self, cut: GroupCut, listed: Listed, first: str) -> int | None:
-        """Where the group that begins with this directory stands."""
+        """Return the place of the group that begins with this directory; None if there is none."""
         position = self._project.state.directories.position(first)
         if position is None:
             return None
@@ -144,7 +148,7 @@ class Pages:
     def group_directories_page(
         self, which: Which, group: int | None, start: int, length: int
     ) -> DirectoriesPage:
-        """A page of a group's directories, or of all groups' in order."""
+        """Return a page of a group's directories, or of all groups' in order."""
         action = which.action
         cut = self.cut(action, which.statuses)
         begin, end = 0, cut.directories
@@ -161,7 +165,7 @@ class Pages:
     def directories_page(
         self, which: Which, start: int, length: int, find: str = ""
     ) -> DirectoriesPage:
-        """A page of all directories of an action."""
+        """Return a page of all directories of an action."""
         listed = self.lists.directories(which)
         page = self._directories_page(
             which.action, listed, start, listed.page(start, length), which.action.group.sort_by
@@ -191,9 +195,9 @@ class Pages:
         return DirectoriesPage(self.generation, listed.total, start, rows, listed.of, pointers)
 
     def failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
-        """The jobs at which these groups of failed directories failed.
+        """Return the jobs in which these groups of failed directories failed.
 
-        Each with all directories that it did not complete: those are tried again.
+        Each job has all directories that it did not complete, because all of them are retried.
         """
         from rowtui.core.project.failed_jobs import cause_of
 

@@ -1,7 +1,8 @@
-"""The queue view's part of the engine: pages of jobs, verbs on rows, and what only a person asks.
+"""The queue view's part of the engine: pages of jobs, verbs on rows, and details on demand.
 
-The book of all jobs is worked on in a thread, one call at a time. What costs a scheduler something
-(the details of a job, everybody's jobs) is asked for on demand and kept for a minute.
+The book of all jobs is processed in a thread, one call at a time. Queries that load a scheduler
+(the details of a job, all users' jobs) are made on demand, and their answers are cached for a
+minute.
 """
 
 from __future__ import annotations
@@ -33,31 +34,32 @@ from rowtui.core.project.queue_views import (
     RowKey,
 )
 from rowtui.core.project.views import JobsView, JobView
+from rowtui.core.submission.fence import seconds_of_job
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 KEPT_SECONDS = 60.0
-"""What a person asked for is given again for so long: an administrator's patience."""
+"""How long an answer on demand is cached, to limit the load on the scheduler."""
 
 PATIENCE_SECONDS = 5.0
-"""For everybody's jobs; then the page says that they are on their way."""
+"""The wait for all users' jobs; after that, the page reports that they are being queried."""
 
 MOST_FOREIGN = 20_000
-"""Jobs of everybody on one cluster: more is no list for a person."""
+"""All users' jobs on one cluster; a longer list is not readable."""
 
 MOST_KEPT = 100
-"""Details that are kept."""
+"""Cached details."""
 
 MOST_LOOKED_AT = 2_000
-"""Directories of one job that are looked at, whether they are complete."""
+"""Directories of one job that are checked for completion."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class QueueWork:
-    """Over one project."""
+    """The queue of one project."""
 
     def __init__(self, project: Project, clock: Callable[[], float] = time.time) -> None:
         self._project = project
@@ -73,11 +75,11 @@ class QueueWork:
             return await asyncio.to_thread(_uncollected, partial(call, *args, **options))
 
     async def take(self, view: JobsView) -> JobsView:
-        """Remember a look at all jobs; the copy of it for a screen."""
+        """Store the latest poll of all jobs; return its copy for a screen."""
         return await self._aside(self._book.take, view)
 
     async def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """A page of the queue."""
+        """Return a page of the queue."""
         notice = ""
         if asked.whose == EVERYBODY:
             notice = await self._look_at_everybody(asked.clusters)
@@ -86,11 +88,18 @@ class QueueWork:
 
     def _page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
         page = self._book.page(asked, start, length)
-        rows = tuple(self._with_open(row) for row in page.rows)
+        rows = tuple(self._with_elapsed(self._with_open(row)) for row in page.rows)
         return page._replace(rows=rows)
 
+    def _with_elapsed(self, row: QueueRow) -> QueueRow:
+        """Add the run time of an ended job that its scheduler no longer reports."""
+        if row.elapsed is not None or row.state.active or row.view is None or row.key.folded:
+            return row
+        seconds = seconds_of_job(self._project.root, row.view.record.token)
+        return row if seconds is None else row._replace(elapsed=int(seconds))
+
     def _with_open(self, row: QueueRow) -> QueueRow:
-        """Near its limit: how many of a job's directories still are to be made."""
+        """For a job near its limit, add how many of its directories are not complete."""
         if row.left is None or row.view is None or row.key.folded:
             return row
         view = self._book.table.by_key[row.key].view
@@ -103,27 +112,27 @@ class QueueWork:
         return row._replace(open=sum(1 for at in found if at is not None and not done >> at & 1))
 
     async def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """Rows with jobs that are `active` or `failed`."""
+        """Return rows with jobs that are `active` or `failed`."""
         return await self._aside(self._book.all_of, asked, which)
 
     async def marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """These rows as they are now."""
+        """Return these rows in their present state."""
         return await self._aside(self._book.marked, keys)
 
     async def chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """What a verb would be done to."""
+        """Return the jobs that a verb would apply to."""
         return await self._aside(self._book.chosen, keys, verb)
 
     async def find(self, action: str, directory: str) -> JobView | None:
-        """The newest job with this directory."""
+        """Return the newest job with this directory."""
         return await self._aside(self._book.find, action, directory)
 
     async def named(self, label: str) -> JobView | None:
-        """The job that is called that."""
+        """Return the job with this name."""
         return await self._aside(self._book.named, label)
 
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release: each job that takes it, whatever becomes of the others."""
+        """Cancel, hold or release each of the jobs; a refusal does not stop the others."""
         tokens = await self._aside(self._book.tokens, keys, verb)
         jobs = self._project.jobs
         does = {"cancel": jobs.cancel, "hold": jobs.hold, "release": jobs.release}[verb]
@@ -133,7 +142,7 @@ class QueueWork:
     # On demand
 
     async def detail(self, key: RowKey, *, estimate: bool) -> JobDetail:
-        """What the scheduler says of the job of a row, at most a minute ago."""
+        """Return what the scheduler reported about a row's job, at most a minute ago."""
         kept = self._details.get(key)
         now = self._clock()
         if kept and now - kept.at < KEPT_SECONDS and (kept.estimated or not estimate):
@@ -171,7 +180,9 @@ class QueueWork:
         )  # fmt: skip
 
     def _local_detail(self, key: RowKey, entry: Entry) -> JobDetail:
-        """Of the queue of this machine, which starts jobs in the order of their numbers."""
+        """Return details from this machine's queue, which starts jobs in the order of their
+        numbers.
+        """
         polled = self._project.jobs.queues.looks.latest.get(entry.cluster)
         jobs = polled.snapshot.jobs if polled is not None and polled.snapshot is not None else ()
         waits = [job.id for job in jobs if job.state is JobState.PENDING]
@@ -192,7 +203,7 @@ class QueueWork:
         )  # fmt: skip
 
     async def _look_at_everybody(self, clusters: Sequence[str]) -> str:
-        """Ask where it is due; what is missing, and why."""
+        """Query all users' jobs where due; return what is missing, and why."""
         names = [name for name in self._book.clusters if not clusters or name in clusters]
         now = self._clock()
         due = [
@@ -227,7 +238,7 @@ class QueueWork:
             except (RowtuiError, OSError) as error:
                 found = Everybody(problem=str(error) or "no answer")
             old = self._everybody.get(name)
-            if found.problem and old is not None:  # what was known is better than nothing
+            if found.problem and old is not None:  # keep the known jobs
                 found = old[1]._replace(problem=found.problem)
             self._everybody[name] = (self._clock(), found)
 
@@ -239,14 +250,14 @@ class QueueWork:
         await self._aside(self._book.take_foreign, tuple(foreign))
 
     async def close(self) -> None:
-        """Ask for nothing more."""
+        """Cancel pending queries."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
 
 
 def _uncollected(call: Callable[[], T]) -> T:
-    """Without looking for garbage: among 100,000 new rows that costs as much as the rows."""
+    """Call without garbage collection, which costs as much as making 100,000 new rows."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -257,6 +268,6 @@ def _uncollected(call: Callable[[], T]) -> T:
 
 
 def acted(answers: Sequence[JobAnswer]) -> Acted:
-    """The answers in brief: those that were refused one by one, as far as anybody reads."""
+    """Return a summary of the answers; the first refused ones are listed."""
     refused = [answer for answer in answers if answer.error]
     return Acted(len(answers) - len(refused), len(refused), tuple(refused[:MOST_SHOWN]))

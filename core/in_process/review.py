@@ -1,4 +1,4 @@
-"""Looking a plan over: its checks, the scripts before, what is left of it, and its files."""
+"""The review of a plan: its checks, earlier scripts, a reduced plan, and its files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ReviewWork:
-    """Of one project. `turn`: whoever uses the project's records takes turns."""
+    """The review work of one project. `turn`: the lock of the project's records."""
 
     def __init__(self, project: Project, turn: asyncio.Lock) -> None:
         self._project = project
@@ -29,7 +29,7 @@ class ReviewWork:
         self._before: ScriptsBefore | None = None
 
     async def checks(self, plan: Plan) -> AsyncIterator[Check]:
-        """See `Engine.review`. Clusters are asked without keeping anybody from the records."""
+        """See `Engine.review`. Clusters are queried without holding the lock of the records."""
         async with contextlib.aclosing(review(self._project, plan)) as checks:
             async for check in checks:
                 yield check

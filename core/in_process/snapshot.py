@@ -1,4 +1,4 @@
-"""The project as a whole, as the status screen shows it."""
+"""The snapshot of a project for the status screen."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from rowtui.core.project.needs import Needs
     from rowtui.core.project.project import Project
 
-SHOWN_BAD = 20  # bad directories that a snapshot names
+SHOWN_BAD = 20  # bad directories named in a snapshot
 
 
 class Snapshots:
-    """Of one project. The summary of an action is made again when its row is another one."""
+    """The snapshots of one project.
+
+    An action's summary is made again when its status row changes.
+    """
 
     def __init__(self, project: Project, needs: Needs) -> None:
         self._project = project
@@ -28,7 +31,7 @@ class Snapshots:
         self._summaries: dict[int, tuple[ActionStatus, ActionSummary]] = {}
 
     def take(self, generation: int) -> Snapshot:
-        """The project as a whole, after it was synchronised."""
+        """Return a snapshot of the project, after a synchronisation."""
         project = self._project
         directories = project.state.directories
         bad = directories.bad
@@ -62,20 +65,20 @@ class Snapshots:
 
 
 def _where(project: Project) -> tuple[str, str, str]:
-    """The cluster, why it was taken, and its scheduler. Without a name where it cannot be told."""
+    """Return the cluster, why it was chosen, and its scheduler; without a name if it is unknown."""
     try:
         identified = project.identified
     except RowtuiError as error:
         with contextlib.suppress(RowtuiError):
             cluster = project.recognised.cluster
-            if project.reach.is_remote(cluster):  # that much is known without asking it
+            if project.reach.is_remote(cluster):  # known without a query
                 return cluster.name, error.message, cluster.scheduler
         return "", error.message, ""
     return identified.cluster.name, identified.because, identified.cluster.scheduler
 
 
 def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
-    """What is wrong with the project's files; of mapping files once something has read them."""
+    """Return the problems of the project's files; of mapping files once they were read."""
     found = project.workflow.problems
     if cluster:
         with contextlib.suppress(RowtuiError):  # its partitions are not known yet

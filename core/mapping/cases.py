@@ -1,8 +1,9 @@
-"""Cases for `mapping test`: what a job asks for, and where it is expected to go.
+"""Cases for `mapping test`: the request of a job, and the destination that is expected.
 
-Takes a YAML file with a list of cases; gives each as a `MappingRequest` with what is expected, and
-all that is wrong with the file; then runs them through a mapper and says, in words, what came out
-differently. Source: docs/mapping.md, "Commands".
+The input is a YAML file with a list of cases. The file is parsed into a `MappingRequest` and the
+expected result for each case, and into the problems of the file. The cases then run through a
+mapper, and the differences from the expected results are described in words. Source:
+docs/mapping.md, "Commands".
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _SAID_OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
 class Expected(NamedTuple):
-    """What is to come out. None and empty: nobody cares."""
+    """The expected result. None and empty values are not compared."""
 
     outcome: Outcome | None = None
     destinations: tuple[str, ...] = ()
@@ -73,7 +74,7 @@ class Expected(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One request and what is expected of it."""
+    """One request and its expected result."""
 
     name: str
     place: Place
@@ -82,14 +83,17 @@ class Case(NamedTuple):
 
 
 class Cases(NamedTuple):
-    """The cases of a file that can be run, and everything wrong with it."""
+    """The valid cases of a file, and the problems of the file."""
 
     cases: tuple[Case, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 class CaseResult(NamedTuple):
-    """What became of a case. `differences` in words; `decision`: why, where it did not pass."""
+    """The result of a case.
+
+    `differences` are in words; `decision`: the reasons, if the case failed.
+    """
 
     case: Case
     placement: Placement
@@ -98,12 +102,15 @@ class CaseResult(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether everything came out as expected."""
+        """Whether the result is as expected."""
         return not self.differences
 
 
 def read_cases(data: bytes, name: str) -> Cases:
-    """The cases in a file called `name`: a list, or a map with the key `cases`. Never raises."""
+    """Parse the cases of a file called `name`: a list, or a map with the key `cases`.
+
+    Never raises.
+    """
     try:
         root = read_yaml(data, name)
     except InvalidFileError as error:
@@ -114,7 +121,7 @@ def read_cases(data: bytes, name: str) -> Cases:
 
 
 def run_cases(mapper: Mapper, cases: Sequence[Case]) -> tuple[CaseResult, ...]:
-    """Every case through the mapper, in order."""
+    """Run every case through the mapper, in order."""
     return tuple(_run(mapper, case) for case in cases)
 
 
@@ -376,7 +383,7 @@ class _Reading:
         return ()
 
     def texts(self, table: Table, name: str, words: str) -> tuple[str, ...]:
-        """One text, or a list of them."""
+        """Return one text, or a list of texts."""
         entry = table.entries.get(name)
         if entry is None:
             return ()

@@ -1,7 +1,7 @@
-"""What is wrong with a configuration once it is merged: code, patterns, constants, capacities.
+"""Check a merged configuration: code, patterns, constants and capacities.
 
-Nothing is evaluated. What concerns one entity makes that entity broken: a job that needs it is told
-why, the others go on.
+Nothing is evaluated. A problem of one entity marks this entity as broken: a job that needs it fails
+with the problem as the reason, and other jobs are not affected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NO_DEFAULT = "M208"  # the code of this finding in lint
 
 
 def check_configuration(configuration: Configuration) -> Configuration:
-    """The same with every further problem noted, and the entities that they break."""
+    """Return the configuration with every further problem, and the entities that these break."""
     checking = _Checking(configuration)
     for kind, entities in configuration.entities.items():
         for name, entity in entities.items():
@@ -45,10 +45,11 @@ class _Checking:
         self.problems: list[Problem] = []
         self.broken: dict[tuple[str, str], Problem] = {}
         self.said: set[tuple[Place, str]] = set()
-        self.of_rules: dict[int, Problem | None] = {}  # by identity: children share them
+        # by identity, since children share rules with their parents
+        self.of_rules: dict[int, Problem | None] = {}
 
     def note(self, place: Place, message: str, hint: str = "", severity: str = "error") -> Problem:
-        """A problem, once for each place: inherited code is met again in every child."""
+        """Record a problem once for each place, since every child repeats inherited code."""
         problem = Problem(place.file, place.line, place.column, message, hint, severity)
         if (place, message) not in self.said:
             self.said.add((place, message))
@@ -74,18 +75,18 @@ class _Checking:
             self.capacity(key, entity)
 
     def break_by(self, key: tuple[str, str], problem: Problem | None) -> None:
-        """Note that a problem, if there is one, makes an entity useless."""
+        """Mark an entity as broken by a problem, if there is one."""
         if problem is not None:
             self.broken.setdefault(key, problem)
 
     def rule(self, rule: Rule) -> Problem | None:
-        """The first error in the code of a rule; all are noted."""
+        """Return the first error in the code of a rule, and record all errors."""
         as_tpv = self.dialect.text_as_tpv
         found = [self.code(piece) for piece in rule_pieces(rule, text_as_tpv=as_tpv)]
         return next((each for each in found if each is not None), None)
 
     def code(self, piece: Piece) -> Problem | None:
-        """The error in a piece of code."""
+        """Return the error in a piece of code, or None."""
         if piece.code.syntax_error is None:
             return None
         severity = "error"
@@ -111,7 +112,7 @@ class _Checking:
                 self.broken.setdefault(key, problem)
 
     def overridden(self, entity: Entity) -> Iterator[tuple[str, Said, Said]]:
-        """Each variable of an entity with each value that it replaces."""
+        """Yield each variable of an entity with each value that it replaces."""
         shared = self.configuration.context
         for holder in (entity, *entity.rules.values()):
             for name in holder.context:
@@ -170,7 +171,7 @@ _ONE_EQUALS = re.compile(r"[^=<>!:]=[^=]")
 
 
 def _what_was_meant(piece: Piece) -> str:
-    """A hint for the commonest mistakes in code; "" if it is none of them."""
+    """Return a hint for the commonest mistakes in code, or "" for other mistakes."""
     text = piece.code.text.strip()
     if piece.field in (*AMOUNTS, *BOUNDS) and _UNIT.fullmatch(text):
         return "an amount is a number or an expression, without a unit: mem is in GB"

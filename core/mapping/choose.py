@@ -1,8 +1,9 @@
-"""Ranking what fits, and trying it in that order until a destination takes the job.
+"""Rank the destinations that fit a job, and try them in order until one takes the job.
 
-Takes a job with its amounts; gives a placement. A destination is laid over the job, its rules run,
-and env, params and names are filled in with the latest values. Each destination under each job
-entity is laid out once (`_Laid`). Source: TPV's documentation, "Job Dispatch Process".
+The input is a job with its amounts; the output is a placement. A destination is laid over the job,
+its rules run, and env, params and names are filled in with the latest values. The combination of a
+destination and a job entity is computed once (`_Laid`). Source: TPV's documentation, "Job Dispatch
+Process".
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rowtui.core.mapping.decision import Outcome, Placement
-from rowtui.core.mapping.destinations import Offer, fits
+from rowtui.core.mapping.destinations import Offer, amount_text, fits
 from rowtui.core.mapping.entities import Destination, Entity, combine
 from rowtui.core.mapping.evaluate import (
     Evaluator,
@@ -33,23 +34,23 @@ from rowtui.core.text import visible
 
 
 class ChoiceWatcher(RuleWatcher, Protocol):
-    """Whoever wants to know what was tried."""
+    """Receives the destinations that are ranked and tried."""
 
     def ranked(self, destinations: Sequence[str], by: str) -> None:
-        """The order in which destinations are tried."""
+        """Receive the order in which destinations are tried."""
         ...
 
     def tried(self, destination: str, why_not: str) -> None:
-        """A destination's turn came; "" if it takes the job."""
+        """Receive a tried destination: why it refused the job, or "" if it takes the job."""
         ...
 
     def laid(self, entity: Entity) -> None:
-        """The destination over the job, with its rules applied, before anything is filled in."""
+        """Receive the destination laid over the job, after its rules, before filling in values."""
         ...
 
 
 class _Final:
-    """A destination laid over a job, after its rules: programs and texts, constants apart."""
+    """A destination laid over a job, after its rules, with constants and code separated."""
 
     __slots__ = ("entity", "program", "texts")
 
@@ -62,9 +63,9 @@ class _Final:
 
 
 class _Texts:
-    """Data with texts in it: `value` has all that is the same for every job.
+    """Data that contains texts: `value` has the parts that are the same for every job.
 
-    `parts`: what is to be filled in, by key or index, in the order of evaluation.
+    `parts`: the texts to be filled in, by key or index, in the order of evaluation.
     """
 
     __slots__ = ("parts", "value")
@@ -74,7 +75,7 @@ class _Texts:
         self.parts = parts
 
     def filled(self, namespace: Namespace, evaluator: Evaluator) -> Any:
-        """Raises: StopMapping, TryNextError."""
+        """Return the data with its texts filled in. Raises: StopMapping, TryNextError."""
         if not self.parts:
             return self.value
         new = self.value.copy()
@@ -99,7 +100,7 @@ def _texts_of(entity: Entity, field: str, evaluator: Evaluator) -> _Texts:
 
 
 def _texts_in(value: Any, origins: Sequence[Origin], evaluator: Evaluator) -> _Texts:
-    """The texts in a dict or list; an origin for each of its values."""
+    """Return the texts in a dict or list; `origins` has an origin for each value."""
     parts: list[tuple[Any, Code | _Texts, Origin]] = []
     known = value
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -131,12 +132,12 @@ class _Laid:
     def __init__(self, over: Destination, job: Entity, evaluator: Evaluator) -> None:
         self.state = RuleState.start(combine(over, job, evaluator.dialect))
         self.finals: dict[int, _Final] = {}
-        # Rules have no say about these two: they are the destination's own.
+        # Rules cannot change these two fields, which are the destination's own.
         self.name: Code | None = evaluator.text(over.name_override) if over.name_override else None
         self.tags = _texts_of(over, "handler_tags", evaluator)
 
     def final(self, state: RuleState, evaluator: Evaluator) -> _Final:
-        """What a state of the rules comes to."""
+        """Return the final entity for a state of the rules."""
         if not state.shared:
             return _Final(state.entity, evaluator)
         found = self.finals.get(id(state.entity))
@@ -168,24 +169,30 @@ class Chooser:
         facts: Facts,
         watcher: ChoiceWatcher | None,
     ) -> Placement:
-        """The first destination in order that takes the job. Raises: StopMapping."""
+        """Return the placement on the first destination in order that takes the job.
+
+        Raises: StopMapping.
+        """
         notices: list[str] = []
         amounts = settled.amounts
         fitting: Iterable[Offer] = (
             each.offer for each in settled.plan.suited if fits(each.offer, amounts, request, facts)
         )
-        # By score, the first is nearly always taken: the others are not even looked at. Not so
-        # where everybody wants to see them, or where an amount is no number (dialect tpv3).
+        # In the order of scores, the first destination nearly always takes the job, and the others
+        # need not be checked. A watcher needs them all, and so does an amount that is no number
+        # (dialect tpv3).
         if settled.plan.rank is not None or watcher is not None or not _are_numbers(amounts):
             fitting = self._ranked(settled, namespace, list(fitting), notices, watcher)
         job = settled.plan.for_destinations
         waits = ""
-        first: tuple[str, Origin | None] = ("", None)  # why the first that was tried refused
+        # why the first destination that was tried refused
+        first: tuple[str, Origin | None] = ("", None)
         if self._may_change_job:
             job = namespace["entity"] = namespace["self"] = job.private()
         for offer in fitting:
             shared = not self._may_change_job and request.what_if is None
             laid = settled.plan.destinations.get(offer.entity.id) if shared else None
+            placement: Placement | None = None
             try:
                 if laid is None:
                     laid = _Laid(offer.entity, job, self.evaluator)
@@ -202,6 +209,8 @@ class Chooser:
             except IncompatibleTagsError as error:
                 why, wait, origin = error.message, False, offer.entity.origin
             else:
+                why, wait, origin = _too_large(placement, request, facts), False, None
+            if placement is not None and not why:
                 if watcher is not None:
                     watcher.tried(offer.entity.id, "")
                 return placement._replace(notices=tuple(notices)) if notices else placement
@@ -249,11 +258,12 @@ class Chooser:
     def _by_code(
         self, code: Code, fitting: Sequence[Offer], namespace: Namespace, origin: Origin
     ) -> Sequence[Offer]:
-        # Candidates come in the order of the files, as TPV gives them; `sorted` is stable.
+        # As in TPV, candidates are in the order of the files; `sorted` is stable.
         candidates = sorted((offer.entity for offer in fitting), key=lambda d: self._order[d.id])
         namespace["candidate_destinations"] = candidates
         value = self.evaluator.value(code, namespace, origin)
-        if callable(value):  # called as code is run: under the same limit, its errors explained
+        # a function is called like other code: under the same limit, with its errors explained
+        if callable(value):
             ranks = value
             called = Code(code.text, code.form, lambda _: ranks(candidates))
             value = self.evaluator.value(called, namespace, origin)
@@ -277,7 +287,7 @@ class Chooser:
         namespace: Namespace,
         watcher: ChoiceWatcher | None,
     ) -> Placement:
-        """Raises: TryNextError, StopMapping."""
+        """Try one destination. Raises: TryNextError, StopMapping."""
         evaluator = self.evaluator
         if evaluator.dialect.fresh_namespace:
             namespace = dict(namespace)
@@ -318,8 +328,28 @@ class Chooser:
         return value
 
 
+def _too_large(placement: Placement, request: MappingRequest, facts: Facts) -> str:
+    """Return why a cluster that is a single machine can never run the job, or "".
+
+    Only the amounts after the destination's rules are compared, since rules may lower amounts.
+    """
+    machine = facts.machines.get(placement.runner)
+    if machine is None:
+        return ""
+    asked, totals = placement.amounts, request.totals
+    if totals is not None:
+        asked = asked._replace(
+            gpus=totals.gpus if asked.gpus is None else asked.gpus,
+            cores=totals.cpus if asked.cores is None else asked.cores,
+        )
+    for what, mine, has in zip(("gpus", "cores", "mem"), asked, machine, strict=True):
+        if isinstance(mine, int | float) and has is not None and mine > has:
+            return f"{what} {amount_text(mine)}, the machine has {amount_text(has)}"
+    return ""
+
+
 def _words(value: Any) -> str:
     try:
         return repr(value)[:80]
-    except Exception:  # an object of the code's own class
+    except Exception:  # an object of a class that the code defines
         return f"an object of class {type(value).__name__}"

@@ -1,8 +1,8 @@
-"""What a piece of Python in a mapping file reads, changes, and may cost; found without running it.
+"""Find the names that a piece of Python reads, its effects and its cost, without running the code.
 
-Takes a syntax tree; gives `Findings`. The answers err on the safe side: `fixed` only where
-everything in the code is known to depend on nothing else, `may_run_long` and `changes_things`
-wherever the code does something that is not known to be short or harmless.
+The input is a syntax tree; the output is `Findings`. Uncertain results are conservative: `fixed` is
+True only if all parts of the code are known to depend on nothing else, and `may_run_long` or
+`changes_things` is True if any part is not known to be short or harmless.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rowtui.core.mapping.endless import refuse_operation
 
 
 class Findings(NamedTuple):
-    """See `expressions.Code`."""
+    """The results of the analysis; see `expressions.Code`."""
 
     names: frozenset[str]
     attributes: frozenset[str]
@@ -30,10 +30,10 @@ class Findings(NamedTuple):
 
 
 def analyse(tree: ast.Module) -> Findings:
-    """Look through a whole piece of code. Raises: Endless, RecursionError."""
+    """Analyse a whole piece of code. Raises: Endless, RecursionError."""
     look = _Look()
     first = tree.body[0] if tree.body else None
-    # A text alone at the start of several statements is stored as __doc__.
+    # Python stores a text at the start of several statements as __doc__.
     if len(tree.body) > 1 and isinstance(first, ast.Expr) and is_text(first.value):
         look.own_namespace = True
     look.statements(tree.body)
@@ -50,14 +50,14 @@ def analyse(tree: ast.Module) -> Findings:
 
 
 class _Look(Expressions, ast.NodeVisitor):
-    """Goes through code in the order in which it runs, so that it knows what is bound by then."""
+    """Visits code in the order in which it runs, and keeps track of the bound names."""
 
     def statements(self, body: Iterable[ast.stmt]) -> None:
         for statement in body:
             self.visit(statement)
 
     def _branches(self, *bodies: Iterable[ast.AST]) -> None:
-        """Ways of which one is gone: only what all of them bind is bound."""
+        """Visit alternative branches; afterwards a name is bound if all branches bind it."""
         before = self._bound, self._fresh
         ends = []
         for body in bodies:
@@ -81,7 +81,7 @@ class _Look(Expressions, ast.NodeVisitor):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.visit(node.value)
-        self._leave_to_python()  # annotations are evaluated and kept under a name of their own
+        self._leave_to_python()  # annotations are evaluated and stored under a name of their own
         self.own_namespace = True
         self.visit(node.annotation)
         if node.value is not None or not isinstance(node.target, ast.Name):
@@ -98,7 +98,7 @@ class _Look(Expressions, ast.NodeVisitor):
         self.visit(node.value)
         fresh = target.id in self._fresh
         if not fresh:
-            self.changes_things = True  # a list that others have grows in place
+            self.changes_things = True  # a list that other names share may grow in place
         self._bind(target.id)
         if fresh:
             self._fresh.add(target.id)
@@ -122,7 +122,7 @@ class _Look(Expressions, ast.NodeVisitor):
         self._branches(node.orelse, ())
 
     def _enter_loop(self, loop: ast.AST) -> None:
-        """What a loop binds anew may, the second time round, be anything."""
+        """Remove names that a loop binds from the fresh names: a later pass may bind anything."""
         for node in ast.walk(loop):
             if isinstance(node, ast.Assign) and not is_fresh(node.value):
                 for target in node.targets:
@@ -190,7 +190,7 @@ class _Look(Expressions, ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._leave_to_python()
-        self.changes_things = True  # its body may do anything when it is used
+        self.changes_things = True  # the body of a class may have any effect when it is used
         for each in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(each)
         self._bind(node.name)

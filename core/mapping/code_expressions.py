@@ -1,7 +1,7 @@
-"""What an expression in a mapping file's Python reads, changes, and may cost.
+"""Find the names that an expression reads, its effects and its cost.
 
-The part of `code_analysis` for expressions, and what both parts know by now: which names are
-bound, and by what.
+This is the part of `code_analysis` for expressions, with the state that both parts share: which
+names are bound, and to what.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHORT_RANGE = 10_000  # steps that need no time limit
 
 
 class Expressions(ast.NodeVisitor):
-    """Goes through expressions in the order in which they are evaluated."""
+    """Visits expressions in the order in which they are evaluated."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -45,10 +45,10 @@ class Expressions(ast.NodeVisitor):
         self.fixed = True
         self.may_run_long = False
         self.changes_things = False
-        self._bound: set[str] = set()  # certainly bound by the code itself by now
-        self._fresh: set[str] = set()  # of these, names of a value that nobody else has
-        self._modules: set[str] = set()  # names of harmless modules, or of what is in them
-        self._depth = 0  # of functions
+        self._bound: set[str] = set()  # certainly bound by the code itself at this point
+        self._fresh: set[str] = set()  # bound names whose value no other name shares
+        self._modules: set[str] = set()  # names of harmless modules, or of their members
+        self._depth = 0  # nesting depth of functions
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.may_run_long = True
@@ -82,7 +82,7 @@ class Expressions(ast.NodeVisitor):
         self.own_namespace = True
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        # A method that changes things may be called by whoever it is passed to.
+        # A method that changes things may be passed to other code that calls it.
         if not isinstance(node.ctx, ast.Load) or node.attr in MUTATORS:
             self.changes_things = True
         if node.attr.startswith("__"):
@@ -165,14 +165,14 @@ class Expressions(ast.NodeVisitor):
             self._leave_to_python()
         elif method not in SHORT_METHODS or root in NOT_VALUES:
             self._unknown_call()
-        # job.id.lower() reads job.id, user.all_roles() reads user.all_roles.
+        # job.id.lower() reads job.id, but user.all_roles() reads user.all_roles.
         if method in SHORT_METHODS - OF_OURS or method in MUTATORS:
             self.visit(called.value)
         else:
             self.visit(called)
 
     def _comprehension(self, generators: list[ast.comprehension], *values: ast.expr) -> None:
-        """Loops inside an expression; their names are their own."""
+        """Visit loops inside an expression, whose names are local."""
         if len(generators) > 1:
             self.may_run_long = True
         before = set(self._bound), set(self._fresh)
@@ -221,7 +221,7 @@ class Expressions(ast.NodeVisitor):
             refuse_width(node.format_spec)
             self.visit(node.format_spec)
 
-    # What is in no list above
+    # Nodes without a method of their own
 
     _PLAIN = (
         ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.keyword, ast.Pass,
@@ -231,7 +231,7 @@ class Expressions(ast.NodeVisitor):
     )  # fmt: skip
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Syntax that needs no thought, and syntax that nobody thought of."""
+        """Visit plain syntax; treat unknown syntax as code that may have any effect."""
         if isinstance(node, self._PLAIN):
             super().generic_visit(node)
             return
@@ -239,7 +239,7 @@ class Expressions(ast.NodeVisitor):
         self.own_namespace = self.changes_things = True
         bound = set(self._bound)
         super().generic_visit(node)
-        self._bound = bound  # parts of it may not have been run
+        self._bound = bound  # parts of the node may not have been run
 
     def _leave_to_python(self) -> None:
         self.fixed = False

@@ -1,4 +1,4 @@
-"""Which names a piece of syntax has. Takes nodes of `ast`, gives names."""
+"""Collect the names in nodes of `ast`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 
 
 def defaults(arguments: ast.arguments) -> list[ast.expr]:
-    """What parameters are without an argument."""
+    """Return the default values of parameters."""
     return [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
 
 
 def is_fresh(value: ast.expr) -> bool:
-    """Whether a name that is bound to this has a value that nothing can change."""
+    """Whether a name that is bound to this node has an immutable value."""
     return isinstance(value, (ast.Constant, ast.JoinedStr))
 
 
 def stored_names(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that a function binds itself, and those that it declares to be others'."""
+    """Return the names that a function binds, and the names it declares global or nonlocal."""
     own: set[str] = set()
     shared: set[str] = set()
     todo = list(body)
@@ -32,7 +32,7 @@ def stored_names(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
             continue
         elif isinstance(node, ast.Lambda):
             continue
-        elif isinstance(node, ast.comprehension):  # whose own names are nobody else's
+        elif isinstance(node, ast.comprehension):  # the names of a comprehension are local to it
             todo += [node.iter, *node.ifs]
             continue
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -44,17 +44,17 @@ def stored_names(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
 
 
 def names_in(target: ast.AST) -> list[ast.Name]:
-    """All names below a node, and itself."""
+    """Return all names in a node, including the node itself."""
     return [node for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 def is_text(node: ast.expr) -> bool:
-    """Whether it is a text as it stands."""
+    """Whether the node is a text constant."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def path_of(node: ast.expr) -> list[str] | None:
-    """["a", "b", "c"] for a.b.c; None for anything else."""
+    """Return ["a", "b", "c"] for a.b.c, and None for any other node."""
     steps: list[str] = []
     while isinstance(node, ast.Attribute):
         steps.append(node.attr)

@@ -1,4 +1,4 @@
-"""The words that the analysis of expressions knows: builtins, methods, modules, by what they do."""
+"""The builtins, methods and modules that the analysis of expressions recognises, by effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PURE = _EXCEPTIONS | _words(
     "oct ord pow range repr reversed round set slice sorted str sum tuple type zip "
     "True False None NotImplemented Ellipsis"
 )
-# These go through what they are given inside one step of the interpreter.
+# These iterate over their argument inside one step of the interpreter.
 CONSUMERS = _words("all any dict frozenset list max min set sorted sum tuple")
 LOOKS_AT_NAMESPACE = _words("globals locals vars dir exec eval")
 RUNS_ANYTHING = _words("exec eval compile __import__ open super memoryview")
@@ -31,9 +31,9 @@ MUTATORS = _words(
     "intersection_update pop popitem put remove reverse setdefault shuffle sort "
     "symmetric_difference_update update __setattr__ __setitem__ __delattr__ __delitem__"
 )
-# Methods of what rowtui shows to expressions, of which one wants to know that they are read.
+# Methods of rowtui's objects that the analysis reports as read attributes.
 OF_OURS = _words("all_roles get_param_values get_state score")
-# Methods of values, and of ours, that end soon and change nothing.
+# Methods of plain values, and of rowtui's objects, that are short and change nothing.
 SHORT_METHODS = OF_OURS | _words(
     "all_tag_values as_integer_ratio bit_length capitalize casefold copy count decode difference "
     "encode endswith filter find format format_map fromkeys get hex index intersection is_integer "
@@ -43,9 +43,9 @@ SHORT_METHODS = OF_OURS | _words(
     "swapcase symmetric_difference title union upper values"
 )
 LOG_METHODS = _words("debug info warning error critical exception log")
-# What TPV shows whose methods do more than read a value.
+# Names that TPV provides and whose methods do more than read a value.
 NOT_VALUES = _words("app ast functools job_wrapper log logging util")
-# Their functions leave alone what they are given, but for those of the names above.
+# Functions of these modules do not change their arguments, except for the mutators above.
 HARMLESS_MODULES = _words(
     "collections datetime decimal fractions galaxy itertools json logging math numbers os "
     "random re statistics string time tpv typing"

@@ -1,4 +1,4 @@
-"""Every piece of code that an entity holds, for compiling, checking, showing and for memory."""
+"""Collect every piece of code of an entity, for compiling, checking, display and caching."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rowtui.core.mapping.text_source import TextSource, text_source
 
 
 class Piece(NamedTuple):
-    """One code, where it stands, and in which field."""
+    """One code, its place, and its field."""
 
     field: str
     code: Code
     origin: Origin
 
     def place_of(self, at: tuple[int, int]) -> Place:
-        """The place in the file of a line and column of the code, both from 1."""
+        """Return the place in the file of a line and column of the code, both from 1."""
         place = self.origin.place
         return place._replace(line=place.line + at[0] - 1, column=at[1]) if at[0] > 1 else place
 
 
 def syntax_of(code: Code, *, as_tpv: bool) -> tuple[ast.Module, TextSource]:
-    """The syntax tree of a code without a syntax error, and what gives places in its text."""
+    """Return the syntax tree of a code without a syntax error, and the source for its places."""
     is_text = code.form is Form.TEXT
     source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
     with without_warnings():
@@ -42,14 +42,14 @@ def syntax_of(code: Code, *, as_tpv: bool) -> tuple[ast.Module, TextSource]:
 
 
 def pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
-    """All code of an entity, with that of its rules."""
+    """Yield all code of an entity, with the code of its rules."""
     yield from own_pieces(entity, text_as_tpv=text_as_tpv)
     for rule in entity.rules.values():
         yield from rule_pieces(rule, text_as_tpv=text_as_tpv)
 
 
 def rule_pieces(rule: Rule, *, text_as_tpv: bool) -> Iterator[Piece]:
-    """All code of a rule."""
+    """Yield all code of a rule."""
     condition = rule.if_condition
     if isinstance(condition, str):
         yield Piece("if", compile_block(condition), rule.whence("if_condition"))
@@ -61,7 +61,7 @@ def rule_pieces(rule: Rule, *, text_as_tpv: bool) -> Iterator[Piece]:
 
 
 def own_pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
-    """All code of an entity but that of its rules."""
+    """Yield all code of an entity except the code of its rules."""
     for name in (*AMOUNTS, *BOUNDS):
         value = getattr(entity, name)
         if isinstance(value, str):
@@ -74,7 +74,7 @@ def own_pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
 
 
 def unique_pieces(entities: Iterable[Entity], *, text_as_tpv: bool) -> Iterator[Piece]:
-    """All code of entities. What several inherit comes once."""
+    """Yield all code of several entities. Code that several entities inherit comes once."""
     rules: set[int] = set()
     seen: set[tuple[str, Code, Origin]] = set()
     for entity in entities:

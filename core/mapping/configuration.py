@@ -1,4 +1,4 @@
-"""What has been loaded: mapping files as parsed, and the configuration that they make together."""
+"""Loaded mapping files: each file as parsed, and the configuration merged from all files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ KIND_NAMES = ("tools", "roles", "users", "destinations", "pools")
 
 
 class MappingFile(NamedTuple):
-    """One file as parsed: its entities in file order, by kind and id, nothing inherited yet.
+    """One parsed file: its entities in file order, by kind and id, without inherited values.
 
-    `dialect`, `default_inherits`: as written, None if the file does not say. `context`: the global
-    variables, each with its place. `sealed`: not trusted, so nothing of it may be evaluated.
-    `silenced`: entity place line -> codes of lint messages that a `# noqa` comment silences (the
-    empty set: all). `broken`: (kind, id) -> the first error of an entity that cannot be used
-    because of it; with the id "" that of a section ("global", "tools", ...), with both "" that of
-    the whole file. `include`: other files that this one names, each with its place.
+    `dialect`, `default_inherits`: as written, None if the file does not set them. `context`: the
+    global variables, each with its place. `sealed`: the file is not trusted, so none of its code
+    may be evaluated. `silenced`: entity place line -> codes of lint messages that a `# noqa`
+    comment silences (the empty set: all). `broken`: (kind, id) -> the first error of an entity,
+    which makes it unusable; with the id "" the error of a section ("global", "tools", ...), with
+    both "" the error of the whole file. `include`: the other files that this file names, each with
+    its place.
     """
 
     name: str
@@ -41,11 +42,11 @@ class MappingFile(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """All files merged and every chain of `inherits` followed.
+    """All files merged, with every chain of `inherits` resolved.
 
-    `broken`: (kind, id) -> what is wrong with an entity, so that a job which needs it fails with
-    that reason while the others go on. `unusable`: why no job at all can be mapped, "" if some
-    can.
+    `broken`: (kind, id) -> the problem of an entity, so that a job which needs the entity fails
+    with this reason while other jobs are not affected. `unusable`: why no job at all can be mapped,
+    "" if some jobs can.
     """
 
     dialect: Dialect = SEED
@@ -60,11 +61,11 @@ class Configuration(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
     def of_kind(self, kind: str) -> Mapping[str, Any]:
-        """The entities of a kind ("tools", "roles", ...) by id, in order."""
+        """Return the entities of a kind ("tools", "roles", ...) by id, in order."""
         return self.entities.get(kind, {})
 
 
 def one_line(problem: Problem) -> str:
-    """A problem as the reason of something else: its place and what is wrong."""
+    """Return a problem as the reason of another problem: its place and its message."""
     place = Place(problem.file, problem.line, problem.column)
     return f"{place}: {problem.message}"

@@ -1,8 +1,8 @@
 """The three kinds of context variables by their names: CONSTANT, _protected, public.
 
-A constant keeps its first value; a protected one changes only within the file that defined it; a
-public one may be overridden anywhere. Source: TPV's documentation, "Custom contexts", which TPV
-itself does not enforce.
+A constant keeps its first value; a protected variable changes only within the file that defined it;
+a public variable may be overridden anywhere. Source: TPV's documentation, "Custom contexts". TPV
+itself does not enforce these rules.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from rowtui.core.text import visible
 def check_variable(
     name: str, said: Said, earlier: Said | None, dialect: Dialect
 ) -> tuple[str, str] | None:
-    """Why a variable may not be given a second value: (message, hint); None if it may."""
+    """Return why a variable may not be given a second value: (message, hint); None if it may."""
     if earlier is None or not dialect.guarded_context:
         return None
     return overridden(name, said, earlier)
 
 
 def overridden(name: str, said: Said, earlier: Said) -> tuple[str, str] | None:
-    """What the names say against a second value, whatever the dialect."""
+    """Return why a variable's name forbids a second value, in any dialect; None if allowed."""
     first = earlier.origin.place
     if said.origin.place == first:
         return None

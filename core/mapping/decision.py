@@ -1,8 +1,8 @@
-"""What the mapper answers, with every reason as a value.
+"""The results of the mapper, with every reason as a value.
 
-`Placement` is the short answer: where a job goes and with what, or why nowhere. `Decision` is the
-long one, made for people: which entities matched, what each contributed, every destination with
-every constraint, and the smallest changes that would admit the job elsewhere.
+`Placement` is the short result: where a job goes and with which values, or why nowhere. `Decision`
+is the long result for the user: which entities matched, the values that each contributed, every
+destination with every constraint, and the smallest changes that would admit the job elsewhere.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ class Outcome(enum.Enum):
 
     CHOSEN = "chosen"
     NOWHERE = "nowhere"  # no destination takes the job
-    FAILED = "failed"  # a rule says `fail`
-    WAITS = "waits"  # a rule says not yet
+    FAILED = "failed"  # a rule has `fail`
+    WAITS = "waits"  # a rule defers the job
     INCOMPATIBLE = "incompatible"  # tags of action, role and user contradict each other
-    UNTRUSTED = "untrusted"  # it needs a file that nobody has trusted
-    BROKEN = "broken"  # an entity that it needs has an error
-    ERROR = "error"  # an expression went wrong
+    UNTRUSTED = "untrusted"  # the job needs a file that the user has not trusted
+    BROKEN = "broken"  # an entity that the job needs has an error
+    ERROR = "error"  # an expression failed
 
 
 class Placement(NamedTuple):
-    """Where a job goes and with what. Containers are shared: look, never change.
+    """Where a job goes and with which values.
 
-    `destination` is the entity's id, `name` what it is called where jobs are sent. `message`,
-    `origin` and `cause` (the class of an exception) say what went wrong, and where it is written.
+    Containers are shared, so callers must not change them. `destination` is the entity's id, `name`
+    the name of the destination in the runner. `message`, `origin` and `cause` (the class of an
+    exception) describe the failure and its place in the files.
     """
 
     outcome: Outcome
@@ -54,12 +55,12 @@ class Placement(NamedTuple):
 
     @property
     def chosen(self) -> bool:
-        """Whether the job has a place to go."""
+        """Whether a destination was chosen."""
         return self.outcome is Outcome.CHOSEN
 
 
 class Matched(NamedTuple):
-    """An entity that took part: `pattern` matched `subject` ("" where it was not looked up)."""
+    """An entity that took part: `pattern` matched `subject` ("" if there was no lookup)."""
 
     origin: Origin
     pattern: str = ""
@@ -67,7 +68,7 @@ class Matched(NamedTuple):
 
 
 class RuleOutcome(NamedTuple):
-    """One rule that was evaluated. `effect`: what it changed, in words."""
+    """One rule that was evaluated. `effect`: its changes, in words."""
 
     origin: Origin
     condition: str
@@ -76,7 +77,7 @@ class RuleOutcome(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """One value of the job and who said it; `replaced`: what it won over, nearest first.
+    """One value of the job and its origin; `replaced`: the values it replaced, nearest first.
 
     `field`: `mem`, `params.partition`, `env.OMP_NUM_THREADS`, `tags.highmem`, ...; `value`: as
     evaluated, `written`: as written.
@@ -90,10 +91,10 @@ class Contribution(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One constraint of one destination: what was asked, what is offered.
+    """One constraint of one destination: the request and the offer.
 
-    `constraint`: `max_accepted_cores`, `tag highmem`, `maximum_walltime`, ...; `tag`: the tag as it
-    is written, where it is about one.
+    `constraint`: `max_accepted_cores`, `tag highmem`, `maximum_walltime`, ...; `tag`: the tag as
+    written, for a constraint on a tag.
     """
 
     constraint: str
@@ -106,9 +107,9 @@ class Check(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A single change after which the mapper, run again with it, takes the destination.
+    """A single change with which the mapper, when it runs again, takes the destination.
 
-    `words`: `cores 96 -> 64`. `first`: the job then also goes there, not only could.
+    `words`: `cores 96 -> 64`. `first`: the job then goes there, and does not only fit there.
     """
 
     words: str
@@ -119,8 +120,8 @@ class Change(NamedTuple):
 class Candidate(NamedTuple):
     """A destination that passed every check. `rank`: from 1, in the order of trying.
 
-    `by_tag`: what each tag added to the score. `tried`: why it was passed over when its turn
-    came, "" if it was chosen or never reached.
+    `by_tag`: the points that each tag added to the score. `tried`: why the destination refused the
+    job when it was tried, "" if it was chosen or never tried.
     """
 
     destination: str
@@ -136,7 +137,7 @@ class Candidate(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A destination that does not take the job: what failed first in `failed`, all in `checks`."""
+    """A destination that does not take the job: the failed checks in `failed`, all in `checks`."""
 
     destination: str
     cluster: str
@@ -148,14 +149,14 @@ class Refusal(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The mapper's answer for one job request, with the reasons."""
+    """The mapper's result for one job request, with the reasons."""
 
     request: MappingRequest
     chosen: Placement
     matched: tuple[Matched, ...] = ()
     rules: tuple[RuleOutcome, ...] = ()
     job: Amounts = Amounts()
-    tags: tuple[tuple[str, str, Origin], ...] = ()  # strength, tag, who said so
+    tags: tuple[tuple[str, str, Origin], ...] = ()  # strength, tag, origin
     contributions: tuple[Contribution, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     refusals: tuple[Refusal, ...] = ()

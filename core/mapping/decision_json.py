@@ -1,14 +1,14 @@
-"""A decision as plain data for JSON, with names of keys that stay.
+"""Convert a decision to the JSON objects of `rowtui.core.json_objects`.
 
-Takes a `Decision` (and what is known of how busy partitions are); gives dicts, lists and values
-that JSON has. Source: docs/formats.md, "explain --json".
+The input is a `Decision` (and the load of partitions, if known); the output is dicts, lists and
+JSON values.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.errors import Problem
@@ -18,25 +18,36 @@ from rowtui.core.mapping.decision import (
     Check,
     Contribution,
     Decision,
+    Outcome,
     Placement,
     Refusal,
 )
+from rowtui.core.mapping.destinations import whole
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.reasons import outcome_sentence, reasons, what_to_do
 from rowtui.core.mapping.request import Amounts, MappingRequest, WhatIf
 
-Data: TypeAlias = dict[str, Any]
+if TYPE_CHECKING:
+    from rowtui.core import json_objects as to
+
 Loads: TypeAlias = Mapping[tuple[str, str], PartitionLoad]
 
-DEEPEST = 50  # of nested values; YAML itself is read no deeper than 100
+DEEPEST = 50  # of nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`
 
 
-def decision_data(decision: Decision, loads: Loads | None = None) -> Data:
-    """The whole decision. `loads`: (cluster, partition) -> how busy it is, where that is known."""
+def decision_data(decision: Decision, loads: Loads | None = None) -> to.Decision:
+    """Return the whole decision. `loads`: (cluster, partition) -> the load, where it is known."""
     known = loads or {}
+    request, totals = decision.request, decision.request.totals
+    chosen: to.Place | None = None
+    for each in decision.candidates:
+        if each.chosen:
+            chosen = {"cluster": each.cluster, "partition": each.partition or None}
     return {
-        "request": request_data(decision.request),
-        "outcome": placement_data(decision.chosen),
+        "request": request_data(request),
+        **placement_data(decision.chosen),
+        "destination": chosen,
+        "walltime_seconds": None if totals is None else totals.walltime_seconds,
         "matched": [
             {"pattern": each.pattern, "subject": each.subject, "origin": origin_data(each.origin)}
             for each in decision.matched
@@ -63,8 +74,8 @@ def decision_data(decision: Decision, loads: Loads | None = None) -> Data:
     }
 
 
-def request_data(request: MappingRequest) -> Data:
-    """What was asked."""
+def request_data(request: MappingRequest) -> to.Request:
+    """Return the request."""
     user, totals = request.user, request.totals
     return {
         "action": request.tool_id,
@@ -81,8 +92,8 @@ def request_data(request: MappingRequest) -> Data:
     }
 
 
-def what_if_data(what_if: WhatIf) -> Data:
-    """The changes that someone wonders about."""
+def what_if_data(what_if: WhatIf) -> to.WhatIf:
+    """Return the hypothetical changes of the user's request."""
     return {
         **amounts_data(what_if.amounts),
         "walltime_seconds": what_if.walltime_seconds,
@@ -91,29 +102,36 @@ def what_if_data(what_if: WhatIf) -> Data:
     }
 
 
-def placement_data(placement: Placement) -> Data:
-    """Where the job goes and with what, or why nowhere."""
+def placement_data(placement: Placement) -> to.Placement:
+    """Return where the job goes and with which values, or why nowhere."""
     return {
-        "status": placement.outcome.value,
-        "sentence": outcome_sentence(placement),
-        "destination": placement.destination,
-        "name": placement.name,
-        "runner": placement.runner,
+        "state": _state(placement.outcome),
+        "outcome": placement.outcome.value,
+        "reason": outcome_sentence(placement),
+        "destination_id": placement.destination or None,
+        "name": placement.name or None,
+        "runner": placement.runner or None,
         **amounts_data(placement.amounts),
         "env": [plain(each) for each in placement.env],
         "params": plain(placement.params),
         "resubmit": plain(placement.resubmit),
         "handler_tags": plain(placement.handler_tags),
-        "message": placement.message,
-        "cause": placement.cause,
+        "message": placement.message or None,
+        "cause": placement.cause or None,
         "origin": None if placement.origin is None else origin_data(placement.origin),
-        "what_to_do": what_to_do(placement),
+        "hint": what_to_do(placement) or None,
         "notices": list(placement.notices),
     }
 
 
-def contribution_data(contribution: Contribution) -> Data:
-    """One value, who said it, and what it replaced (nearest first)."""
+def _state(outcome: Outcome) -> Literal["placed", "refused", "waiting"]:
+    if outcome is Outcome.CHOSEN:
+        return "placed"
+    return "waiting" if outcome in (Outcome.WAITS, Outcome.UNTRUSTED) else "refused"
+
+
+def contribution_data(contribution: Contribution) -> to.Value:
+    """Return one value, its origin, and the values that it replaced (nearest first)."""
     return {
         "field": contribution.field,
         "value": plain(contribution.value),
@@ -126,21 +144,21 @@ def contribution_data(contribution: Contribution) -> Data:
     }
 
 
-def candidate_data(candidate: Candidate, loads: Loads) -> Data:
-    """A destination that takes the job. `rank` null: a rank function left it out."""
+def candidate_data(candidate: Candidate, loads: Loads) -> to.Candidate:
+    """Return a destination that takes the job. `rank` is null if a rank function left it out."""
     return {
         **_where(candidate, loads),
         "rank": candidate.rank or None,
         "score": candidate.score,
         "by_tag": [{"tag": tag, "points": points} for tag, points in candidate.by_tag],
         "chosen": candidate.chosen,
-        "passed_over": candidate.tried,
+        "passed_over": candidate.tried or None,
         "checks": [check_data(each) for each in candidate.checks],
     }
 
 
-def refusal_data(refusal: Refusal, loads: Loads) -> Data:
-    """A destination that does not take the job."""
+def refusal_data(refusal: Refusal, loads: Loads) -> to.Refusal:
+    """Return a destination that does not take the job."""
     return {
         **_where(refusal, loads),
         "failed": [check_data(each) for each in refusal.failed],
@@ -149,32 +167,32 @@ def refusal_data(refusal: Refusal, loads: Loads) -> Data:
     }
 
 
-def _where(of: Candidate | Refusal, loads: Loads) -> Data:
+def _where(of: Candidate | Refusal, loads: Loads) -> to.Offer:
     load = loads.get((of.cluster, of.partition))
     return {
-        "destination": of.destination,
+        "destination_id": of.destination,
         "cluster": of.cluster,
-        "partition": of.partition,
+        "partition": of.partition or None,
         "origin": origin_data(of.origin),
         "expected_wait_seconds": None if load is None else plain(load.expected_wait),
-        "free_cores": None if load is None else load.free_cores,
+        "free_cpus": None if load is None else load.free_cores,
         "pending_jobs": None if load is None else load.pending,
     }
 
 
-def check_data(check: Check) -> Data:
-    """One constraint, asked against offered."""
+def check_data(check: Check) -> to.Check:
+    """Return one constraint, with its request and its offer."""
     return {
         "constraint": check.constraint,
         "asked": check.asked,
         "offered": check.offered,
         "passed": check.passed,
-        "hint": check.hint,
+        "hint": check.hint or None,
         "origin": None if check.origin is None else origin_data(check.origin),
     }
 
 
-def _change(change: Change) -> Data:
+def _change(change: Change) -> to.WouldTake:
     return {
         "words": change.words,
         "would_be_first": change.first,
@@ -182,17 +200,25 @@ def _change(change: Change) -> Data:
     }
 
 
-def amounts_data(amounts: Amounts) -> Data:
-    """cores, mem (GB) and gpus; null where nobody says."""
+def amounts_data(amounts: Amounts) -> to.Amounts:
+    """Return amounts in the units of all JSON output; mapping files have memory in GB."""
+    memory = _number(amounts.mem)
     return {
-        "cores": plain(amounts.cores),
-        "mem": plain(amounts.mem),
-        "gpus": plain(amounts.gpus),
+        "cpus": _number(amounts.cores),
+        "memory_mb": None if memory is None else whole(memory * 1024),
+        "gpus": _number(amounts.gpus),
     }
 
 
-def origin_data(origin: Origin) -> Data:
-    """Who said it and where it is written; line and column from 1, 0 for the whole file."""
+def _number(amount: Any) -> float | None:
+    """Return an amount, or None if it is no finite number (dialect tpv3 does not check amounts)."""
+    if isinstance(amount, bool) or not isinstance(amount, (int, float)):
+        return None
+    return amount if math.isfinite(amount) else None
+
+
+def origin_data(origin: Origin) -> to.Origin:
+    """Return the origin of a value; line and column are from 1, or 0 for the whole file."""
     return {
         "kind": origin.kind,
         "id": origin.id,
@@ -203,20 +229,20 @@ def origin_data(origin: Origin) -> Data:
     }
 
 
-def problem_data(problem: Problem) -> Data:
-    """What is wrong with a file, and where."""
+def problem_data(problem: Problem) -> to.Problem:
+    """Return a problem of a file, and its place."""
     return {
         "file": problem.file,
         "line": problem.line,
         "column": problem.column,
         "severity": problem.severity,
         "message": problem.message,
-        "hint": problem.hint,
+        "hint": problem.hint or None,
     }
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value of a mapping file as JSON has it; what JSON does not have becomes text."""
+    """Return a value of a mapping file as JSON; values that JSON does not have become text."""
     if value is None or isinstance(value, (bool, int)) or type(value) is str:
         return value
     if isinstance(value, float):
@@ -233,5 +259,5 @@ def plain(value: Any, depth: int = 0) -> Any:
 def _text(value: Any) -> str:
     try:
         return str(value)
-    except Exception as error:  # an object of somebody's expression
+    except Exception as error:  # an object of a class that an expression defines
         return f"<{type(value).__name__}: {type(error).__name__}>"

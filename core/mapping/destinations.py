@@ -1,7 +1,7 @@
-"""Matching a job with destinations: what each takes, and every check with what was asked.
+"""Match a job with destinations, and report every check with its request and its offer.
 
-Two forms of the same rules: `fits` for deciding, `checks` for explaining; a property test holds
-that they agree. Source: TPV's documentation, "Match".
+There are two forms of the same rules: `fits` for deciding, and `checks` for explaining; a property
+test verifies that they agree. Source: TPV's documentation, "Match".
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rowtui.core.text import visible
 
 
 class Offer(NamedTuple):
-    """A destination with the partition that it stands for. None: not known here."""
+    """A destination with its partition. None: not known here."""
 
     entity: Destination
     cluster: Cluster | None = None
     partition: Partition | None = None
     partition_name: str = ""
     limits: tuple[tuple[int, float | None, float | None], ...] = ()
-    """(index of the amount, most, least) for every amount that is bounded."""
+    """(index of the amount, most, least) for every amount that has a bound."""
 
 
 class Scored(NamedTuple):
-    """A destination whose tags suit a job, and how well."""
+    """A destination whose tags suit a job, and its score."""
 
     offer: Offer
     score: int
@@ -41,7 +41,7 @@ class Scored(NamedTuple):
 def offers_of(
     destinations: Sequence[Destination], clusters: dict[str, Cluster] | None
 ) -> tuple[Offer, ...]:
-    """The destinations with their partitions. `clusters` None: nothing is known of any."""
+    """Return the destinations with their partitions. `clusters` None: no cluster is known."""
     return tuple(_offer(entity, clusters) for entity in destinations)
 
 
@@ -65,7 +65,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
 
 
 def partition_name(entity: Destination) -> str:
-    """The partition that a destination names: its parameter, or what follows `cluster/`."""
+    """Return the partition of a destination: its parameter, or its id after `cluster/`."""
     named = entity.params.get("partition")
     if isinstance(named, str) and "{" not in named:
         return named
@@ -74,18 +74,19 @@ def partition_name(entity: Destination) -> str:
 
 
 def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[Scored, ...]:
-    """The destinations whose tags suit a job, best first; equals in the order of the files."""
+    """Return the destinations whose tags suit a job, best first; ties in the order of the files."""
     job = entity.tpv_tags
     found = []
     for offer in offers:
         offered = offer.entity.tpv_dest_tags
         if not offer.entity.abstract and next(tag_clashes(job, offered), None) is None:
             found.append(Scored(offer, sum(points for _, points in score(offered, job, dialect))))
-    return tuple(sorted(found, key=lambda each: -each.score))  # equals stay in their order
+    # the sort is stable, so ties keep their order
+    return tuple(sorted(found, key=lambda each: -each.score))
 
 
 def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
-    """Whether everything but the tags allows a job on a destination."""
+    """Whether everything except the tags allows a job on a destination."""
     for at, most, least in offer.limits:
         asked = amounts[at]
         if asked is None:
@@ -105,7 +106,10 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
 
 
 def _number(what: str, asked: Any) -> float:
-    """An amount to compare with. Raises: StopMapping (dialect tpv3 lets anything pass so far)."""
+    """Return an amount as a number.
+
+    Raises: StopMapping, since dialect tpv3 does not check amounts earlier.
+    """
     if type(asked) is int or type(asked) is float:
         return asked
     try:
@@ -127,7 +131,7 @@ def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
 
 
 def _wanted_elsewhere(offer: Offer, what_if: WhatIf) -> str:
-    """Where the job has to go instead, "" if it may go here."""
+    """Return the place where the job has to go instead, or "" if it may go here."""
     if what_if.destination and offer.entity.id != what_if.destination:
         return what_if.destination
     if what_if.cluster and (offer.entity.runner or "") != what_if.cluster:
@@ -150,7 +154,7 @@ def _of_partition(offer: Offer, amounts: Amounts, request: MappingRequest) -> Se
 
 
 def totals_with(totals: JobTotals, amounts: Amounts) -> JobTotals:
-    """A job's totals once the mapper has had its say about cores, GPUs and memory."""
+    """Return a job's totals with the CPUs, GPUs and memory that the mapper has set."""
     return totals._replace(
         cpus=totals.cpus if amounts.cores is None else whole(amounts.cores),
         gpus=totals.gpus if amounts.gpus is None else whole(amounts.gpus),
@@ -159,14 +163,14 @@ def totals_with(totals: JobTotals, amounts: Amounts) -> JobTotals:
 
 
 def whole(amount: Any) -> int:
-    """An amount in whole units, rounded up."""
+    """Return an amount in whole units, rounded up."""
     return -int(-float(amount) // 1)
 
 
 def checks(
     offer: Offer, entity: Entity, amounts: Amounts, request: MappingRequest, facts: Facts
 ) -> tuple[Check, ...]:
-    """Every constraint of a destination on a job, passed or not."""
+    """Return every constraint of a destination on a job, passed or not."""
     destination = offer.entity
     found: list[Check] = []
     if destination.abstract:
@@ -209,7 +213,10 @@ def checks(
 
 
 def needs_its_amount(what: str, asked: Any, request: MappingRequest) -> bool:
-    """Whether each directory of the job needs its share: only fewer directories need less."""
+    """Whether each directory needs its share, so that only a job of fewer directories needs less.
+
+    This holds for CPUs and GPUs that are given per directory.
+    """
     totals = request.totals
     if totals is None or what not in ("cores", "gpus"):
         return False
@@ -243,7 +250,8 @@ def _tag_checks(destination: Destination, entity: Entity) -> list[Check]:
     for tag in dict.fromkeys((*of_job, *offered)):
         mine, its = of_job.get(tag, ""), offered.get(tag, "")
         if tag not in clashes and not (mine and its) and {mine, its} & {"prefer", "accept"}:
-            continue  # one side would like it, the other does not know it: nothing to check
+            # only one side prefers or accepts the tag and the other lacks it, so nothing is checked
+            continue
         check = _check(
             f"tag {visible(tag)}",
             f"the job {_verb(mine)} it",
@@ -264,7 +272,7 @@ def _check(constraint: str, asked: str, offered: str, passed: bool, hint: str = 
 
 
 def amount_text(amount: Any) -> str:
-    """A number without a needless fraction."""
+    """Return a number without a needless fraction."""
     if isinstance(amount, float) and amount.is_integer():
         return str(int(amount))
     return visible(str(amount))

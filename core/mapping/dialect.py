@@ -1,9 +1,10 @@
 """The two dialects of mapping files, as one table of choices.
 
-`seed` is what the texts "Concepts and Organisation" and "TPV by example" describe (TPV 1.x), with
-the traps of later versions taken out; `tpv3` is TPV 3.3 as it was measured, traps included, so that
-the files of a site work as they are. Nothing else in this room asks which dialect it is: everything
-asks one of these questions. docs/mapping.md lists the differences.
+`seed` is the dialect of the texts "Concepts and Organisation" and "TPV by example" (TPV 1.x),
+without the pitfalls of later versions. `tpv3` is the measured behaviour of TPV 3.3, including its
+pitfalls, so that the existing files of a site work unchanged. The other modules of this package
+check the single fields of the table, and the name of the dialect only for a few messages.
+docs/mapping.md lists the differences.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """What the words of a mapping file mean. The defaults are those of TPV's documentation."""
+    """The meaning of the words of a mapping file. The defaults are those of TPV's documentation."""
 
     name: str = "seed"
 
@@ -20,32 +21,40 @@ class Dialect(NamedTuple):
     early: bool = True
     """Rules and cores, mem, gpus are evaluated for tool, role and user each, before combining."""
     lower_wins: bool = True
-    """Combined cores, mem, gpus and max_* are the lower of two values (min_* the higher);
-    otherwise user over role over tool."""
+    """Combined cores, mem, gpus and max_* are the lower of two values (min_* the higher).
+
+    Otherwise user overrides role, and role overrides tool.
+    """
     own_amounts_are_capacity: bool = True
-    """cores, mem, gpus of a destination say what it has; otherwise they are forced on the job."""
+    """cores, mem, gpus of a destination are its capacity; otherwise they are forced on the job."""
     prefer_against_reject: bool = True
     """A tag that one side prefers and the other rejects cannot be combined."""
     weights: tuple[int, int, int, int] = (2, 1, 0, -1)
-    """What require, prefer, accept and reject count in a score."""
+    """The points of require, prefer, accept and reject in a score."""
     tool_type_tags: bool = False
     """Tools carry the tag tool_type_<type>; destinations reject tool_type_user_defined."""
     inherits_per_file: bool = False
-    """Chains of `inherits` are followed file by file, so that what a later file says of a parent
-    reaches the children of earlier ones only where these say nothing."""
+    """Chains of `inherits` are resolved file by file.
+
+    Values that a later file gives to a parent then reach the children in earlier files only where
+    the earlier files set no value.
+    """
     guarded_context: bool = True
     """CONSTANT and _protected context variables are enforced."""
 
-    # Traps
+    # Pitfalls
     execute_keeps_rule: bool = True
-    """A rule's other properties count also beside `execute`."""
+    """The other properties of a rule apply even if it has `execute`."""
     fresh_namespace: bool = True
-    """Nothing of one evaluation is seen by the next: not of the first run of an expression by its
-    second, nor of one destination by another."""
+    """An evaluation does not see the names of an earlier one.
+
+    Neither a second run of an expression sees names of the first, nor a destination names of
+    another.
+    """
     input_size_by_text: bool = False
     """input_size is 0 in expressions whose text does not name it."""
     zero_is_a_bound: bool = True
-    """max_cores: 0 and the like are bounds; otherwise a bound of 0 is ignored."""
+    """max_cores: 0 and other bounds of 0 apply; otherwise a bound of 0 is ignored."""
     fail_ends_all: bool = False
     """`fail` in a rule of a destination ends the mapping; otherwise it refuses the destination."""
     text_as_tpv: bool = False
@@ -59,10 +68,12 @@ class Dialect(NamedTuple):
     numbers_only: bool = True
     """cores, mem and gpus must be numbers when they have been evaluated."""
     bad_rules_are_errors: bool = True
-    """A syntax error in a rule concerns every job of its entity; otherwise only a job that
-    evaluates it."""
+    """A syntax error in a rule affects every job of its entity.
+
+    Otherwise it affects only a job that evaluates the rule.
+    """
     changes_in_place: bool = False
-    """What `execute` of a destination's rule does to the job stays for the next destination."""
+    """Changes to the job by `execute` of a destination's rule persist for the next destination."""
 
 
 SEED = Dialect()
@@ -91,7 +102,7 @@ TPV3 = Dialect(
 )
 DIALECTS = {dialect.name: dialect for dialect in (SEED, TPV3)}
 
-# Words that only one dialect gives a meaning; a file of the other gets a lint message.
+# Words that only one dialect defines; a file of the other dialect gets a lint message.
 WORDS_OF_TPV3 = frozenset(
     {f"{bound}_accepted_{what}" for bound in ("max", "min") for what in ("cores", "mem", "gpus")}
     | {f"{bound}_{what}" for bound in ("max", "min") for what in ("cores", "mem", "gpus")}

@@ -1,8 +1,8 @@
-"""A merged configuration as YAML that loads back to the same configuration.
+"""Write a merged configuration as YAML that loads to the same configuration.
 
-Takes what `load` made of all files; gives one file: every entity with all that it inherits, so that
-`inherits` itself is only a comment. Values keep their types: what was text is text again. TPV's own
-dump cannot be loaded.
+The input is the configuration that `load` made of all files; the output is one file with every
+entity and all its inherited values, so that `inherits` itself is only a comment. Values keep their
+types: text is read as text again. The output of TPV's own dump cannot be loaded.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./@=<>()+*-]*(?: [A-Za-z0-9_./@=<>()
 _WORDS = frozenset({"true", "false", "null", "nan", "inf", "yes", "no", "on", "off", "y", "n"})
 _BLOCK = re.compile(r"[!-~][ -~]*(?:\n+[ -~]+)*\n?")  # printable lines, the first not indented
 _INDENT = "  "
-_LONGEST_KEY = 1000  # characters; YAML allows 1024 in front of a colon on its line
+_LONGEST_KEY = 1000  # characters; YAML allows 1024 before a colon on its line
 
 
 def configuration_text(configuration: Configuration) -> str:
-    """The configuration as one mapping file. What was broken or refused is not in it."""
+    """Return the configuration as one mapping file, without broken or refused parts."""
     return "".join(f"{line}\n" for line in _lines(configuration))
 
 
@@ -65,7 +65,7 @@ def _heritage(entity: Entity) -> str:
 
 
 def _properties(holder: str, entity: Entity) -> dict[str, Any]:
-    """What an entity says, in the form of a file."""
+    """Return the properties of an entity, in the form of a file."""
     found: dict[str, Any] = {}
     for name, field in FIELDS_OF[holder].items():
         if name in {"id", "inherits", "rules"}:
@@ -95,7 +95,7 @@ def _map(values: Mapping[Any, Any], indent: str) -> Iterator[str]:
 
 
 def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
-    """A key (or the dash of a list) with its value, which begins on the same line if it can."""
+    """Yield a key (or the dash of a list) with its value, on the same line if possible."""
     deeper = indent + _INDENT
     if isinstance(value, Mapping) and value:
         yield head
@@ -114,7 +114,7 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
 
 
 def _item(item: Any, indent: str) -> Iterator[str]:
-    """An item of a list; a map begins behind its dash."""
+    """Yield an item of a list; a map begins behind its dash."""
     if not isinstance(item, Mapping) or not item:
         yield from _entry(f"{indent}-", item, indent)
         return
@@ -124,7 +124,7 @@ def _item(item: Any, indent: str) -> Iterator[str]:
 
 
 def scalar(value: Any) -> str:
-    """A value without lines of its own as YAML 1.2 reads it back."""
+    """Return a value on one line, in a form that YAML 1.2 reads as the same value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -154,7 +154,10 @@ def _number(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
-    """In double quotes; what no screen shows is escaped. (JSON would write pairs of surrogates.)"""
+    """Return the text in double quotes with unprintable characters escaped.
+
+    JSON would write characters beyond 16 bits as pairs of surrogates.
+    """
     parts = []
     for char in text:
         code = ord(char)

@@ -1,7 +1,8 @@
-"""Code that can be seen to run for ever, or to fill the memory, inside one step of the interpreter.
+"""Detect code that would run for ever, or fill the memory, inside one step of the interpreter.
 
-No time limit ends those: the interpreter does nothing else meanwhile. What depends on the values
-of names is not seen. The bounds are far above what anybody needs, and below a second's work.
+No time limit can end such code, since the interpreter does nothing else during the step. Code that
+depends on the values of names is not detected. The bounds are far above any real need, and below a
+second's work.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ _MOST_BITS = 10_000_000  # of a whole number: 3 million digits
 _MOST_ITEMS = 10_000_000  # of a repeated list or text
 _LONGEST_RANGE = 100_000_000  # steps
 _WIDEST = 1_000_000  # characters of a padded field
-_MANY_BITS = 4096  # of numbers that are worked out here
+_MANY_BITS = 4096  # of numbers that are computed here
 _ASTRONOMICAL = 1 << _MANY_BITS
 
 
-class Endless(Exception):  # not an error of ours: a finding
-    """What would take for ever, and where it stands (from 1)."""
+class Endless(Exception):  # a finding, and not an error of the program
+    """The operation that would take for ever, and its place (from 1)."""
 
     def __init__(self, what: str, node: ast.AST) -> None:
         super().__init__(f"{what} would take for ever")
@@ -26,7 +27,7 @@ class Endless(Exception):  # not an error of ours: a finding
 
 
 def refuse_operation(left: ast.expr, op: ast.operator, right: ast.expr, at: ast.AST) -> None:
-    """Raises: Endless for a huge power, shift or repetition."""
+    """Check a power, shift or repetition. Raises: Endless if it is huge."""
     if isinstance(op, ast.Pow):
         exponent, base = whole_number(right), _bits(left)
         floating = isinstance(left, ast.Constant) and isinstance(left.value, float)
@@ -43,7 +44,7 @@ def refuse_operation(left: ast.expr, op: ast.operator, right: ast.expr, at: ast.
 
 
 def refuse_to_count(node: ast.expr) -> None:
-    """Raises: Endless for a huge range. For what is gone through inside one call."""
+    """Check a range that is iterated inside one call. Raises: Endless if it is huge."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         return
     numbers = [whole_number(each) for each in node.args]
@@ -52,7 +53,7 @@ def refuse_to_count(node: ast.expr) -> None:
         return
     try:
         steps = len(range(*known))
-    except (TypeError, ValueError):  # Python says so when it runs
+    except (TypeError, ValueError):  # Python reports these errors when the code runs
         return
     except OverflowError:
         steps = _LONGEST_RANGE + 1
@@ -61,14 +62,14 @@ def refuse_to_count(node: ast.expr) -> None:
 
 
 def refuse_width(spec: ast.expr) -> None:
-    """Raises: Endless for a huge width in the format of a field."""
+    """Check the width in the format of a field. Raises: Endless if it is huge."""
     for part in ast.walk(spec):
         if isinstance(part, ast.Constant) and _widest(str(part.value)) > _WIDEST:
             raise Endless("a field of this width", spec)
 
 
 def whole_number(node: ast.expr) -> int | None:
-    """The value of a number that is written out; `_ASTRONOMICAL` where that is a huge one."""
+    """Return the value of a number that is written out, or `_ASTRONOMICAL` for a huge one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return int(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
@@ -92,7 +93,7 @@ def whole_number(node: ast.expr) -> int | None:
 
 
 def _bits(node: ast.expr) -> int | None:
-    """How many bits a written-out number has, at most; 0 where powers of it do not grow."""
+    """Return the largest number of bits of a written-out number; 0 if its powers do not grow."""
     number = whole_number(node)
     if number is not None:
         return 0 if abs(number) < 2 else number.bit_length()
@@ -112,7 +113,7 @@ def repeats(node: ast.expr) -> bool:
 
 
 def size(node: ast.expr) -> int | None:
-    """How long a written-out text or list, or a multiple of one, gets; None if unknown."""
+    """Return the length of a written-out text or list, or of a multiple of one; None if unknown."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         left, right = size(node.left), size(node.right)
         return None if left is None or right is None else max(left, 0) * max(right, 0)

@@ -1,10 +1,10 @@
 """Entities: tools, roles, users, rules and destinations, and how one is laid over another.
 
-Everything here is data as it was written (expressions are text); nothing is evaluated. Every value
-knows who said it, and what it replaced, in `said`. Attribute names are those that expressions in
-mapping files use (`entity.cores`, `entity.tpv_tags`, `d.max_accepted_mem`); expressions see
-entities, and get a copy of their own where they may change one. Source: TPV's documentation,
-"Concepts".
+All values are stored as written (expressions are text), and nothing is evaluated. The attribute
+`said` stores the origin of every value, and the values that it replaced. Attribute names are the
+names that expressions in mapping files use (`entity.cores`, `entity.tpv_tags`,
+`d.max_accepted_mem`). Expressions receive entities, and a copy of an entity where they may change
+it. Source: TPV's documentation, "Concepts".
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ _MAPS = ("params", "context", "resubmit")
 
 
 class Said(NamedTuple):
-    """A value as written, and who wrote it."""
+    """A value as written, and its origin."""
 
     value: Any
     origin: Origin
 
 
 class Entity:
-    """What all entities have. Units: mem in GB; cores, gpus counts; as numbers or expressions."""
+    """The properties of all entities, as numbers or expressions.
+
+    Units: mem in GB; cores and gpus are counts.
+    """
 
     kind: ClassVar[str] = "entity"
-    order: ClassVar[int] = 0  # of two kinds laid over each other, the higher one stays
+    order: ClassVar[int] = 0  # of two kinds laid over each other, the result has the higher one
 
     cores: Any = None
     mem: Any = None
@@ -60,7 +63,7 @@ class Entity:
     abstract: bool = False
     # Set by the engine once all files are merged: how entities combine and score.
     dialect: Dialect | None = None
-    # Destination -> its score for this entity, as far as the engine has worked it out.
+    # Destination -> its score for this entity, as far as the engine has computed it.
     scores: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, id: str, origin: Origin | None = None) -> None:  # noqa: A002
@@ -75,29 +78,29 @@ class Entity:
         self.said: dict[str, tuple[Said, ...]] = {}
 
     def __repr__(self) -> str:
-        """The kind and the id."""
+        """Return the kind and the id."""
         return f"{type(self).__name__}({self.id!r})"
 
     @property
     def place(self) -> Place:
-        """Where it is written."""
+        """The place of the entity in its file."""
         return self.origin.place
 
     def say(self, field: str, value: Any, place: Place | None = None) -> None:
-        """Note that this entity itself gives `field` this value."""
+        """Record that this entity itself gives `field` this value."""
         self.note(field, value, self.origin if place is None else self.origin._replace(place=place))
 
     def note(self, field: str, value: Any, origin: Origin) -> None:
-        """Note that somebody gives `field` this value, over whoever said it before."""
+        """Record that `origin` gives `field` this value, over the earlier values."""
         self.said[field] = (Said(value, origin), *self.said.get(field, ()))
 
     def whence(self, field: str) -> Origin:
-        """Who said the value of a field; the entity itself if nobody did."""
+        """Return the origin of the value of a field, or of the entity if there is none."""
         said = self.said.get(field)
         return said[0].origin if said else self.origin
 
     def speak(self, dialect: Dialect) -> None:
-        """Set the dialect of the entity and of all that belongs to it."""
+        """Set the dialect of the entity and of its tags and rules."""
         self.dialect = self.tpv_tags.dialect = dialect
         for rule in self.rules.values():
             rule.speak(dialect)
@@ -105,7 +108,7 @@ class Entity:
     # For expressions
 
     def inherit(self, entity: Entity) -> Entity:
-        """Lay this entity over another: what it says itself counts."""
+        """Lay this entity over another; its own values take precedence."""
         return inherit(self, entity, self._common_dialect(entity))
 
     def combine(self, entity: Entity) -> Entity:
@@ -119,7 +122,7 @@ class Entity:
             raise IncompatibleTagsException(error.message) from error
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with some values replaced; its containers are its own only where it is `deep`."""
+        """Return a copy with some values replaced; containers are copied only if it is `deep`."""
         new = self.private() if deep else self.shallow()
         new.__dict__.update(update or {})
         return new
@@ -130,15 +133,15 @@ class Entity:
     # For the engine
 
     def shallow(self) -> Self:
-        """The same values in a new object; containers are shared."""
+        """Return a new object with the same values; containers are shared."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
 
     def private(self) -> Self:
-        """A copy whose containers may be changed too."""
+        """Return a copy whose containers may be changed too."""
         new = self.shallow()
-        new.__dict__.pop("scores", None)  # its tags may become others
+        new.__dict__.pop("scores", None)  # the tags of the copy may change
         new.env = [dict(entry) for entry in self.env]
         new.params = copy.deepcopy(self.params)
         new.context = copy.deepcopy(self.context)
@@ -150,7 +153,7 @@ class Entity:
 
 
 class Rule(Entity):
-    """Conditional changes to the entity whose rule it is."""
+    """Conditional changes to the entity that has the rule."""
 
     kind = "rule"
     if_condition: Any = None
@@ -159,7 +162,7 @@ class Rule(Entity):
 
 
 class Pool(Entity):
-    """How much of something one user may hold at once, over all jobs that its tags select."""
+    """How much of a resource one user may hold at once, over all jobs selected by its tags."""
 
     kind = "pool"
     order = 1
@@ -172,30 +175,30 @@ class Pool(Entity):
 
 
 class Tool(Entity):
-    """What is known of an action."""
+    """The values for an action."""
 
     kind = "tool"
     order = 2
 
 
 class Role(Entity):
-    """What is known of a group of users."""
+    """The values for a group of users."""
 
     kind = "role"
     order = 3
 
 
 class User(Entity):
-    """What is known of a user."""
+    """The values for a user."""
 
     kind = "user"
     order = 4
 
 
 class Destination(Entity):
-    """A place a job may go. `tpv_dest_tags`: what it offers; `tpv_tags`: those of its job.
+    """A place a job may go. `tpv_dest_tags`: its own tags; `tpv_tags`: the tags of its job.
 
-    `max_accepted_*`, `min_accepted_*`: what it takes, inclusive, as numbers.
+    `max_accepted_*`, `min_accepted_*`: the amounts it accepts, inclusive, as numbers.
     """
 
     kind = "destination"
@@ -219,11 +222,11 @@ class Destination(Entity):
 
     @property
     def dest_name(self) -> str:
-        """What it is called where jobs are sent; its id unless it says otherwise."""
+        """The name of the destination in the runner; by default its id."""
         return self.name_override or self.id
 
     def score(self, entity: Entity) -> int:
-        """How well its tags suit an entity's."""
+        """Return the score of its tags for an entity's tags."""
         known = entity.scores.get(self.id)
         if known is not None:
             return known
@@ -249,12 +252,12 @@ class Destination(Entity):
         return entity.tpv_tags.match(self.tpv_dest_tags)
 
     def speak(self, dialect: Dialect) -> None:
-        """Set the dialect of the entity and of all that belongs to it."""
+        """Set the dialect of the entity and of its tags and rules."""
         super().speak(dialect)
         self.tpv_dest_tags.dialect = dialect
 
     def private(self) -> Self:
-        """A copy whose containers may be changed too."""
+        """Return a copy whose containers may be changed too."""
         new = super().private()
         new.tpv_dest_tags = self.tpv_dest_tags.copy()
         new.handler_tags = list(self.handler_tags)
@@ -271,7 +274,10 @@ KINDS: Mapping[str, type[Entity]] = {
 
 
 def inherit(child: Entity, parent: Entity, dialect: Dialect) -> Entity:
-    """The child over the parent: what it says itself counts. Also how a rule is applied."""
+    """Return the child over the parent: its own values take precedence.
+
+    Rules are applied in this way too.
+    """
     new = _lay_over(child, parent, dialect)
     new.tpv_tags = child.tpv_tags.over(parent.tpv_tags)
     new.tpv_tags.dialect = dialect
@@ -284,10 +290,10 @@ def inherit(child: Entity, parent: Entity, dialect: Dialect) -> Entity:
 
 
 def combine(higher: Entity, lower: Entity, dialect: Dialect) -> Entity:
-    """User over role over tool, or a destination over all of them.
+    """Return the user over role over tool, or a destination over all of them.
 
-    Raises: IncompatibleTagsError. cores, mem, gpus and bounds are overridden; where the lower one
-    is to win (`dialect.lower_wins`), that is for whoever evaluates them.
+    Raises: IncompatibleTagsError. cores, mem, gpus and bounds are overridden; if the lower value
+    takes precedence (`dialect.lower_wins`), the caller that evaluates them applies this rule.
     """
     tags = higher.tpv_tags.combined_over(lower.tpv_tags, dialect)
     new = _lay_over(higher, lower, dialect, own_amounts=not _is_capacity(higher, dialect))
@@ -314,7 +320,8 @@ def _lay_over(
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
     new.dialect = dialect
     new.said = said = dict(under.said)
-    # What an entity does not say is None in its class; most say two of these.
+    # Fields that an entity does not set are None in its class; most entities set two of these
+    # fields.
     of_upper, of_under, of_new = upper.__dict__, under.__dict__, new.__dict__
     for field in _SCALARS:
         value = of_upper.get(field)
@@ -369,7 +376,7 @@ def _fill(
 
 
 def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Who said a value, the upper entity's first; each once, though it may inherit twice."""
+    """Return a value's origins, the upper entity's first; each once, even if inherited twice."""
     if not upper or not under:
         return upper or under
     known = set(map(id, upper))
@@ -389,7 +396,7 @@ def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
 
 
 def _carry(new: Entity, upper: Entity, under: Entity, keys: Iterable[str]) -> None:
-    """What the upper one says of these before what the one under it says."""
+    """Put the upper entity's values of these keys before the values of the entity below."""
     for key in keys:
         new.said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
 
@@ -406,12 +413,12 @@ def _merge_rules(upper: Entity, under: Entity, dialect: Dialect) -> dict[str, Ru
 
 
 def env_key(entry: Mapping[str, Any]) -> str:
-    """What an entry of env is known by: its variable, or its whole self."""
+    """Return the key of an entry of env: its variable, or the whole entry."""
     return str(entry["name"]) if "name" in entry else repr(sorted(entry.items()))
 
 
 def merge_env(under: list[dict[str, Any]], upper: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries of the same name (or the same in all) are replaced in place, others appended."""
+    """Replace entries of the same name (or equal entries) in place, and append the others."""
     if not upper or not under:
         return upper or under
     left = list(upper)

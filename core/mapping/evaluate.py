@@ -1,7 +1,7 @@
-"""Running the expressions of entities: with a name for every failure, and in TPV's order.
+"""Run the expressions of entities, with a named cause for every failure, and in TPV's order.
 
-Takes text as it stands in entities, a namespace, and who said it; gives values, or stops the
-mapping of this request with the place of the expression that failed.
+The input is text of entities, a namespace and an origin; the output is values. A failure stops the
+mapping of the request with the place of the expression that failed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class StopMapping(Exception):
-    """The mapping of one request ends here, with this outcome."""
+    """Ends the mapping of one request with this outcome."""
 
     def __init__(
         self, outcome: Outcome, message: str, origin: Origin | None = None, cause: str = ""
@@ -48,7 +48,7 @@ class StopMapping(Exception):
 
 
 class TryNextError(Exception):
-    """A destination's rule does not want the job; `wait`: it may want it later."""
+    """A destination's rule refuses the job; `wait`: the rule may accept it later."""
 
     def __init__(self, message: str, origin: Origin, *, wait: bool) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ class TryNextError(Exception):
 
 
 class _Evaluated:
-    """In the place of an amount that was worked out before the destination was looked at."""
+    """A placeholder for an amount that was computed before the destination was considered."""
 
     def __repr__(self) -> str:
         return "(as worked out for the job)"
@@ -66,21 +66,21 @@ EVALUATED = _Evaluated()
 
 
 class Evaluator:
-    """Runs code for one mapper, and remembers which of it took too long."""
+    """Runs code for one mapper, and records the code that took too long."""
 
     def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
         self.dialect = dialect
         self.limit = limit
         self._leaked: Namespace | None = None
         self._too_slow: set[Code] = set()
-        self._running: Code | None = None  # what may take long, and is being run
+        self._running: Code | None = None  # the code that may run long and is running
 
     def job(self, call: Callable[[], T]) -> T:
-        """Map one job whose code may take long: under the limit as a whole.
+        """Map one job whose code may run long, with one time limit for the whole job.
 
-        One hand-over to a thread for a job costs less than one for each of its expressions. What
-        took too long is known afterwards and not run again: the job is asked for once more, so
-        that it ends as if that expression had failed.
+        Handing a job to a thread once costs less than a hand-over for each of its expressions. When
+        the limit is reached, the running code is recorded as too slow and is not run again; the job
+        is then mapped again, so that it ends as if this expression had failed.
         """
         while True:
             try:
@@ -92,7 +92,7 @@ class Evaluator:
                 self._too_slow.add(slow)
 
     def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
-        """The value of a code. Raises: StopMapping, TryNextError."""
+        """Return the value of a code. Raises: StopMapping, TryNextError."""
         if code.constant:
             return code.value
         if code.own_namespace and self.dialect.input_size_by_text:
@@ -128,7 +128,7 @@ class Evaluator:
             raise TryNextError(str(error), origin, wait=wait) from error
 
     def _as_tpv(self, code: Code, namespace: Namespace) -> Namespace:
-        """TPV's names around ours, as seen by code that looks at its own namespace."""
+        """Return the namespace with TPV's names below, for code that reads its own namespace."""
         if self._leaked is None:
             self._leaked = tpv_names()
         namespace = {**self._leaked, **namespace}
@@ -137,12 +137,12 @@ class Evaluator:
         return namespace
 
     def text(self, text: str) -> Code:
-        """The code of a text with expressions in braces."""
+        """Return the code of a text with expressions in braces."""
         return compile_text(text, as_tpv=self.dialect.text_as_tpv)
 
 
 def _with_own_entity(namespace: Namespace) -> Namespace:
-    """The names for code that may change `entity` though only `execute` is there for that."""
+    """Return the namespace with a copy of `entity`, for code other than `execute`."""
     entity = namespace.get("entity")
     if not isinstance(entity, Entity):
         return namespace
@@ -151,7 +151,7 @@ def _with_own_entity(namespace: Namespace) -> Namespace:
 
 
 class Step(NamedTuple):
-    """One amount or bound to work out. `code` None: `value` as it is.
+    """One amount or bound to compute. `code` None: `value` is used unchanged.
 
     `bounded`: the entity sets a bound for this amount.
     """
@@ -167,7 +167,7 @@ Program = tuple[Step, ...]
 
 
 def amounts_program(entity: Entity) -> Program:
-    """The amounts and bounds that an entity sets, in the order of evaluation."""
+    """Return the amounts and bounds that an entity sets, in the order of evaluation."""
     return tuple(
         step
         for name in (*BOUNDS, *AMOUNTS)
@@ -191,9 +191,9 @@ def _step(name: str, value: Any, entity: Entity) -> Step:
 def run_amounts(
     program: Program, namespace: Namespace, evaluator: Evaluator, given: Amounts, *, clamp: bool
 ) -> dict[str, Any]:
-    """Work out amounts and bounds into the namespace; gives those that the program sets.
+    """Compute amounts and bounds, store them in the namespace, and return those of the program.
 
-    `given`: what stands for amounts that were worked out before. Raises: StopMapping.
+    `given`: the amounts that were computed before. Raises: StopMapping.
     """
     found: dict[str, Any] = {}
     for name, code, value, origin, bounded in program:
@@ -203,7 +203,7 @@ def run_amounts(
             value = getattr(given, name)  # noqa: PLW2901
             if value is None:
                 continue
-        if type(value) not in _PLAIN_KINDS:  # of the code's own class, or of numpy
+        if type(value) not in _PLAIN_KINDS:  # of a class that the code defines, or of numpy
             value = _as_number(name, value, origin)  # noqa: PLW2901
         if evaluator.dialect.numbers_only:
             _refuse_others(name, value, origin)
@@ -218,13 +218,13 @@ def _clamped_here(
 ) -> Any:
     try:
         return clamped(name, value, bounds, dialect)
-    except TypeError as error:  # dialect tpv3 lets anything pass as an amount
+    except TypeError as error:  # dialect tpv3 does not check the types of amounts
         message = f"{name} is {visible(repr(value)[:60])}, which its bounds cannot be compared with"
         raise StopMapping(Outcome.ERROR, message, origin, "TypeError") from error
 
 
 def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) -> Any:
-    """An amount within its bounds; the upper one wins. Without a value nothing is bounded."""
+    """Return an amount within its bounds; the upper bound wins. None stays None in dialect seed."""
     low, high = bounds.get(f"min_{name}"), bounds.get(f"max_{name}")
     if dialect.zero_is_a_bound:
         if value is None:
@@ -241,7 +241,7 @@ _PLAIN_KINDS = frozenset((int, float, bool, str, type(None), complex, list, tupl
 
 
 def _as_number(name: str, value: Any, origin: Origin) -> float:
-    """The number that an object stands for, taken once: what its class does later is no matter."""
+    """Return the number of an object, converted once, so that its class is not called again."""
     try:
         number = float(value)
         return int(number) if number.is_integer() else number
@@ -267,12 +267,12 @@ def _refuse_others(name: str, value: Any, origin: Origin) -> None:
 
 
 def lower(one: Any, other: Any) -> Any:
-    """The lower of two amounts, where both are said."""
+    """Return the lower of two amounts, or the one that is set."""
     return _either(min, one, other)
 
 
 def higher(one: Any, other: Any) -> Any:
-    """The higher of two amounts, where both are said."""
+    """Return the higher of two amounts, or the one that is set."""
     return _either(max, one, other)
 
 

@@ -1,8 +1,9 @@
-"""Why: the same mapping once more, with someone watching.
+"""Run the same mapping again with a watcher, and collect the reasons of its result.
 
-Takes a mapper and a request; gives a `Decision`: which entities matched, what each contributed,
-every rule, every destination with every check, the order of trying, and for each refused
-destination the smallest changes that would admit it, each tried on the mapper itself.
+The input is a mapper and a request; the output is a `Decision`: which entities matched, the values
+that each contributed, every rule, every destination with every check, the order of trying, and for
+each refused destination the smallest changes that would admit the job, each tested on the mapper
+itself.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ LEFT_OUT = "left out by the rank function"
 
 
 class _Notes:
-    """Writes down what the mapper tells. See `mapper.Watcher`."""
+    """Records the calls of the mapper. See `mapper.Watcher`."""
 
     def __init__(self) -> None:
         self.entities: tuple[Matched, ...] = ()
@@ -88,9 +89,10 @@ def decide(
     *,
     changes: bool = True,
 ) -> Decision:
-    """The decision for a request, with every reason. `changes`: also what would admit it where.
+    """Return the decision for a request, with every reason.
 
-    Never raises for what files say.
+    `changes`: also compute the changes that would admit the job. Never raises for the contents of
+    files.
     """
     notes = _Notes()
     placement = mapper.watch(request, facts, notes)
@@ -122,7 +124,7 @@ def decide(
 
 
 def _effect(rule: Rule) -> str:
-    """What a rule says that is done, in few words."""
+    """Return the effect of a rule in few words."""
     parts = ["runs code"] if rule.execute else []
     parts += ["fails the job"] if rule.fail else []
     for field in rule.said:
@@ -151,7 +153,8 @@ def _destinations(
             found = (Check("trust", "trusted code", sealed.message, False), *found)
         failed = tuple(check for check in found if not check.passed)
         where = (name, offer.entity.runner or "", offer.partition_name)
-        if failed and name not in notes.order:  # a rank function may name what does not fit
+        # a rank function may name destinations that do not fit
+        if failed and name not in notes.order:
             refusals.append(Refusal(*where, failed, found, offer.entity.origin))
             continue
         by_tag = score(offer.entity.tpv_dest_tags, entity.tpv_tags, mapper.dialect)
@@ -172,13 +175,13 @@ def _destinations(
     return tuple(candidates), tuple(refusals)
 
 
-# What would admit a job where it is refused
+# Changes that would admit a job where it is refused
 
 
 def _admitting(
     mapper: Mapper, refusal: Refusal, request: MappingRequest, facts: Facts, amounts: Amounts
 ) -> Iterator[Change]:
-    """Single changes; all of them together where no single one is enough."""
+    """Yield single changes, or all of them together if no single change suffices."""
     singles = [
         (words, what_if)
         for check in refusal.failed
@@ -207,7 +210,7 @@ def _tested(
     facts: Facts,
     remedy: tuple[str, WhatIf],
 ) -> Change | None:
-    """The change if the mapper, asked again with it, takes the destination."""
+    """Return the change if the mapper takes the destination when it runs with the change."""
     words, what_if = remedy
     asked = request._replace(what_if=_together([request.what_if or WhatIf(), what_if]))
     again = decide(mapper, asked, facts, changes=False)
@@ -218,15 +221,15 @@ def _tested(
 
 
 _LIMITED = {"maximum_cpus_per_job": "cores", "maximum_gpus_per_job": "gpus"}
-"""The amount that a limit of a partition is about."""
+"""The amount that a limit of a partition applies to."""
 
 
 def _remedies(
     offer: Offer, check: Check, amounts: Amounts, request: MappingRequest
 ) -> Iterator[tuple[str, WhatIf]]:
-    """What might lift one failed check: words and the change.
+    """Yield possible remedies for one failed check: words and the change.
 
-    CPUs and GPUs that each directory needs are not taken away: the job could not use the place.
+    CPUs and GPUs that each directory needs are not reduced: the job could not use the destination.
     """
     bound, _, rest = check.constraint.partition("_accepted_")
     needed = rest or _LIMITED.get(check.constraint, "")
@@ -286,7 +289,7 @@ def _together(changes: Sequence[WhatIf]) -> WhatIf:
     )
 
 
-# Value by value
+# Contributions
 
 
 def _contributions(notes: _Notes, placement: Placement) -> Iterator[Contribution]:
@@ -315,7 +318,7 @@ def _contributions(notes: _Notes, placement: Placement) -> Iterator[Contribution
 
 
 def _of_amount(notes: _Notes, name: str, value: Any) -> Iterator[Contribution]:
-    """An amount: said by the lane whose value counts; the others are what it won over."""
+    """Yield an amount with its origin: the entity whose value is used; the others were replaced."""
     lanes = [(entity, found[name]) for entity, found in notes.lanes if name in found]
     if not lanes:
         return
@@ -336,7 +339,7 @@ def _said(entity: Entity, field: str, value: Any) -> Contribution:
 
 
 def _chain(entity: Entity, field: str) -> list[tuple[Any, Origin]]:
-    """Who said a value, nearest first, each once."""
+    """Return the origins of a value, nearest first, each once."""
     found: list[tuple[Any, Origin]] = []
     for said in entity.said.get(field, ()):
         if all(origin != said.origin for _, origin in found):

@@ -1,9 +1,9 @@
-"""The Python in mapping files: compiled once, with what each piece reads, and run.
+"""Compile the Python of mapping files once, with the names that each piece reads, and run it.
 
-Takes text of entities; gives `Code` that knows which names decide its value, whether it may run
-long, and whether it changes what it sees. Syntax errors are part of the code, found before any job
-needs it; running such code raises what Python would have raised. Nothing here is a sandbox: files
-are trusted before any of their code runs (`trust`).
+The input is text of entities; the output is `Code` with the names that decide its value, whether it
+may run long, and whether it changes the objects that it receives. Syntax errors are part of the
+code and are found before any job needs it; running such code raises the exception that Python would
+have raised. This is no sandbox: files are trusted before any of their code runs (`trust`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.mapping.code_analysis import Findings
 
-LONGEST_CODE = 100_000  # characters; compiling that takes a second where it is all brackets
-_CACHED = 65_536  # texts of each form; a large site has 3,000, a made one 20,000 rules
-_FILE = "<mapping expression>"  # by this, tracebacks tell expressions from everything else
+LONGEST_CODE = 100_000  # characters; compiling this much code takes a second if it is all brackets
+_CACHED = 65_536  # texts of each form; a large site has 3,000 rules, a generated one 20,000
+_FILE = "<mapping expression>"  # file name by which tracebacks identify expressions
 _LONGEST_MESSAGE = 1000
 
 Run = Callable[[dict[str, Any]], Any]
@@ -38,7 +38,7 @@ Run = Callable[[dict[str, Any]], Any]
 class Form(enum.Enum):
     """How a text is read."""
 
-    BLOCK = "block"  # statements; the last one is an expression and gives the value
+    BLOCK = "block"  # statements; the last one is an expression that gives the value
     TEXT = "text"  # {expressions} in a text
     EXECUTE = "execute"  # statements without a value
 
@@ -46,8 +46,8 @@ class Form(enum.Enum):
 class SyntaxComplaint(NamedTuple):
     """Why a text cannot be run. `line` and `column` count from 1 within the text.
 
-    `kind` is "syntax", or "no_value" for a block that does not end in an expression (TPV
-    raises an AssertionError for those when they run).
+    `kind` is "syntax", or "no_value" for a block that does not end in an expression (TPV raises an
+    AssertionError when such a block runs).
     """
 
     message: str
@@ -57,7 +57,7 @@ class SyntaxComplaint(NamedTuple):
 
 
 class ExpressionError(RowtuiError):
-    """Code of a mapping file failed. `line`: where in `text`, from 1; 0 if that is not known."""
+    """Code of a mapping file failed. `line`: the line in `text`, from 1; 0 if it is unknown."""
 
     def __init__(self, message: str, cause: BaseException | None, line: int, text: str) -> None:
         super().__init__(message, cause.hint if isinstance(cause, RowtuiError) else "")
@@ -67,15 +67,13 @@ class ExpressionError(RowtuiError):
 class Code:
     """A compiled text. Shared; never changed.
 
-    `run(namespace)` gives its value; the namespace holds "__builtins__".
-    `names`: what it reads from the namespace (called builtins are not among them);
-    `attributes`: which attributes of those, dotted; `whole`: names that it reads as a whole, not
-    only for their attributes.
-    `own_namespace`: it binds names or looks at its namespace, so that it runs on a copy of it.
+    `run(namespace)` gives its value; the namespace holds "__builtins__". `names`: the names that
+    the code reads from the namespace (without called builtins); `attributes`: the attributes of
+    these names that it reads, dotted; `whole`: names that it reads as a whole, not only for their
+    attributes. `own_namespace`: the code binds names or reads its namespace, so it runs on a copy.
     `fixed`: the values of the names that it reads decide its value, and it changes nothing.
-    `may_run_long`: it is to run under a time limit.
-    `changes_things`: it may change an object that it was given.
-    `constant`: there is nothing to run, `value` is the value.
+    `may_run_long`: it has to run under a time limit. `changes_things`: it may change an object that
+    it receives. `constant`: nothing has to be run, `value` is the value.
     """
 
     __slots__ = (
@@ -105,7 +103,7 @@ class Code:
         constant: bool = False,
         value: Any = None,
     ) -> None:
-        """Without `findings` it reads nothing and changes nothing."""
+        """Without `findings`, the code reads nothing and changes nothing."""
         nothing: frozenset[str] = frozenset()
         self.text = text
         self.form = form
@@ -122,13 +120,13 @@ class Code:
         self.changes_things = findings.changes_things if findings else False
 
     def __repr__(self) -> str:
-        """The form and the start of the text."""
+        """Return the form and the start of the text."""
         return f"Code({self.form.value}, {visible(self.text[:60])})"
 
 
 @functools.lru_cache(_CACHED)
 def compile_block(text: str) -> Code:
-    """Code whose last statement gives the value."""
+    """Return code whose last statement gives the value."""
     literal = _literal(text)
     if literal is not _NOT_LITERAL:
         return _constant(text, Form.BLOCK, literal)
@@ -137,29 +135,29 @@ def compile_block(text: str) -> Code:
 
 @functools.lru_cache(_CACHED)
 def compile_execute(text: str) -> Code:
-    """Code that is run for what it does."""
+    """Return code that is run for its effect."""
     return _compiled(text, Form.EXECUTE, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
 def compile_text(text: str, *, as_tpv: bool) -> Code:
-    """Text with expressions in braces; backslash escapes count.
+    """Return text with expressions in braces; backslash escapes are interpreted.
 
-    `as_tpv`: exactly as TPV reads it, so that a text that ends in ' is a syntax error, and three
-    of them end it; otherwise quotes have no meaning outside braces.
+    `as_tpv`: read the text exactly as TPV does, so that a text that ends in ' is a syntax error,
+    and three of them end it; otherwise quotes have no meaning outside braces.
     """
     if not _SPECIAL(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
-        # Line ends as Python reads them in a literal.
+        # Line ends are normalised as in a Python literal.
         value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
         return _constant(text, Form.TEXT, value)
     return _compiled(text, Form.TEXT, text_source(text, as_tpv=as_tpv))
 
 
 def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
-    """The value of a code in a namespace; under the limit where it may run long.
+    """Return the value of a code in a namespace, under the limit if the code may run long.
 
-    Raises: ExpressionError for whatever the code raises, TimeLimitError, and the exceptions by
-    which code says where a job goes (`flow.FLOW_EXCEPTIONS`) as they are.
+    Raises: ExpressionError for any exception of the code, TimeLimitError, and unchanged the
+    exceptions by which code chooses a destination (`flow.FLOW_EXCEPTIONS`).
     """
     if code.constant:
         return code.value
@@ -169,7 +167,7 @@ def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
         return code.run(namespace)
     except (*FLOW_EXCEPTIONS, TimeLimitError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # SystemExit and GeneratorExit end nothing here
+    except BaseException as error:  # SystemExit and GeneratorExit do not end the program here
         raise _explained(code, error) from error
 
 
@@ -193,7 +191,7 @@ def _explained(code: Code, error: BaseException) -> ExpressionError:
 
 
 def _words_of(error: BaseException) -> str:
-    """What an exception says. One of the code's own class may raise anything here, or never end."""
+    """Return the text of an exception, or "" if its class raises an error or never ends."""
     if type(error).__str__ in _KNOWN_WORDS:
         return str(error)
     try:
@@ -206,7 +204,7 @@ _KNOWN_WORDS = frozenset({BaseException.__str__, OSError.__str__, SyntaxError.__
 _FOR_WORDS = TimeLimit(0.5)
 
 
-# Constants, which are most of a mapping file, without Python's parser
+# Constants, which most of a mapping file consists of, are read without Python's parser.
 
 _NOT_LITERAL = object()
 _WORDS = {"True": True, "False": False, "None": None}
@@ -230,14 +228,14 @@ def _constant(text: str, form: Form, value: Any) -> Code:
     return Code(text, form, lambda _: value, constant=True, value=value)
 
 
-# Everything else
+# Other code
 
 _quiet = threading.Lock()
 
 
 @contextlib.contextmanager
 def without_warnings() -> Iterator[None]:
-    """While code is read: Python warns of odd code (`is` with a literal) on stderr."""
+    """Suppress the warnings of Python about odd code (`is` with a literal) during parsing."""
     with _quiet, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -297,7 +295,7 @@ def _run_block(tree: Any, findings: Findings) -> Run:
     last = ast.Expression(tree.body.pop().value)
     value = compile(last, _FILE, "eval", dont_inherit=True)
     if not tree.body and not findings.own_namespace:
-        return functools.partial(eval, value)  # without a Python frame of ours
+        return functools.partial(eval, value)  # without a Python frame of this module
     before = compile(tree, _FILE, "exec", dont_inherit=True)
 
     def run(namespace: dict[str, Any]) -> Any:

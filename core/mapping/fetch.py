@@ -1,9 +1,10 @@
-"""A mapping file from an https URL: fetched within limits, kept, and never lost again.
+"""Fetch a mapping file from an https URL within limits, and keep a copy of it.
 
-Takes a URL and the folder of the cache; gives the content with its digest. TLS is verified, the
-whole transfer has one time limit and one size limit, redirects lead only to https. What the server
-gave last stays beside its digest and is used, with a notice, whenever the server does not answer
-or answers wrongly: status, time and content are checked.
+The input is a URL and the cache folder; the output is the content with its digest. TLS is verified,
+the whole transfer has one time limit and one size limit, and redirects lead only to https. The last
+valid response is stored under its digest, and only a valid response replaces it. The copy is used,
+with a notice, whenever the server does not respond or its response is invalid: status, time and
+content are checked.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from rowtui.core.mapping.transfer import Answer, Known, NoAnswerError, ask, head
 from rowtui.core.mapping.trust import LARGEST_SOURCE, day, digest_of
 from rowtui.core.text import visible
 
-FRESH_SECONDS = 600.0  # a copy younger than this is used without asking
-_PAUSE_SECONDS = 60.0  # after a failure the copy is used for so long before the next try
+FRESH_SECONDS = 600.0  # a copy younger than this is used without a request
+_PAUSE_SECONDS = 60.0  # after a failure, the copy is used for this long before the next request
 _LARGEST_ENTRY = 1 << 16  # bytes of the index of one URL
 _VERSION = 1
 
@@ -31,8 +32,8 @@ _VERSION = 1
 class Fetched(NamedTuple):
     """The content of a URL. `at`: when the server last confirmed it (seconds since 1970).
 
-    `from_cache`: the bytes come from the copy on disk. `notice`: why an older copy is used, or
-    that this one could not be kept; "" if all went well.
+    `from_cache`: the bytes come from the copy on disk. `notice`: why an older copy is used, or why
+    this content could not be stored; "" if neither applies.
     """
 
     data: bytes
@@ -54,14 +55,13 @@ def fetch(
     why_not: str = "nothing is fetched now",
     check: Callable[[bytes], str] | None = None,
 ) -> Fetched:
-    """The content of `url`, new or the last good copy.
+    """Return the content of `url`, new or from the last valid copy.
 
-    `now`: seconds since 1970. `seconds`: for everything, from the look-up of the name to the last
-    byte. `fresh_seconds`: 0 asks the server in any case. `fetch_allowed`: False uses the copy
-    alone and says `why_not`. `check`: says what is wrong with a new content ("" if nothing): a
-    wrong one does not replace the copy.
-
-    Raises: RowtuiError if the URL is refused, or nothing came and there is no copy.
+    `now`: seconds since 1970. `seconds`: the time limit for everything from the name lookup to the
+    last byte. `fresh_seconds`: 0 always sends a request. `fetch_allowed`: False uses only the copy,
+    with the reason `why_not`. `check`: returns the problem of a new content ("" if there is none);
+    an invalid content does not replace the copy. Raises: RowtuiError if the URL is refused, or
+    there is no response and no copy.
     """
     refuse_url(url)
     url = urldefrag(url).url
@@ -84,7 +84,7 @@ def fetch(
             copies.note(copy._replace(failed_at=now, failure=str(error)))
         return _older(url, copy, str(error), error.hint)
     data = answer.data
-    if data is None:  # not modified since
+    if data is None:  # not modified since the copy was stored
         assert copy is not None
         copies.note(copy._replace(at=now, failure="", failed_at=0.0))
         return Fetched(copy.data, copy.digest, now, True)
@@ -103,7 +103,7 @@ def _older(url: str, copy: _Copy | None, why: str, hint: str = "") -> Fetched:
 
 
 def _refuse_content(answer: Answer, check: Callable[[bytes], str] | None) -> None:
-    """Servers say 200 to log-in pages, error pages and nothing at all."""
+    """Refuse content that is no file: servers send status 200 for log-in and error pages too."""
     data = answer.data or b""
     start = data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")
     kind = answer.content_type.partition(";")[0].strip().lower()
@@ -118,9 +118,9 @@ def _refuse_content(answer: Answer, check: Callable[[bytes], str] | None) -> Non
 
 
 class _Copy(NamedTuple):
-    """What a server gave: `at` when it last confirmed it, `url` where it really came from.
+    """The response of a server: `at` when it last confirmed it, `url` the final address.
 
-    `failed_at`, `failure`: the last try, if it failed.
+    `failed_at`, `failure`: the last request, if it failed.
     """
 
     data: bytes
@@ -134,7 +134,7 @@ class _Copy(NamedTuple):
 
 
 class _Copies:
-    """The cache as one URL sees it: an index by the URL, contents by their digest."""
+    """The cache entries of one URL: an index by the URL, and contents by their digest."""
 
     def __init__(self, folder: Path, url: str, most_bytes: int) -> None:
         self.folder = folder
@@ -143,7 +143,7 @@ class _Copies:
         self.index = folder / f"{digest_of(url.encode())}.json"
 
     def read(self) -> _Copy | None:
-        """The copy; None if there is none or anything about it is not as it was written."""
+        """Return the copy; None if there is none or any part of it is damaged."""
         try:
             entry = json.loads(read_bounded(self.index, _LARGEST_ENTRY))
             if entry["version"] != _VERSION or entry["for"] != self.url:
@@ -166,7 +166,7 @@ class _Copies:
             return None
 
     def keep(self, copy: _Copy, before: _Copy | None) -> str:
-        """Keep a new copy, the content first; what went wrong, or ""."""
+        """Store a new copy, the content first; return the error message, or ""."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self._content(copy.digest), copy.data)
@@ -178,7 +178,7 @@ class _Copies:
         return ""
 
     def note(self, copy: _Copy) -> None:
-        """Keep what is new about the copy. If that fails, the server is only asked sooner again."""
+        """Store a change of the copy's index; after a failure the server is only asked sooner."""
         with contextlib.suppress(OSError):
             self._write_index(copy)
 

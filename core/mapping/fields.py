@@ -1,8 +1,8 @@
-"""The properties of entities: one table of what each is called, takes, and who has it.
+"""The properties of entities: one table of their names, values and holders.
 
 Parsing, the check for unknown keys, the JSON schema for editors and the formatter all read this
-table; a new property is one line here. A shape says what may be written (`shapes`); `attribute` is
-the name in `entities`. Source: TPV's documentation.
+table; a new property is one line here. A shape defines the values that may be written (`shapes`);
+`attribute` is the name in `entities`. Source: TPV's documentation.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple
 
 Shape = Literal[
     "amount",  # a number, or an expression as text
-    "number",  # a number; text that is one
+    "number",  # a number, or text of a number
     "text",
-    "code",  # text whose own lines are named in errors
+    "code",  # text whose lines errors refer to
     "condition",  # code, or true or false
-    "flag",  # true or false, or the words that TPV takes for them
+    "flag",  # true or false, or the words that TPV accepts for them
     "boolean",
     "variables",  # a map of any values whose keys are names in expressions
     "params",  # a map of any values
@@ -32,7 +32,7 @@ Shape = Literal[
 
 SECTIONS = ("tools", "roles", "users", "destinations", "pools")
 HOLDERS = (*SECTIONS, "rules")
-"""Whatever has properties: the sections with entities, and the rules inside them."""
+"""Everything that has properties: the sections with entities, and the rules inside them."""
 
 SINGULAR: Mapping[str, str] = {name: name.removesuffix("s") for name in HOLDERS}
 UNKNOWN_KEY = "T104"
@@ -40,7 +40,7 @@ UNKNOWN_KEY = "T104"
 
 
 class Field(NamedTuple):
-    """One property. `holders`: what may have it; `attribute`: its name on an entity."""
+    """One property. `holders`: the kinds that may have it; `attribute`: its name on an entity."""
 
     name: str
     shape: Shape
@@ -94,7 +94,7 @@ def _accepted() -> tuple[Field, ...]:
     )
 
 
-# Down to `scheduling` in the order in which the formatter writes them; then the rest, then `rules`.
+# The formatter writes properties in this order down to `scheduling`, then the rest, then `rules`.
 FIELDS: tuple[Field, ...] = (
     Field("id", "ignored", "ignored: the key above is the id", SECTIONS),
     Field("id", "label", "by which a rule of the same id replaces it", _RULE),
@@ -132,7 +132,7 @@ FIELDS: tuple[Field, ...] = (
 
 
 def fields_of(holder: str) -> dict[str, Field]:
-    """The properties of a section's entities (or of "rules") by name, in order."""
+    """Return the properties of a section's entities (or of "rules") by name, in order."""
     return {
         field.name: field if field.attribute else field._replace(attribute=field.name)
         for field in FIELDS

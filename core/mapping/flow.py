@@ -1,25 +1,25 @@
-"""The exceptions by which code of mapping files says where a job goes.
+"""The exceptions by which code of mapping files decides where a job goes.
 
-The names are those that TPV's files import.
+Files of TPV import them by these names.
 """
 
 from __future__ import annotations
 
 
 class JobMappingException(Exception):
-    """The job cannot be mapped; the text says why."""
+    """The job cannot be mapped; the text is the reason."""
 
 
 class JobNotReadyException(Exception):
-    """The job is to wait, and be mapped again later."""
+    """The job is to wait, and to be mapped again later."""
 
 
 class TryNextDestinationOrFail(Exception):
-    """The destination does not take the job; without another one it fails."""
+    """The destination does not take the job; without another destination the job fails."""
 
 
 class TryNextDestinationOrWait(Exception):
-    """The destination does not take the job now; without another one it waits."""
+    """The destination does not take the job now; without another destination the job waits."""
 
 
 class IncompatibleTagsException(Exception):

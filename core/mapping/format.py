@@ -1,10 +1,10 @@
-"""A mapping file in the usual form: order of properties, indentation, blank lines. Nothing else.
+"""Format a mapping file: order of properties, indentation and blank lines, and nothing else.
 
-Takes the text of a file and gives the text formatted. Whatever the order of which has meaning
-(entities, rules, variables, tags) stays in order, and comments and anchors stay with what they
-stand at. Lines are moved and indented anew, never written anew; the result is read again, and if it
-does not mean the same, or anything is lost, the text stays as it was. TPV's own format sorts, and
-so changes what is mapped.
+The input and output are texts of a file. Everything whose order has a meaning (entities, rules,
+variables, tags) stays in order, and comments and anchors stay with the lines that they belong to.
+Lines are moved and indented, but their contents are not rewritten. The result is parsed again, and
+if its meaning differs or anything is missing, the text stays unchanged. TPV's own formatter sorts
+entries, and so changes the mapping.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rowtui.core.mapping.parse import parse_mapping
 from rowtui.core.mapping.tags import STRENGTHS
 from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, read_yaml
 
-_MOST_ROUNDS = 4  # until the form no longer changes; one more than was ever seen
+_MOST_ROUNDS = 4  # rounds until the form no longer changes; one more than was ever needed
 _STEP = 2  # columns
 
 _LAST = len(FIELDS)
@@ -48,9 +48,9 @@ _OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 
 def format_mapping(text: str, name: str) -> str:
-    """The same mapping in the usual form; formatting it again changes nothing.
+    """Return the same mapping in the usual form; formatting it again changes nothing.
 
-    `name`: of the file, for errors. Raises: InvalidFileError if it is not YAML.
+    `name`: the name of the file, for errors. Raises: InvalidFileError if it is not YAML.
     """
     shaped = text.lstrip("\ufeff").replace("\r\n", "\n")
     read_yaml(text.encode("utf-8", "surrogatepass"), name)
@@ -65,7 +65,7 @@ def format_mapping(text: str, name: str) -> str:
 
 
 def _formatted(text: str) -> str:
-    """One round."""
+    """Return the text after one round of formatting."""
     try:
         root = outline(text)
     except Unsure:
@@ -85,7 +85,10 @@ def _formatted(text: str) -> str:
 
 
 class _Entry(NamedTuple):
-    """A key or item with all of its lines. `lead`: comments above it; `stop`: behind its last."""
+    """A key or item with all of its lines.
+
+    `lead`: the comments above it; `stop`: the line after its last line.
+    """
 
     key: Leaf
     value: Piece
@@ -95,14 +98,14 @@ class _Entry(NamedTuple):
 
 
 class _Writer:
-    """Writes the lines of a text anew, at other places and indented otherwise."""
+    """Writes the lines of a text in another order and with another indentation."""
 
     def __init__(self, lines: list[str], *, may_move: bool) -> None:
         self.lines = lines
         self.may_move = may_move
 
     def document(self, root: Block) -> list[str]:
-        """All lines of the file."""
+        """Return all lines of the file."""
         first = root.first_line
         head = [line.rstrip() for line in self.lines[:first]]
         cut = 0
@@ -116,7 +119,7 @@ class _Writer:
     def _block(
         self, block: Block, head: list[str], stop: int, indent: int, holder: str
     ) -> list[str]:
-        """A map or list whose first key or dash has the lines `head` above it."""
+        """Return the lines of a map or list; the lines `head` are above its first key or dash."""
         entries, tail = self._entries(block, head, stop)
         if block.is_map:
             entries, top = self._in_order(entries, holder)
@@ -142,7 +145,7 @@ class _Writer:
         return out + _commented(tail, indent)
 
     def _entries(self, block: Block, head: list[str], stop: int) -> tuple[list[_Entry], list[str]]:
-        """The entries, and the comments behind them at the end of the block."""
+        """Return the entries, and the comments after them at the end of the block."""
         entries = []
         lead = head
         for n, (key, value) in enumerate(block.members):
@@ -154,7 +157,7 @@ class _Writer:
         return entries, lead
 
     def _end_of_remarks(self, start: int, stop: int, column: int) -> int:
-        """Behind the comments that follow an entry and are indented more than its key."""
+        """Return the line after the comments of an entry, which are indented more than its key."""
         end = start
         for row in range(start, stop):
             line = self.lines[row]
@@ -165,7 +168,7 @@ class _Writer:
         return end
 
     def _in_order(self, entries: list[_Entry], holder: str) -> tuple[list[_Entry], list[str]]:
-        """The entries in the usual order, and the comments that stay above all of them."""
+        """Return the entries in the usual order, and the comments that stay above all of them."""
         ranks = _ranks(holder)
         lead = entries[0].lead
         stays = max((n for n, line in enumerate(lead, 1) if _NOQA.match(line)), default=0)
@@ -197,7 +200,7 @@ class _Writer:
         return self._with_value(entry, opening, indent, below)
 
     def _with_value(self, entry: _Entry, opening: str, indent: int, below: str) -> list[str]:
-        """The line of a key or dash and those of its value."""
+        """Return the line of a key or dash and the lines of its value."""
         value, row = entry.value, entry.key.start[0]
         if isinstance(value, Block):
             head = [line.strip() for line in self.lines[row + 1 : value.first_line]]
@@ -208,12 +211,12 @@ class _Writer:
             opening = opening.rstrip()
         write = self._block_text if is_text else self._continued
         behind = [line.strip() for line in self.lines[entry.last + 1 : entry.stop]]
-        # Behind a text a comment must stand further left, or it would be part of it.
+        # After a text, a comment must be indented less, or it would become part of the text.
         remarks = _commented(_without_last_blanks(behind), indent if is_text else indent + _STEP)
         return [opening, *write(entry, value, indent), *remarks]
 
     def _continued(self, entry: _Entry, value: Leaf, indent: int) -> list[str]:
-        """Further lines whose indentation means nothing: of quoted text, of `{` and `[`."""
+        """Return further lines of quoted text, `{` and `[`, whose indentation has no meaning."""
         row, column = entry.key.start
         lines = self.lines[row + 1 : entry.last + 1]
         split = [(len(line) - len(bare), bare) for line in lines for bare in [line.lstrip(" \t")]]
@@ -224,7 +227,7 @@ class _Writer:
         return [" " * max(was + by, least) + bare if bare else "" for was, bare in split]
 
     def _block_text(self, entry: _Entry, value: Leaf, indent: int) -> list[str]:
-        """The lines of a text behind `|` or `>`, all moved alike."""
+        """Return the lines of a text behind `|` or `>`, all moved by the same number of columns."""
         row, column = entry.key.start
         lines = self.lines[row + 1 : entry.last + 1]
         full = next((line for line in lines if line.strip(" ")), "")
@@ -248,7 +251,7 @@ def _commented(lines: Sequence[str], indent: int) -> list[str]:
 
 
 def _single_blanks(lines: Sequence[str]) -> list[str]:
-    """The lines with one blank line where there were several."""
+    """Return the lines with single blank lines in place of several."""
     return [line for n, line in enumerate(lines) if line or n == 0 or lines[n - 1]]
 
 
@@ -263,7 +266,7 @@ def _without_last_blanks(lines: Sequence[str]) -> list[str]:
 
 
 def _below(holder: str, key: str) -> str:
-    """What is inside something: "file", "section tools", "tools", "rules of", "rules", "tags"."""
+    """Return the holder below: "file", "section tools", "tools", "rules of", "rules", "tags"."""
     if holder == "file":
         return f"section {key}" if key in SECTIONS else ""
     if holder.startswith("section "):
@@ -278,7 +281,7 @@ def _below(holder: str, key: str) -> str:
 
 
 def _ranks(holder: str) -> dict[str, int] | None:
-    """The usual order of what is inside a holder; None if its order has a meaning."""
+    """Return the usual order of the entries in a holder; None if the order has a meaning."""
     if holder == "file":
         return _SECTIONS
     if holder == "tags":
@@ -310,7 +313,7 @@ def _anchors_stand(entries: list[_Entry], wanted: list[_Entry]) -> bool:
 
 
 def _same(before: str, after: str, name: str) -> bool:
-    """Whether two texts mean the same, and no word of the one is lacking in the other."""
+    """Whether two texts have the same meaning and the same words."""
     if sorted(before.lstrip("\ufeff").split()) != sorted(after.split()):
         return False
     meanings = []
@@ -331,7 +334,7 @@ def _same(before: str, after: str, name: str) -> bool:
 
 
 def _meaning(node: Node | None, holder: str) -> Any:
-    """What a node says, comparable: maps as sets of entries where their order has no meaning."""
+    """Return a comparable meaning of a node: maps are dicts if their order has no meaning."""
     if node is None:
         return None
     if isinstance(node, Scalar):

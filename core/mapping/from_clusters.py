@@ -1,8 +1,8 @@
-"""Partitions as destinations, so that a project without any mapping file is mapped all the same.
+"""Partitions as destinations, so that projects without a mapping file are mapped too.
 
-Takes a cluster as clusters.toml describes it; gives destinations in the order of its partitions, so
-that equals are tried in Row's order. Their limits are checked as those of the partitions themselves
-(`destinations.py`). Source: docs/mapping.md, "Destinations".
+The input is a cluster from clusters.toml; the output is destinations in the order of its
+partitions, so that equally good partitions are tried in Row's order. Their limits are checked as
+limits of the partitions (`destinations.py`). Source: docs/mapping.md, "Destinations".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CLUSTER = "cluster"  # the kind of origin of such destinations
 
 
 def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
-    """One destination for each partition; one for a cluster without partitions.
+    """Return a destination for each partition, or one for a cluster without partitions.
 
     Ids are `cluster/partition`, or the cluster's name.
     """

@@ -1,7 +1,7 @@
-"""The object `helpers` of expressions: TPV's functions, and those by which an action says more.
+"""The object `helpers` of expressions: TPV's functions, and further functions of rowtui.
 
-TPV's have its names, arguments and answers; where an answer is a trap (docs/mapping.md), only
-TPV's dialect gives it.
+TPV's functions have its names, arguments and results. A result that is a pitfall (docs/mapping.md)
+is only returned in the dialect tpv3.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Whose answer depends on nothing but their arguments.
+# Functions whose result depends only on their arguments.
 PURE_HELPERS: frozenset[str] = frozenset(
     {
         "calculate_dataset_total", "get_dataset_attributes", "get_dataset_size",
@@ -36,11 +36,11 @@ HELPERS: frozenset[str] = PURE_HELPERS | {
 
 _GB = 1024.0**3
 _COMPRESSED = (".gz", ".bz2")
-_COMPRESSION = 3.4  # how much larger compressed inputs are taken to be, as in TPV
+_COMPRESSION = 3.4  # factor by which compressed inputs are assumed to be larger, as in TPV
 
 
 class Helpers:
-    """`helpers`. `random`: where draws come from; `as_tpv`: with TPV's traps."""
+    """The object `helpers`. `random`: the source of random numbers; `as_tpv`: TPV's pitfalls."""
 
     __slots__ = ("_as_tpv", "_random")
 
@@ -51,7 +51,7 @@ class Helpers:
     # Inputs
 
     def input_size(self, job: Any) -> float:
-        """GB (2^30 bytes) of a job's inputs, each counted once."""
+        """Return the GB (2^30 bytes) of a job's inputs, each counted once."""
         if job.input_datasets:
             return self.calculate_dataset_total(job.input_datasets) / _GB
         return float(getattr(job, "input_size", 0.0))
@@ -63,7 +63,7 @@ class Helpers:
         estimate_uncompressed_size: bool = True,
         compression_factor: float = _COMPRESSION,
     ) -> float:
-        """GB of a job's inputs, or of those of one parameter; compressed ones count more."""
+        """Return the GB of a job's inputs, or of one parameter's; compressed inputs count more."""
         if not job.input_datasets and param_name is None:
             return self.input_size(job)
         total = 0.0
@@ -74,7 +74,10 @@ class Helpers:
         return total / _GB
 
     def get_input_datasets(self, job: Any, param_name: str | None = None) -> list[Any]:
-        """A job's inputs, each once; with a name, those of that parameter (name, name1, name2)."""
+        """Return a job's inputs, each once; with a name, only those of this parameter.
+
+        The inputs of a parameter are called name, name1, name2, and so on.
+        """
         wanted = list(job.input_datasets or ())
         if param_name is not None:
             belongs = re.compile(re.escape(param_name) + r"[0-9]*$").match
@@ -82,22 +85,22 @@ class Helpers:
         return list(_unique(wanted).values())
 
     def get_input_dataset(self, job: Any, param_name: str) -> Any:
-        """The first input of a parameter, or None."""
+        """Return the first input of a parameter, or None."""
         return next(iter(self.get_input_datasets(job, param_name)), None)
 
     def get_dataset_size(self, dataset: Any) -> float:
-        """Bytes of a dataset."""
+        """Return the bytes of a dataset."""
         if hasattr(dataset, "get_size"):
             return float(dataset.get_size(nice_size=False, calculate_size=False))
         return float(dataset.size)
 
     def calculate_dataset_total(self, datasets: Iterable[Any] | None) -> float:
-        """Bytes of several inputs, each dataset counted once."""
+        """Return the bytes of several inputs, each dataset counted once."""
         last = {each.dataset.id: each.dataset for each in _unique(datasets).values()}
         return sum(map(self.get_dataset_size, last.values()), 0.0)
 
     def get_dataset_attributes(self, datasets: Iterable[Any] | None) -> dict[Any, dict[str, Any]]:
-        """Id -> where each dataset is stored, and its bytes."""
+        """Return id -> the object store and the bytes of each dataset."""
         return {
             key: {
                 "object_store_id": getattr(each.dataset, "object_store_id", None),
@@ -106,19 +109,22 @@ class Helpers:
             for key, each in _unique(datasets).items()
         }
 
-    # Draws
+    # Random choices
 
     def weighted_random_sampling(self, destinations: Sequence[T]) -> list[T]:
-        """Destinations in a random order in which a higher `weight` in params comes earlier.
+        """Return destinations in a random order; a higher `weight` in params tends to come earlier.
 
-        Those of weight 0 are left out, unless all are. TPV draws each place anew, so that a
-        destination may be there twice, and another one not at all.
+        Destinations of weight 0 are left out, unless all have weight 0. TPV draws each place
+        independently, so that a destination may occur twice, and another one not at all.
         """
         params = [getattr(each, "params", None) or {} for each in destinations]
         return self._draw(list(destinations), params, len(destinations))
 
     def weighted_choice(self, items: Sequence[T]) -> T:
-        """One of several maps; a higher `weight` makes one likelier. Raises: ValueError."""
+        """Return one of several maps; a higher `weight` makes a map likelier.
+
+        Raises: ValueError.
+        """
         if not items:
             raise ValueError("weighted_choice needs something to choose from")
         return self._draw(list(items), items, 1)[0]
@@ -129,7 +135,7 @@ class Helpers:
             return self._random.sample(items, many)
         if self._as_tpv or many == 1:
             return self._random.choices(items, weights, k=many)
-        # The order of arrival of independent clocks, each as fast as its weight.
+        # The order of arrival of independent exponential clocks whose rates are the weights.
         arrivals = [
             (-math.log(1.0 - self._random.random()) / weight, at)
             for at, weight in enumerate(weights)
@@ -144,7 +150,10 @@ class Helpers:
         return bool(args) and isinstance(args, dict) and _holds(args, job.get_param_values(app))
 
     def concurrent_job_count_for_tool(self, app: Any, tool: Any, user: Any = None) -> int:
-        """How many jobs of this action are queued or running, of any version; of one user."""
+        """Return how many jobs of this action, in any version, are queued or running.
+
+        `user`: count only the jobs of this user.
+        """
         name = tool.id or "unknown_tool_id"
         base = name.rpartition("/")[0] + "/" if "/" in name else ""
         return sum(
@@ -162,7 +171,7 @@ class Helpers:
     ) -> bool:
         """Whether an entity has all of the first tags and none of the second.
 
-        Tags that it rejects do not count; for TPV they do.
+        Tags that the entity rejects do not count, except in the dialect tpv3.
         """
         strengths = entity.tpv_tags.strengths()
         has = {tag for tag, how in strengths.items() if self._as_tpv or how != "reject"}
@@ -175,50 +184,53 @@ class Helpers:
         return _compare(operator.eq, tool, version)
 
     def tool_version_lt(self, tool: Any, version: str | None) -> bool | None:
-        """Whether the action is older. None: one of the two is not known."""
+        """Whether the action is older. None: one of the two versions is not known."""
         return _compare(operator.lt, tool, version)
 
     def tool_version_lte(self, tool: Any, version: str | None) -> bool | None:
-        """Whether the action is older, or the same. None: one of the two is not known."""
+        """Whether the action is older, or the same. None: one of the two versions is not known."""
         return _compare(operator.le, tool, version)
 
     def tool_version_gt(self, tool: Any, version: str | None) -> bool | None:
-        """Whether the action is newer. None: one of the two is not known."""
+        """Whether the action is newer. None: one of the two versions is not known."""
         return _compare(operator.gt, tool, version)
 
     def tool_version_gte(self, tool: Any, version: str | None) -> bool | None:
-        """Whether the action is newer, or the same. None: one of the two is not known."""
+        """Whether the action is newer, or the same. None: one of the two versions is not known."""
         return _compare(operator.ge, tool, version)
 
     def get_tool_resource_field(self, tool: Any, field_name: str) -> Any:
-        """What the action itself says about cores, max_cores, mem, ...; None if nothing."""
+        """Return the action's own value of cores, max_cores, mem, ...; None if there is none."""
         return (getattr(tool, "resource_fields", None) or {}).get(field_name)
 
-    # Ours
+    # Functions of rowtui
 
     def wait(self, reason: str = "") -> NoReturn:
-        """The job is not ready: map it again later."""
+        """Make the job wait, to be mapped again later."""
         from rowtui.core.mapping.flow import JobNotReadyException
 
         raise JobNotReadyException(reason)
 
     def try_next(self, reason: str = "") -> NoReturn:
-        """In a rule of a destination: not here; fail if it is nowhere taken."""
+        """Refuse this destination, in one of its rules; the job fails if no other takes it."""
         from rowtui.core.mapping.flow import TryNextDestinationOrFail
 
         raise TryNextDestinationOrFail(reason)
 
     def try_next_or_wait(self, reason: str = "") -> NoReturn:
-        """In a rule of a destination: not here now; wait if it is nowhere taken."""
+        """Refuse this destination for now, in one of its rules.
+
+        The job waits if no other destination takes it.
+        """
         from rowtui.core.mapping.flow import TryNextDestinationOrWait
 
         raise TryNextDestinationOrWait(reason)
 
     def soonest(self, destinations: Sequence[T], entity: Any = None) -> list[T]:
-        """Destinations by the wait that is expected, shortest first; those not known last.
+        """Return destinations by their expected wait, shortest first; unknown waits come last.
 
-        With `entity`, by score first, so that the wait only decides among equals. As a rank:
-        `helpers.soonest(candidate_destinations, entity)`.
+        With `entity`, destinations are sorted by score first, so that the wait only decides among
+        equal scores. As a rank: `helpers.soonest(candidate_destinations, entity)`.
         """
 
         def order(destination: Any) -> tuple[float, bool, float]:
@@ -229,16 +241,16 @@ class Helpers:
         return sorted(destinations, key=order)
 
     def expected_wait(self, destination: Any) -> float | None:
-        """Seconds until a small job would probably start there; None: not known."""
+        """Return the seconds until a small job would probably start; None: not known."""
         return getattr(getattr(destination, "load", None), "expected_wait", None)
 
     def free_cores(self, destination: Any) -> int | None:
-        """Cores that a job could get there now; None: not known."""
+        """Return the CPUs that a job could get now; None: not known."""
         return getattr(getattr(destination, "load", None), "free_cores", None)
 
 
 def _unique(datasets: Iterable[Any] | None) -> dict[Any, Any]:
-    """Id of what is stored -> the first input that it is; inputs without anything are left out."""
+    """Return dataset id -> its first input; inputs without a dataset are left out."""
     found: dict[Any, Any] = {}
     for each in datasets or ():
         if each.dataset and each.dataset.dataset:

@@ -1,6 +1,7 @@
-"""Which other files a mapping file names in `global.include`.
+"""Find the other files that a mapping file names in `global.include`.
 
-Takes the bytes of a file; gives the entries with their places, and what is wrong with that key.
+The input is the bytes of a file; the output is the entries with their places, and the problems of
+this key.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from rowtui.core.errors import InvalidFileError, Problem
 
 
 class Include(NamedTuple):
-    """One entry of `global.include` and where it is written."""
+    """One entry of `global.include` and its place."""
 
     name: str
     file: str
@@ -24,9 +25,9 @@ ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, 
 
 
 def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:
-    """What `global.include` of a mapping file names, and what is wrong with that key alone.
+    """Return the files that `global.include` names, and only the problems of this key.
 
-    Everything else that is wrong with the file is left to its loader.
+    Other problems of the file are reported when it is loaded.
     """
     if b"include" not in data:
         return (), ()

@@ -1,9 +1,9 @@
-"""From the entities of a job to one entity with amounts: rules, combining, evaluating.
+"""Make one entity with amounts from the entities of a job: rules, combining, evaluating.
 
-`Lanes` are the entities whose rules run one after another: in TPV 3 one, already combined; in the
-dialect `seed` the tool's, the role's and the user's, each evaluated before they are combined (the
-lower amount wins). Which entity comes out depends only on which rules applied, so each is made once
-(`JobPlan`). Source: TPV's documentation, "Operations".
+`Lanes` are the entities whose rules run one after another: in TPV 3 a single entity, already
+combined; in the dialect `seed` the entities of tool, role and user, each evaluated before they are
+combined (the lower amount takes precedence). The resulting entity depends only on the rules that
+applied, so each result is computed once (`JobPlan`). Source: TPV's documentation, "Operations".
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ _WHAT_IF = Origin("what-if", "")
 
 
 class JobWatcher(RuleWatcher, Protocol):
-    """Whoever wants to know how a job came to its amounts."""
+    """Receives the steps by which a job gets its amounts."""
 
     def lane(self, entity: Entity, found: dict[str, Any]) -> None:
-        """Amounts and bounds that one entity gave."""
+        """Receive the amounts and bounds of one entity."""
         ...
 
 
 class JobPlan:
-    """A job after its rules: what it needs, and what suits its tags. Shared, never changed."""
+    """A job after its rules: its needs, and the destinations that suit its tags.
+
+    Shared, never changed.
+    """
 
     __slots__ = (
         "destinations",
@@ -68,7 +71,7 @@ class JobPlan:
             amounts_program(lane) for lane in (lanes if dialect.early else (entity,))
         )
         self.suited: tuple[Scored, ...] = suited(entity, offers, dialect)
-        # Rank functions ask for scores again and again.
+        # Rank functions read the scores repeatedly.
         entity.scores = {each.offer.entity.id: each.score for each in self.suited}
         self.rank: Code | None = compile_block(entity.rank) if entity.rank else None
         self.for_destinations = _as_evaluated(entity) if dialect.early else entity
@@ -76,7 +79,7 @@ class JobPlan:
 
 
 def _as_evaluated(entity: Entity) -> Entity:
-    """The entity under a destination: its amounts are settled, its bounds have done their work."""
+    """Return the entity for laying a destination over it: amounts are evaluated, bounds removed."""
     new = entity.shallow()
     for name in BOUNDS:
         setattr(new, name, None)
@@ -93,12 +96,12 @@ class Settled(NamedTuple):
 
 
 class Lanes:
-    """The entities of jobs that look alike, before their rules."""
+    """The entities shared by similar jobs, before their rules."""
 
     def __init__(
         self, entities: Sequence[Entity], offers: Sequence[Offer], evaluator: Evaluator
     ) -> None:
-        """Raises: StopMapping where they contradict each other."""
+        """Raises: StopMapping if the entities contradict each other."""
         self.evaluator = evaluator
         self.offers = offers
         dialect = evaluator.dialect
@@ -112,7 +115,7 @@ class Lanes:
     def settle(
         self, namespace: Namespace, what_if: WhatIf | None, watcher: JobWatcher | None
     ) -> Settled:
-        """Run the rules and work out the amounts. Raises: StopMapping, TryNextError."""
+        """Run the rules and compute the amounts. Raises: StopMapping, TryNextError."""
         states = [
             run_rules(state, namespace, self.evaluator, watcher, announce=True)
             for state in self.states
@@ -170,7 +173,7 @@ class Lanes:
 
 
 def combined(entities: Sequence[Entity], dialect: Dialect) -> Entity:
-    """User over role over tool. Raises: StopMapping if their tags contradict each other."""
+    """Return user over role over tool. Raises: StopMapping if their tags contradict each other."""
     try:
         return reduce(lambda under, over: combine(over, under, dialect), entities)
     except IncompatibleTagsError as error:
@@ -191,7 +194,7 @@ def _with(entity: Entity, amounts: Amounts) -> Entity:
 
 
 def _changed(entities: Sequence[Entity], what_if: WhatIf) -> list[Entity]:
-    """The entities with the changes that someone wonders about."""
+    """Return the entities with the hypothetical changes of the user."""
     changed = [entity.private() for entity in entities]
     for name in AMOUNTS:
         value = getattr(what_if.amounts, name)

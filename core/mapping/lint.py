@@ -1,9 +1,9 @@
-"""Everything that can be said about mapping files without running them.
+"""Check mapping files without running their code.
 
-Takes a merged configuration (and the clusters, where they are known); gives findings: errors (some
-job will fail), warnings (probably not what was meant), notes (worth knowing). A comment `# noqa` or
-`# noqa: T102,M203` as the first line inside an entity silences those about it. Source:
-docs/mapping.md.
+The input is a merged configuration (and the clusters, if they are known); the output is findings:
+errors (some job will fail), warnings (probably a mistake), notes (useful information). A comment
+`# noqa` or `# noqa: T102,M203` as the first line inside an entity silences the findings about this
+entity. Source: docs/mapping.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rowtui.core.mapping.place import Place
 __all__ = ["CODES", "READING", "Finding", "lint"]
 
 READING = "M001"
-"""What was wrong when the files were read. Nothing silences these."""
+"""The code of problems found when the files were read. These cannot be silenced."""
 
 
 def lint(
@@ -38,13 +38,13 @@ def lint(
     clusters: Mapping[str, Cluster] | None = None,
     ignore: frozenset[str] = frozenset(),
 ) -> tuple[Finding, ...]:
-    """All findings by file (in the order of the files) and line, each once.
+    """Return all findings by file (in the order of the files) and line, each once.
 
-    `clusters`: those that destinations may name, None if nobody knows; `ignore`: codes that are
-    not wanted.
+    `clusters`: the clusters that destinations may name, None if they are unknown; `ignore`: codes
+    to leave out.
     """
     found = list(map(_of_problem, configuration.problems))
-    # A file that cannot be read at all would make everything else look missing.
+    # If a file cannot be read at all, other findings would only report its contents as missing.
     if all(("", "") not in file.broken for file in configuration.files):
         found += _silenced(configuration, _checked(configuration, clusters))
     order = {file.name: at for at, file in enumerate(configuration.files)}
@@ -79,7 +79,7 @@ def _of_problem(problem: Problem) -> Finding:
 
 
 def _silenced(configuration: Configuration, found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings without those that a comment in their entity does not want."""
+    """Yield the findings that no comment in their entity silences."""
     silent = {file.name: file.silenced for file in configuration.files if file.silenced}
     starts = {
         file.name: sorted(

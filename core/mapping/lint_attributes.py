@@ -1,7 +1,7 @@
-"""What expressions ask of the objects that they are shown: what is missing, what is always empty.
+"""Find attributes that expressions read and that are missing or always empty.
 
-Takes compiled code; nothing is run. An object has the attributes of its class in rowtui, and those
-that some code of the configuration sets. Source: reference tpv.md A16.
+The input is compiled code, which is not run. An object has the attributes of its class in rowtui,
+and the attributes that some code of the configuration sets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 
 class _Kind(NamedTuple):
-    """What an object has: its attributes, and the kinds of those that are objects themselves."""
+    """The attributes of an object, and the kinds of the attributes that are objects themselves."""
 
     names: frozenset[str]
     inner: Mapping[str, _Kind] = {}
@@ -58,7 +58,7 @@ _OBJECTS: Mapping[str, _Kind] = {
     "helpers": _Kind(frozenset(HELPERS | set(dir(object)))),
 }
 _CANDIDATES = "candidate_destinations"
-# Galaxy fills these; the jobs of a workflow have nothing to put there.
+# Galaxy fills these attributes; the jobs of a workflow have no values for them.
 _EMPTY = {
     "job.history": "history tags",
     "job.input_datasets": "datasets",
@@ -68,7 +68,7 @@ _GUARDS = ("hasattr", "getattr", "except")
 
 
 class Missing(NamedTuple):
-    """An attribute that an object lacks (`hint`: what may be meant), or has without content."""
+    """An attribute that an object lacks (`hint`: a similar name), or that is always empty."""
 
     name: str
     at: tuple[int, int]
@@ -79,9 +79,9 @@ class Missing(NamedTuple):
 def attribute_findings(
     piece: Piece, hidden: frozenset[str], stored: frozenset[str], *, as_tpv: bool
 ) -> Iterator[Finding]:
-    """M506 and M507. `hidden`: names that are no objects here; `stored`: attributes that code sets.
+    """Yield M506 and M507, for code without a syntax error.
 
-    Only for code without a syntax error.
+    `hidden`: names that are no objects here; `stored`: attributes that code sets.
     """
     if not piece.code.attributes and _CANDIDATES not in piece.code.names:
         return
@@ -103,7 +103,7 @@ def attribute_findings(
 
 
 def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
-    """The attributes that a code sets on some object."""
+    """Yield the attributes that a code sets on some object."""
     if not code.changes_things:
         return
     for node in ast.walk(syntax_of(code, as_tpv=as_tpv)[0]):
@@ -154,7 +154,7 @@ def _first_missing(path: list[str], kind: _Kind) -> tuple[str, str, str] | None:
 
 
 def _candidates(tree: ast.Module) -> Iterator[str]:
-    """Names that stand for one of `candidate_destinations`: of lambdas for it, and of loops."""
+    """Yield names of a single candidate destination: parameters of lambdas, and loop variables."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.comprehension, ast.For)):
             if path_of(node.iter) == [_CANDIDATES] and isinstance(node.target, ast.Name):
@@ -166,7 +166,7 @@ def _candidates(tree: ast.Module) -> Iterator[str]:
 
 
 def _bound_names(tree: ast.Module) -> Iterator[str]:
-    """Names that the code itself gives a value."""
+    """Yield the names that the code itself assigns."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id

@@ -1,7 +1,8 @@
-"""What the expressions of mapping files read, and whether it will be there.
+"""Check that the names in expressions of mapping files exist when the expressions run.
 
-Takes compiled code with the names that it reads; nothing is run. Which names there are: the
-namespace's, those of contexts, amounts once they are worked out, and what the code binds itself.
+The input is compiled code with the names that it reads; nothing is run. The known names are the
+names of the namespace, the context variables, amounts that are already computed, and the names that
+the code itself binds.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from rowtui.core.mapping.static_values import looks_at_its_names
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
-_OF_AMOUNTS = (*BOUNDS, *AMOUNTS)  # in the order in which they are worked out
+_OF_AMOUNTS = (*BOUNDS, *AMOUNTS)  # in the order of evaluation
 _CANDIDATES = "candidate_destinations"
 _NETWORK = frozenset(
     (
@@ -44,7 +45,7 @@ _NETWORK = frozenset(
     )
 )
 _OF_TPV = frozenset({"galaxy", "tpv"})
-# What is called otherwise where it is installed from.
+# Packages whose name differs from the name of their module.
 _PACKAGES = {
     "dateutil": "python-dateutil",
     "influxdb_client": "influxdb-client",
@@ -53,12 +54,12 @@ _PACKAGES = {
     "sklearn": "scikit-learn",
     "yaml": "PyYAML",
 }
-# What is filled in late, in this order; each may read those before it.
+# Fields that are filled in late, in this order; each may read the fields before it.
 _FILLED = ("env", "params", "resubmit", "destination_name_override", "tags")
 
 
 def code_findings(configuration: Configuration) -> Iterator[Finding]:
-    """All findings M5xx."""
+    """Yield all findings M5xx."""
     as_tpv = configuration.dialect.text_as_tpv
     everything = [
         (kind, piece)
@@ -115,7 +116,8 @@ def _names(
         near = known | frozenset(_OF_AMOUNTS) if _has_amounts(kind, piece) else known
         hint = _hint(name, near)
         harmless = name in only_caught or (
-            piece.field == "rank" and not dialect.fail_ends_all  # then the score ranks
+            # after a failed rank function, the score decides
+            piece.field == "rank" and not dialect.fail_ends_all
         )
         severity: Severity = "warning" if context.in_code or harmless else "error"
         yield Finding(
@@ -135,14 +137,14 @@ def _hint(name: str, known: frozenset[str]) -> str:
 
 
 def _has_amounts(kind: str, piece: Piece) -> bool:
-    """Whether cores, mem and gpus have been worked out when this runs."""
+    """Whether cores, mem and gpus are computed before this piece runs."""
     if kind == "destinations":
         return True
     return piece.field not in {*_OF_AMOUNTS, "if", "execute", "fail"}
 
 
 def _there(kind: str, piece: Piece) -> frozenset[str]:
-    """The amounts that are there when a piece runs, and what only ranks have."""
+    """Return the amounts that exist when a piece runs, and the names that only ranks have."""
     if _has_amounts(kind, piece):
         field = piece.field.partition(".")[0]
         extra = {_CANDIDATES} if field == "rank" else set()
@@ -182,9 +184,10 @@ def _too_early(piece: Piece, name: str, place: Place) -> Finding:
 
 
 def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int]], frozenset[str]]:
-    """Names that code reads and never binds: where it first does, in its text.
+    """Return the names that code reads and never binds, with their first place in its text.
 
-    Also those that it reads only to catch an exception: nothing happens until one is raised.
+    The second result is the names that only occur in `except` clauses, which are read only when an
+    exception is raised.
     """
     tree, source = syntax_of(piece.code, as_tpv=as_tpv)
     bound: set[str] = set()
@@ -217,7 +220,7 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int
 
 
 class _Import(NamedTuple):
-    """A module that code imports, with one name of it or "", and where."""
+    """A module that code imports, with one name of it or "", and its place."""
 
     module: str
     name: str
@@ -225,7 +228,7 @@ class _Import(NamedTuple):
 
 
 def _imported(piece: Piece) -> Iterator[Finding]:
-    """M505 and M508."""
+    """Yield M505 and M508."""
     code = piece.code
     if code.form is Form.TEXT or ("import" not in code.text and "sleep" not in code.text):
         return

@@ -1,6 +1,6 @@
-"""Context variables that hide something, and those that nobody reads.
+"""Find context variables that hide other names, and variables that no code reads.
 
-Takes every variable that a configuration defines, with its place.
+The input is every variable that a configuration defines, with its place.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ANOTHER = "Choose another name"
 
 
 class Variables(NamedTuple):
-    """All variables of a configuration: name -> where each is first said.
+    """All variables of a configuration: name -> where each is first defined.
 
-    `in_code`: some code sets or reads variables by other ways than by their names.
+    `in_code`: some code sets or reads variables in other ways than by their names.
     """
 
     said: Mapping[str, Said]
@@ -31,7 +31,7 @@ class Variables(NamedTuple):
 
 
 def variables_of(configuration: Configuration) -> dict[str, Said]:
-    """Every variable of files, entities and rules, with where it is first said."""
+    """Return every variable of files, entities and rules, with its first definition."""
     found = {name: said for file in configuration.files for name, said in file.context.items()}
     for kind in ("tools", "roles", "users", "destinations"):
         for entity in configuration.of_kind(kind).values():
@@ -42,13 +42,13 @@ def variables_of(configuration: Configuration) -> dict[str, Said]:
 
 
 def _said(holder: Entity, name: str) -> Said:
-    """Where a variable is first said: by the lowest of those that say it."""
+    """Return the first definition of a variable, which is that of the lowest entity."""
     chain = holder.said.get(f"context.{name}", ())
     return chain[-1] if chain else Said(holder.context[name], holder.origin)
 
 
 def hiding_findings(variables: Mapping[str, Said]) -> Iterator[Finding]:
-    """M503."""
+    """Yield M503."""
     for name, said in variables.items():
         of_all = said.origin.kind == "global"
         shown = shortened(name)
@@ -66,7 +66,7 @@ def hiding_findings(variables: Mapping[str, Said]) -> Iterator[Finding]:
 def unread_findings(
     variables: Mapping[str, Said], read: frozenset[str], unknown: frozenset[str]
 ) -> Iterator[Finding]:
-    """M504. `unknown`: what is read, but not known; a variable that nobody reads may be meant."""
+    """Yield M504. `unknown`: unknown names that code reads, which may be misspelt variables."""
     for name, said in variables.items():
         if name not in read and name not in KNOWN_NAMES and name != INPUTS:
             message = f"nothing reads the variable {shortened(name)}"

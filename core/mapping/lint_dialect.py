@@ -1,7 +1,7 @@
-"""Where the dialect makes a file mean something else than its author may think.
+"""Find places where the dialect gives a file another meaning than its author may expect.
 
-In dialect seed: words that come from TPV 3. In dialect tpv3: the traps of TPV, each with what TPV
-does and what to write instead.
+In dialect seed, these are words that come from TPV 3. In dialect tpv3, these are the pitfalls of
+TPV, each with its effect and an alternative.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rowtui.core.mapping.static_values import looks_at_its_names, number
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4
-_TELLING = WORDS_OF_TPV3 - {"abstract"}  # which means the same in both
+_TELLING = WORDS_OF_TPV3 - {"abstract"}  # `abstract` has the same meaning in both dialects
 
 
 def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
-    """All findings M1xx."""
+    """Yield all findings M1xx."""
     if configuration.dialect.name == "seed":
         for file in configuration.files:
             yield from _words_of_tpv3(file)
@@ -49,7 +49,7 @@ def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
-    """One finding for a file: a note where it says its dialect, else a warning."""
+    """Yield one note for a file that uses words of TPV 3."""
     found: dict[str, Place] = {}
     for kind, entities in file.entities.items():
         for entity in entities.values():
@@ -204,7 +204,7 @@ def _chain(name: str, chain: list[Said]) -> Iterator[Finding]:
 
 
 def _raising_bounds(configuration: Configuration) -> Iterator[Finding]:
-    """Upper bounds of users and roles that are above one of a tool."""
+    """Yield upper bounds of users and roles that exceed a bound of a tool."""
     for name in AMOUNTS:
         field = f"max_{name}"
         of_tools = [

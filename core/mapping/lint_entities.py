@@ -1,4 +1,4 @@
-"""What entities lack, or say without effect: defaults, memory, runners, unused abstract ones."""
+"""Find missing or ineffective properties: defaults, memory, runners, unused abstract entities."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rowtui.core.mapping.static_values import number
 
 
 def entity_findings(configuration: Configuration, *, clusters_known: bool) -> Iterator[Finding]:
-    """T101, T102, M206, M207, M305, M401, M406, M410.
+    """Yield T101, T102, M206, M207, M305, M401, M406, M410.
 
-    `clusters_known`: this is for jobs here, not a file looked at by itself.
+    `clusters_known`: the configuration is used for jobs here, and is not a file checked on its own.
     """
     yield from _defaults(configuration)
     yield from _cores_alone(configuration)
@@ -53,7 +53,7 @@ def _defaults(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _no_default(configuration: Configuration) -> Iterator[Finding]:
-    """Neither end of the word: an id without who points to it, and the other way round."""
+    """Yield entities called `default` that nothing inherits because `default_inherits` is unset."""
     name = configuration.default_inherits
     kinds = [configuration.of_kind(kind) for kind in KIND_NAMES]
     if not name:
@@ -70,7 +70,7 @@ def _no_default(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _cores_alone(configuration: Configuration) -> Iterator[Finding]:
-    """After merging and with the defaults underneath."""
+    """Yield tools with cores and without mem, after merging and with the defaults."""
     default = configuration.of_kind("tools").get(configuration.default_inherits or "")
     if default is not None and default.mem is not None:
         return
@@ -127,7 +127,7 @@ def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Fin
     without = [each for each in destinations.values() if not each.runner and not each.abstract]
     is_seed = configuration.dialect.own_amounts_are_capacity
     if is_seed and not any(each.runner for each in destinations.values()):
-        without = without[:1]  # as in the texts of TPV 1, where runners are said elsewhere
+        without = without[:1]  # as in the texts of TPV 1, where runners are defined elsewhere
     for entity in without:
         yield Finding(
             "M401",

@@ -1,7 +1,7 @@
-"""What a check of mapping files can say: one finding, and the table of all codes.
+"""The results of checks of mapping files: one finding, and the table of all codes.
 
-T codes are those of `tpv lint`; M codes are ours, by theme: M0 reading, M1 dialects and traps of
-TPV 3, M2 ids, M3 rules, M4 destinations and tags, M5 expressions.
+T codes are those of `tpv lint`; M codes are those of rowtui, by subject: M0 reading, M1 dialects
+and pitfalls of TPV 3, M2 ids, M3 rules, M4 destinations and tags, M5 expressions.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ CODES: Mapping[str, str] = {
     "M507": "an attribute that is always empty here",
     "M508": "code imports what is not installed",
 }
-"""Every code with what it means, for `--help` and the documentation."""
+"""Every code with its meaning, for `--help` and the documentation."""
 
 
 class Finding(NamedTuple):
-    """One thing to mend or to know. `hint` says what to write instead, "" if the message does."""
+    """One result of a check. `hint` is the correction, "" if the message contains it."""
 
     code: str
     place: Place
@@ -78,22 +78,22 @@ class Finding(NamedTuple):
     severity: Severity = "warning"
 
     def __str__(self) -> str:
-        """`file:line: severity CODE: message`, with the hint on a line of its own."""
+        """Return `file:line: severity CODE: message`, with the hint on a line of its own."""
         text = f"{self.place}: {self.severity} {self.code}: {self.message}"
         return f"{text}\n    {self.hint}" if self.hint else text
 
 
 def title(entity: Entity) -> str:
-    """`tool bwa`, for messages."""
+    """Return `tool bwa`, for messages."""
     return whose(entity.origin)
 
 
 def whose(origin: Origin) -> str:
-    """`rule r of tool bwa`, for messages."""
+    """Return `rule r of tool bwa`, for messages."""
     name = f"{origin.kind} {shortened(origin.id)}"
     return f"rule {shortened(origin.rule)} of {name}" if origin.rule else name
 
 
 def shortened(name: str) -> str:
-    """A name from a file, made visible, and not longer than a line."""
+    """Return a name from a file, made visible, and not longer than a line."""
     return f"`{visible(name if len(name) <= 70 else name[:34] + '...' + name[-33:])}`"

@@ -1,8 +1,8 @@
-"""What the ids of entities match that their author may not have meant.
+"""Find ids of entities that match names which their author may not have meant.
 
-Ids are regular expressions that match from the start, and every match counts. Which of two patterns
-covers the other is worked out for the form that nearly all real ids have: a name, perhaps with `.*`
-before or behind it; a dot in a name is taken as the dot that was meant.
+Ids are regular expressions that match from the start, and every match is used. Whether one of two
+patterns covers the other is computed for the form of nearly all real ids: a name, with an optional
+`.*` before or behind it. A dot in a name is taken as a literal dot.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FORM = re.compile(
     r"(?P<behind>\.\*)?(?P<end>\$)?",
     re.ASCII,
 )
-_LAST = "\U0010ffff"  # behind every name that begins alike
+_LAST = "\U0010ffff"  # sorts after every name with the same start
 
 
 class Shape(NamedTuple):
     """A pattern of the usual form.
 
-    `floating`: anything may precede the name; `closed`: nothing may follow it; `open_end`: it says
-    that anything may.
+    `floating`: anything may precede the name; `closed`: nothing may follow the name; `open_end`:
+    the pattern ends in `.*`.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
     open_end: bool
 
     def covers(self, other: Shape) -> bool:
-        """Whether it matches everything that the other matches."""
+        """Whether this pattern matches everything that the other matches."""
         if self.closed and not other.closed:
             return False
         if self.floating:
@@ -53,7 +53,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(key: str) -> Shape | None:
-    """The form of a pattern; None if it has another."""
+    """Return the form of a pattern; None if it has another form."""
     match = _FORM.fullmatch(key)
     if match is None:
         return None
@@ -63,13 +63,13 @@ def shape_of(key: str) -> Shape | None:
 
 
 def sample_of(key: str) -> str:
-    """A name that a pattern was probably written for; "" if that is not clear."""
+    """Return a name that a pattern was probably written for; "" if that is not clear."""
     shape = shape_of(key)
     return shape.name if shape is not None else ""
 
 
 def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
-    """M201 to M205."""
+    """Yield M201 to M205."""
     for kind in ("tools", "roles", "users"):
         entities = configuration.of_kind(kind)
         default = configuration.default_inherits or ""
@@ -80,7 +80,10 @@ def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
-    """One finding for a file, however many of its ids are alike; a warning if any matches less."""
+    """Yield one finding for a file and severity, for any number of similar ids.
+
+    The finding is a warning, or a note if the ids only end in a redundant `/*`.
+    """
     found: dict[tuple[str, bool], list[tuple[Entity, str]]] = {}
     for key, entity in entities.items():
         hint = looks_like_glob(key)
@@ -89,7 +92,7 @@ def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
         try:
             compile_pattern(key)
         except PatternError:
-            continue  # told when it was loaded
+            continue  # reported when the file was loaded
         harmless = key.endswith("/*") and not looks_like_glob(key[:-2])
         found.setdefault((entity.place.file, harmless), []).append((entity, hint))
     for (_, harmless), alike in found.items():
@@ -103,7 +106,7 @@ def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
 
 
 def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> Iterator[Finding]:
-    """Jobs of a concrete entity fail if an abstract one matches them too."""
+    """Yield abstract entities that match a concrete one too, whose jobs then fail."""
     for key, entity in entities.items():
         if not entity.abstract:
             continue
@@ -137,7 +140,7 @@ def _pairs(
     shapes: Mapping[str, Shape],
     default: str,
 ) -> Iterator[Finding]:
-    """What each two patterns, of which one covers the other, do to each other."""
+    """Yield findings about pairs of patterns if one pattern covers the other."""
     at = {key: number for number, key in enumerate(entities)}
     parents = {
         entity.inherits
@@ -178,7 +181,7 @@ def _pairs(
 
 
 def _covering(shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
-    """Every (key, other) where the key's pattern covers the other's."""
+    """Yield every (key, other) where the key's pattern covers the other's."""
     ordered = sorted((shape.name, key) for key, shape in shapes.items())
     names = [name for name, _ in ordered]
     for key, shape in shapes.items():
@@ -214,7 +217,7 @@ def _identical(first: Entity, second: Entity) -> Finding:
 
 
 def replaces_all(upper: Entity, under: Entity) -> bool:
-    """Whether nothing of what one entity says is left once the other lies over it."""
+    """Whether no value of one entity remains once the other lies over it."""
     if not (under.said or under.rules):
         return False
     fields = under.said.keys() - {"inherits", "abstract"}

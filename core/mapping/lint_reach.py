@@ -1,8 +1,8 @@
-"""Tools that no destination takes, and destinations that are not where they say.
+"""Find tools that no destination takes, and destinations that do not match their cluster.
 
-The coverage check: every tool with what it inherits, against every destination, as far as amounts
-are constants and no rule changes them. Roles and users may lower what is asked; that is said, not
-assumed.
+The coverage check compares every tool, including its inherited values, with every destination, as
+far as amounts are constants and no rule changes them. Roles and users may lower the amounts of a
+tool; the finding mentions this possibility.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LIMITS = (("cores", "maximum_cpus_per_job"), ("gpus", "maximum_gpus_per_job"))
 def reach_findings(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
 ) -> Iterator[Finding]:
-    """M405 and M407 to M409."""
+    """Yield M405 and M407 to M409."""
     lookup = StaticLookup(without_broken(configuration))
     destinations = [each for each in lookup.destinations() if not each.abstract]
     if clusters is not None:
@@ -40,7 +40,7 @@ def reach_findings(
 
 
 def without_broken(configuration: Configuration) -> Configuration:
-    """Without destinations that have an error: they cannot be laid out."""
+    """Return the configuration without broken destinations, which cannot be laid over jobs."""
     kept = {
         name: each
         for name, each in configuration.of_kind("destinations").items()
@@ -99,7 +99,7 @@ def _over_limit(destination: Destination, partition: Partition) -> Iterator[Find
 
 # Coverage
 
-_MOST_PAIRS = 1_000_000  # of tools and destinations that are compared for the nearest one
+_MOST_PAIRS = 1_000_000  # of tools and destinations that are compared for the nearest destination
 
 
 def _coverage(
@@ -125,7 +125,7 @@ def _coverage(
             continue
         message = f"no destination can take {title(tool)}"
         left -= len(offers)
-        if left < 0:  # what each of thousands lacks for each of thousands is not worth minutes
+        if left < 0:  # finding the nearest destination for thousands of tools would take minutes
             yield Finding("M405", tool.place, message)
             continue
         nearest = offers[min(range(len(offers)), key=lambda at: places.distance(at, job))]
@@ -137,13 +137,13 @@ def _coverage(
 
 
 class _Asked:
-    """What a tool asks for, as far as no rule of it can change that."""
+    """The requirements of a tool that none of its rules can change."""
 
     def __init__(self, tool: Entity, amounts: Amounts) -> None:
         self.amounts = amounts
         self.tags = tool.tpv_tags.strengths()
         rules = tool.rules.values()
-        # Code may set any tag: none of them fails for certain.
+        # Code may set any tag, so no tag check fails for certain.
         self.open = any(rule.execute for rule in rules)
         self.in_rules = {tag for rule in rules for tag in rule.tpv_tags.all_tag_values()}
         self.required = {
@@ -154,7 +154,7 @@ class _Asked:
 
 
 class _Places:
-    """All destinations, with the tags of each; the checks of `_certain_failures`, only counted."""
+    """All destinations with their tags, for counting the failures of `_certain_failures`."""
 
     def __init__(self, offers: Sequence[Offer], sides: Sides) -> None:
         self.offers = offers
@@ -176,14 +176,15 @@ class _Places:
         }
 
     def any_takes(self, job: _Asked) -> bool:
-        """Whether some destination refuses the job for nothing that is certain."""
+        """Whether there is a destination with no certain failure for the job."""
         among: Sequence[int] = range(len(self.offers))
-        if job.required and not job.open:  # only where the rarest of these is
+        # only destinations with the rarest required tag are candidates
+        if job.required and not job.open:
             among = min((self.with_tag.get(tag, ()) for tag in job.required), key=len)
         return any(self.distance(at, job) == (0, 0) for at in among)
 
     def distance(self, at: int, job: _Asked) -> tuple[int, int]:
-        """How many checks fail for certain, and how many of these are of tags."""
+        """Return how many checks fail for certain, and how many of these concern tags."""
         amounts = 0
         for which, most, least in self.offers[at].limits:
             asked = job.amounts[which]
@@ -213,17 +214,17 @@ def _words(check: Check) -> str:
 
 
 def _whole(lookup: StaticLookup, request: MappingRequest, tool: Entity) -> Entity | None:
-    """The tool with all that its name also matches; None if its jobs are stopped anyway."""
+    """Return the tool with all entities that its name matches; None if its jobs are stopped."""
     found = lookup.tool(request)
     if found.entity is None or all(each.origin != tool.origin for each in found.matched):
-        return None  # a pattern of which no name is known
+        return None  # a pattern without a known matching name
     return found.entity
 
 
 def _certain_failures(
     offer: Offer, tool: Entity, amounts: Amounts, request: MappingRequest, sides: Sides
 ) -> list[Check]:
-    """The checks that fail whatever rules, roles and users say about tags."""
+    """Return the checks that fail regardless of the tags that rules, roles and users may add."""
     return [
         check
         for check in checks(offer, tool, amounts, request, NOTHING_KNOWN)
@@ -240,7 +241,7 @@ def _may_be_lifted(check: Check, offer: Offer, tool: Entity, sides: Sides) -> bo
     if any(rule.execute or tag in rule.tpv_tags.strengths() for rule in tool.rules.values()):
         return True
     if tag in of_job:
-        return False  # what a tool requires or rejects, nobody takes back
+        return False  # a tag that a tool requires or rejects is not changed by roles or users
     return any(
         mention.strength != "reject" and mention.origin.kind in {"role", "user"}
         for mention in sides.jobs.get(tag, ())

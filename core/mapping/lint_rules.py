@@ -1,4 +1,4 @@
-"""Rules that never apply, always fail, or change nothing."""
+"""Find rules that never apply, always fail, or change nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rowtui.core.mapping.static_values import flag
 
 
 def rule_findings(configuration: Configuration) -> Iterator[Finding]:
-    """All findings M30x but M305."""
+    """Yield all findings M30x except M305."""
     shared = _shared_ids(configuration)
     seen: set[int] = set()
     for kind, entities in configuration.entities.items():
@@ -27,7 +27,7 @@ def rule_findings(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _shared_ids(configuration: Configuration) -> frozenset[str]:
-    """The ids of rules that several entities have: one may be there to replace another."""
+    """Return the ids of rules that several entities have: one may replace another."""
     seen: set[str] = set()
     shared: set[str] = set()
     for file in configuration.files:
@@ -42,7 +42,7 @@ def _never(rules: Mapping[str, Rule], shared: frozenset[str]) -> Iterator[Findin
     for name, rule in rules.items():
         condition = rule.if_condition
         if condition is None or name in shared or flag(condition) is not False:
-            continue  # switching a rule of another entity off is a use of `if: false`
+            continue  # `if: false` may switch off a rule of another entity
         yield Finding(
             "M301",
             rule.whence("if_condition").place,
@@ -77,7 +77,7 @@ def _after_failure(configuration: Configuration, entity: Entity) -> Iterator[Fin
 def _all_fail(
     kind: str, entity: Entity, shared: frozenset[str], *, is_default: bool
 ) -> Iterator[Finding]:
-    """`fail` without a condition is the way to close one entity, but not to close all."""
+    """Yield rules that fail all jobs; `fail` without a condition may close a single entity."""
     shape = shape_of(entity.id)
     matches_all = shape is not None and not shape.name and not shape.closed
     if not is_default and (kind in {"destinations", "pools"} or not matches_all):
@@ -121,6 +121,6 @@ def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[Fi
 
 
 def _is_own(rule: Rule, said: Said) -> bool:
-    """Whether the rule says it itself: the origin of what it inherits names another entity."""
+    """Whether the rule itself sets the value; an inherited value has another entity as origin."""
     one, other = said.origin, rule.origin
     return (one.kind, one.id, one.place.file) == (other.kind, other.id, other.place.file)

@@ -1,7 +1,7 @@
-"""Tags that cannot meet: misspelt, required but never offered, mentioned by one side only.
+"""Find tags that cannot match: misspelt, required but never offered, or on one side only.
 
-Takes who mentions each tag, on the side of jobs (tools, roles, users, their rules) and on that of
-destinations. Where no destinations are described, nothing is said.
+The input is the entities that mention each tag, on the side of jobs (tools, roles, users, their
+rules) and on the side of destinations. If there are no destinations, there are no findings.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rowtui.core.mapping.lint_findings import Finding, shortened, whose
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.tags import STRENGTHS
 
-_ALIKE = 0.84  # of difflib; `high-mem` and `highmem` have 0.93, `online` and `offline` 0.77
+_ALIKE = 0.84  # ratio of difflib; `high-mem` and `highmem` have 0.93, `online` and `offline` 0.77
 _MOST_COMPARED = 200_000  # pairs of tags: a second or two
-_SHORTEST = 4  # characters of a tag that may be a misspelt one
+_SHORTEST = 4  # characters of a tag that may be misspelt
 
 
 class Mention(NamedTuple):
@@ -36,9 +36,10 @@ Mentions = dict[str, list[Mention]]
 
 
 class Sides(NamedTuple):
-    """Tag -> who mentions it, on both sides. `code`: the text of all code that may set tags.
+    """Tag -> the entities that mention it, on both sides.
 
-    `computed`: some of that code sets tags whose names only running it would tell.
+    `code`: the text of all code that may set tags. `computed`: some of this code sets tags whose
+    names are only known when it runs.
     """
 
     jobs: Mentions
@@ -47,14 +48,14 @@ class Sides(NamedTuple):
     computed: bool = False
 
     def job_may_have(self, tag: str) -> bool:
-        """Whether anybody gives jobs this tag, so that a destination can require it."""
+        """Whether any entity gives jobs this tag, so that a destination can require it."""
         if any(mention.strength != "reject" for mention in self.jobs.get(tag, ())):
             return True
         return self.computed or tag.startswith("tool_type_") or tag in self.code
 
 
 def sides_of(configuration: Configuration) -> Sides:
-    """Who mentions which tags."""
+    """Return the entities that mention each tag."""
     jobs: Mentions = {}
     destinations: Mentions = {}
     code: list[str] = []
@@ -80,7 +81,7 @@ _NO_VALUES = frozenset({"TagType", "SchedulingTags", "entity", "self"})
 
 
 def _computes_tags(text: str) -> bool:
-    """Whether code sets tags that are not written in it as they are."""
+    """Whether code sets tags whose names are not literal texts."""
     code = compile_execute(text)
     if "tpv_tags" not in text or code.syntax_error is not None:
         return False
@@ -102,7 +103,7 @@ def _computes_tags(text: str) -> bool:
 
 
 def _is_written(value: ast.expr) -> bool:
-    """Whether a value is made of texts as they stand, and of tags that the entity has already."""
+    """Whether a value consists of literal texts, and of tags that the entity already has."""
     return not any(
         isinstance(node, ast.JoinedStr)
         or (isinstance(node, ast.Name) and node.id not in _NO_VALUES)
@@ -116,7 +117,7 @@ def _mention(
     strengths: dict[str, str],
     seen: set[tuple[str, Origin]],
 ) -> None:
-    """Each place of a file once: what is inherited is not mentioned again."""
+    """Record a mention once for each place in a file, without inherited mentions."""
     for tag, strength in strengths.items():
         said = holder.said.get(f"tags.{tag}", ())
         origin = said[0].origin if said else holder.origin
@@ -126,7 +127,7 @@ def _mention(
 
 
 def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[Finding]:
-    """M402, M403, M404, M411."""
+    """Yield M402, M403, M404, M411."""
     if not configuration.of_kind("destinations"):
         return
     misspelt: dict[str, str] = {}
@@ -150,7 +151,7 @@ def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[Finding
 
 
 class _Spellings:
-    """The tags of one side, to be found by those of the other that are spelt nearly the same."""
+    """The tags of one side, for finding similarly spelt tags of the other side."""
 
     def __init__(self, own: Mentions, other: Mentions) -> None:
         self.known = other
@@ -158,12 +159,12 @@ class _Spellings:
         for each in other:
             self.folded.setdefault(_folded(each), each)
         self.alone = [each for each in other if each not in own]
-        # Comparing each with each takes minutes where both sides have thousands.
+        # Comparing all pairs takes minutes if both sides have thousands of tags.
         unknown = sum(1 for each in own if each not in other)
         self.compares = unknown * len(self.alone) <= _MOST_COMPARED
 
     def meant(self, tag: str) -> str:
-        """A tag of the other side that this one probably is, "" if it is not a misspelt one."""
+        """Return the tag of the other side that this tag probably means, or ""."""
         if tag in self.known or len(tag) < _SHORTEST:
             return ""
         same = self.folded.get(_folded(tag), "")
@@ -203,7 +204,8 @@ def _never_offered(sides: Sides, covered: set[str]) -> Iterator[Finding]:
             continue
         for mention in mentions:
             of_tool = mention.origin.kind == "tool" and not mention.origin.rule
-            if mention.strength == "require" and not of_tool:  # tools: see the coverage check
+            # required tags of tools are part of the coverage check
+            if mention.strength == "require" and not of_tool:
                 yield _not_offered(tag, mention)
 
 
@@ -217,7 +219,7 @@ def _not_offered(tag: str, mention: Mention) -> Finding:
 
 
 def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
-    """Wishes that nobody answers: they only cost points, or nothing."""
+    """Yield preferred or accepted tags that the other side lacks, which have little effect."""
     for own, other, words in (
         (sides.jobs, sides.destinations, "no destination has it"),
         (sides.destinations, sides.jobs, "no job has it"),
@@ -234,5 +236,5 @@ def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
 
 
 def _between_entities(mentions: list[Mention]) -> bool:
-    """Whether a tag works between tools, roles and users, as a permission does."""
+    """Whether a tag has several strengths among tools, roles and users, as a permission does."""
     return len({mention.strength for mention in mentions}) > 1

@@ -1,8 +1,8 @@
-"""Mapping files merged into one configuration, with every chain of `inherits` followed.
+"""Merge mapping files into one configuration, and resolve every chain of `inherits`.
 
-Takes parsed files in their order (later ones override); gives a `Configuration`. What is wrong with
-an entity makes that entity broken, never the others. Source: TPV's documentation, "Loader" and
-"Inherit".
+The input is parsed files in their order (later files override); the output is a `Configuration`. A
+problem of an entity makes this entity broken, never the others. Source: TPV's documentation,
+"Loader" and "Inherit".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 
 def load_mapping(sources: Sequence[Source], problems: Sequence[Problem] = ()) -> Configuration:
-    """The configuration that these sources make. `problems`: what was wrong with finding them."""
+    """Return the configuration of these sources. `problems`: the problems of finding them."""
     files = [
         parse_mapping(source.data, source.name, digest=source.digest, sealed=not source.trusted)
         for source in sources
@@ -37,7 +37,7 @@ def load_mapping(sources: Sequence[Source], problems: Sequence[Problem] = ()) ->
 
 
 def merge_files(files: Sequence[MappingFile], problems: Sequence[Problem] = ()) -> Configuration:
-    """The configuration that parsed files make."""
+    """Return the configuration of these parsed files."""
     merging = _Merging(files, list(problems))
     for file in files:
         merging.add(file)
@@ -80,7 +80,7 @@ class _Merging:
         return problem
 
     def add(self, file: MappingFile) -> None:
-        """Lay one file over those before it."""
+        """Lay one file over the files before it."""
         self.problems += file.problems
         for key, problem in file.broken.items():
             if not key[1]:  # a whole section, or the whole file
@@ -117,7 +117,7 @@ class _Merging:
             merged[name] = inherit(resolved, earlier, self.dialect)
 
     def follow_inherits(self) -> None:
-        """Every entity over its parent, the parent's parent, ..."""
+        """Lay every entity over its parent, the parent's parent, and so on."""
         for kind, entities in self.entities.items():
             done: dict[str, Entity] = {}
             for name, entity in entities.items():
@@ -128,9 +128,10 @@ class _Merging:
     def resolved(
         self, kind: str, entities: Mapping[str, Entity], name: str, done: dict[str, Entity]
     ) -> Entity:
-        """An entity over all its parents. `done`: those that were resolved before; more are added.
+        """Return an entity laid over all its parents.
 
-        Each is laid over its parent once, however many inherit from it.
+        `done`: the entities resolved before; further ones are added. Each entity is laid over its
+        parent once, for any number of children.
         """
         chain: dict[str, None] = {}
         while name not in done:
@@ -152,7 +153,7 @@ class _Merging:
         for link in reversed(chain):
             entity = entities[link]
             whole = done[link] = entity if whole is None else inherit(entity, whole, self.dialect)
-            # What is wrong with a parent is wrong with its children.
+            # A problem of a parent is a problem of its children too.
             problem = self.broken.get((kind, entity.inherits or ""))
             if entity.inherits and problem is not None:
                 self.broken.setdefault((kind, link), problem)

@@ -1,8 +1,8 @@
-"""Which entities concern a job: by regular expression, in order of appearance, with the defaults.
+"""Find the entities for a job: by regular expression, in order of appearance, with defaults.
 
-Takes a configuration; gives, for an action's name, a user's or a role's, one entity with everything
-inherited, or why there is none. Each answer is worked out once. Source: TPV's documentation,
-"Multiple matches" and "Default inheritance".
+The input is a configuration; the output is, for the name of an action, a user or a role, one entity
+with all inherited values, or why there is none. Each result is computed once. Source: TPV's
+documentation, "Multiple matches" and "Default inheritance".
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rowtui.core.mapping.request import Amounts, MappingRequest
 from rowtui.core.text import visible
 
 UNKNOWN_TOOL = "unknown_tool_id"
-_LONGEST_ID = 512  # what patterns are checked for
+_LONGEST_ID = 512  # characters that patterns are matched with
 
 
 class Found(NamedTuple):
-    """What a lookup gave. `stop`: why a job with this match cannot be mapped at all."""
+    """The result of a lookup. `stop`: why a job with this match cannot be mapped at all."""
 
     entity: Entity | None = None
     matched: tuple[Matched, ...] = ()
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 
 class Lookup:
-    """The entities of one configuration, by what they match."""
+    """The entities of one configuration, by the names that they match."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
@@ -46,7 +46,7 @@ class Lookup:
         self._tools: dict[tuple[str, str, Amounts, Amounts], Found] = {}
 
     def tool(self, request: MappingRequest) -> Found:
-        """The tool entity of a job; there always is one, unless the job must stop."""
+        """Return the tool entity of a job; there is always one, unless the job must stop."""
         key = (request.tool_id, request.tool_type, request.declared, request.assumed)
         found = self._tools.get(key)
         if found is None:
@@ -54,11 +54,11 @@ class Lookup:
         return found
 
     def role(self, name: str) -> Found:
-        """The entity of a role, if any matches."""
+        """Return the entity of a role, if any matches."""
         return self._lookup("roles", name)
 
     def user(self, name: str) -> Found:
-        """The entity of a user, if any matches."""
+        """Return the entity of a user, if any matches."""
         return self._lookup("users", name)
 
     def _tool(self, request: MappingRequest) -> Found:
@@ -91,7 +91,7 @@ class Lookup:
         return found
 
     def _matching(self, kind: str, name: str, under: Entity | None, over: Entity | None) -> Found:
-        """Defaults first, then every match in order, each inheriting from those before it."""
+        """Combine the defaults and every match in order, each inheriting from those before it."""
         entities = self.configuration.of_kind(kind)
         chain = [] if under is None else [under]
         matched = []
@@ -119,7 +119,7 @@ class Lookup:
         return Found(reduce(lambda a, b: inherit(b, a, self.dialect), chain), tuple(matched))
 
     def default(self, kind: str) -> Entity | None:
-        """The entity of a kind that all others inherit from, if there is one of that name."""
+        """Return the entity of a kind that all others inherit from, if it exists."""
         name = self.configuration.default_inherits
         return self.configuration.of_kind(kind).get(name) if name else None
 
@@ -132,7 +132,7 @@ class Lookup:
         return self.why_unusable(kind, key, entity)
 
     def why_unusable(self, kind: str, key: str, entity: Entity) -> StopMapping | None:
-        """Why an entity may not be evaluated: it has an error, or nobody trusts its file."""
+        """Return why an entity may not be evaluated: it has an error, or its file is untrusted."""
         problem = self.configuration.broken.get((kind, key))
         if problem is not None:
             message = one_line(problem)
@@ -144,7 +144,7 @@ class Lookup:
         return None
 
     def destinations(self, added: tuple[Destination, ...] = ()) -> list[Destination]:
-        """All destinations with what they inherit, in order; `added` come after the files'."""
+        """Return all destinations with inherited values, in order; `added` are the last ones."""
         under: list[Entity] = []
         default = self.default("destinations")
         if default is not None:
@@ -164,7 +164,7 @@ class Lookup:
 
 
 def sealed_origin(entity: Entity) -> Origin | None:
-    """Who in an untrusted file had a part in an entity, if anybody."""
+    """Return the origin of a value from an untrusted file in an entity, or None."""
     for holder in (entity, *entity.rules.values()):  # a trusted rule may inherit from a sealed one
         if holder.origin.sealed:
             return holder.origin
@@ -175,21 +175,23 @@ def sealed_origin(entity: Entity) -> Origin | None:
     return None
 
 
-# Characters that match one character each, with at most `.*` behind them: most ids of tools.
+# Characters that match one character each, with an optional `.*` at the end: most ids of tools.
 _PLAIN_ID = re.compile(r"([A-Za-z0-9_/@:.-]*?)(?:\.\*)?").fullmatch
 _LONGEST_PLAIN_ID = 1_000
 
 
 def plain_id(key: str) -> str | None:
-    """What of an id every name must have, dots standing for any character; None if that is not
-    all there is to it. Such an id is a valid pattern and quick to match.
+    """Return the part of a simple id that every matching name begins with, or None.
+
+    In a simple id, dots stand for any character, and there is at most a `.*` at the end. A simple
+    id is a valid pattern and quick to match.
     """
     found = _PLAIN_ID(key) if len(key) <= _LONGEST_PLAIN_ID else None
     return found[1] if found else None
 
 
 class _Ids:
-    """The ids of one kind, by what a name must begin with to match them."""
+    """The ids of one kind, by the start of the names that match them."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._by_start: dict[str, list[_Id]] = {}
@@ -199,7 +201,7 @@ class _Ids:
         self._lengths = sorted(set(map(len, self._by_start)))
 
     def candidates(self, name: str) -> list[_Id]:
-        """The ids that a name may match, in the order of the files."""
+        """Return the ids that a name may match, in the order of the files."""
         found: list[_Id] = []
         for length in self._lengths:
             if length > len(name):
@@ -210,9 +212,9 @@ class _Ids:
 
 
 class _Id:
-    """An id as a pattern, compiled for the first name that it may match: that takes 0.1 ms.
+    """An id as a pattern, compiled when a name may match it first: compiling takes 0.1 ms.
 
-    `start`: what every name that it matches begins with; `at`: its place among all ids.
+    `start`: the start of every matching name; `at`: the position of the id among all ids.
     """
 
     __slots__ = ("_pattern", "at", "key", "start")
@@ -224,12 +226,12 @@ class _Id:
         self._pattern: re.Pattern[str] | str | None = key
 
     def matches(self, name: str) -> bool:
-        """Whether a name begins with what the pattern says."""
+        """Whether the pattern matches the start of a name."""
         if isinstance(self._pattern, str):
             try:
                 self._pattern = compile_pattern(self._pattern)
             except PatternError:
-                self._pattern = None  # a problem of the file, told when it was loaded
+                self._pattern = None  # a problem of the file, which was reported when it was loaded
         return self._pattern is not None and self._pattern.match(name) is not None
 
 
@@ -247,14 +249,14 @@ def _said_by_job(name: str, amounts: Amounts, origin: Origin) -> Tool | None:
 
 
 def _with_capacity(destination: Destination) -> Destination:
-    """cores, mem and gpus of a destination say what it has (seed): the most that it accepts."""
+    """Use cores, mem and gpus of a destination as the most that it accepts (dialect seed)."""
     for name in AMOUNTS:
         value = getattr(destination, name)
         if isinstance(value, str):
             try:
                 value = float(value)
             except ValueError:
-                continue  # the destination is broken, which was told when it was loaded
+                continue  # the destination is broken, which was reported when it was loaded
         accepted = getattr(destination, f"max_accepted_{name}")
         if value is not None and (accepted is None or value < accepted):
             setattr(destination, f"max_accepted_{name}", value)

@@ -1,10 +1,10 @@
-"""The mapper: one job request in, one placement out, as fast as memory allows.
+"""The mapper: one job request in, one placement out, with cached results.
 
-`Mapper.place` answers; `explain.py` asks the same mapper with a watcher to say why. Requests that
-look the same to a configuration (the same entities, and equal values of everything that any of its
-expressions reads) are answered from memory; where an expression's value may depend on anything
-else, nothing is remembered. A test holds that memory never changes an answer. Source: TPV's
-documentation, "Job Dispatch Process".
+`Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
+the reasons. Requests that are equal for a configuration (the same entities, and equal values of
+everything that any of its expressions reads) are answered from a cache. If the value of an
+expression may depend on anything else, nothing is cached. A test verifies that the cache never
+changes a result. Source: TPV's documentation, "Job Dispatch Process".
 """
 
 from __future__ import annotations
@@ -37,30 +37,32 @@ from rowtui.core.mapping.stand_ins import (
 )
 from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
 
-_MOST_REMEMBERED = 100_000  # placements of one set of entities
+_MOST_REMEMBERED = 100_000  # cached placements of one set of entities
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
 _LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 
 
 class Watcher(JobWatcher, ChoiceWatcher, Protocol):
-    """Whoever wants to know everything."""
+    """Receives every step of a mapping."""
 
     def matched(self, matched: Sequence[Matched]) -> None:
-        """Entities took part."""
+        """Receive the entities that take part."""
         ...
 
     def begin(self) -> None:
-        """The job is mapped, from its beginning."""
+        """Receive the start of the mapping of a job, which may be repeated."""
         ...
 
     def settled(self, settled: Settled) -> None:
-        """The job has its amounts."""
+        """Receive the job with its amounts."""
         ...
 
 
 class _CodeFacts(NamedTuple):
-    """Of several codes: the names that they read, whether these decide all their values, and
-    whether any needs the time limit.
+    """Facts about several codes.
+
+    `names`: the names that they read; `fixed`: whether these names decide all their values;
+    `may_run_long`: whether any code needs the time limit.
     """
 
     names: frozenset[str]
@@ -75,7 +77,7 @@ class _CodeFacts(NamedTuple):
 
 
 class _Plan:
-    """What jobs of one action, user and roles share."""
+    """The data that jobs of one action, user and roles share."""
 
     __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "reads", "stop")
 
@@ -90,11 +92,11 @@ class _Plan:
 
 
 class Mapper:
-    """Maps job requests by one configuration. Not for several threads at once.
+    """Maps job requests with one configuration. Not for several threads at once.
 
-    `clusters`: what is known of the partitions that destinations stand for, by name; `added`:
-    destinations beside those of the files. Nothing here reads a clock or the disk, but
-    expressions may.
+    `clusters`: the known clusters by name, for the partitions of destinations; `added`:
+    destinations beside those of the files. The mapper itself reads neither the clock nor the disk,
+    but expressions may.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class Mapper:
         chance: random.Random | None = None,
         remember: bool = True,
     ) -> None:
-        """`seconds`: how long one expression may take."""
+        """`seconds`: the time limit of one expression."""
         self.configuration = configuration
         self.dialect = dialect = configuration.dialect
         self.evaluator = Evaluator(dialect, TimeLimit(seconds))
@@ -129,7 +131,8 @@ class Mapper:
         """By id; also for expressions, as `mapper.destinations`."""
         self.chooser = Chooser(self.offers, self.evaluator)
         self._has_pools = bool(configuration.of_kind("pools"))
-        # Every job depends on all code of all destinations: looked through once, not per plan.
+        # Every job depends on all code of all destinations, so this code is analysed once and not
+        # per plan.
         of_destinations = self._code_of([offer.entity for offer in self.offers.values()])
         self._of_destinations = _CodeFacts.of(of_destinations)
         self.reads_loads = False
@@ -173,10 +176,13 @@ class Mapper:
         names = _CodeFacts.of(everything).names
         return Names(names, all_tpv=all_tpv, context=context, fixed=fixed)
 
-    # Answers
+    # Results
 
     def place(self, request: MappingRequest, facts: Facts = NOTHING_KNOWN) -> Placement:
-        """Where a job goes and with what, or why nowhere. Never raises for what files say."""
+        """Return where a job goes and with which values, or why nowhere.
+
+        Never raises for the contents of files.
+        """
         plan = self._plan(request)
         memory = plan.memory
         if memory is None or request.what_if is not None:
@@ -197,7 +203,7 @@ class Mapper:
         return self._within_budget(placement, plan, request, facts)
 
     def watch(self, request: MappingRequest, facts: Facts, watcher: Watcher) -> Placement:
-        """As `place`, with someone who is told everything; nothing is taken from memory."""
+        """Return the result of `place`; a watcher receives every step, and no cache is used."""
         request = _wondered(request)
         plan = self._plan(request)
         watcher.matched(plan.matched)
@@ -205,7 +211,7 @@ class Mapper:
         return self._within_budget(placement, plan, request, facts)
 
     def pools_of(self, request: MappingRequest) -> tuple[Amounts, tuple[str, ...]]:
-        """What a job asks for, and the pools that it counts in. Nothing for one that cannot be."""
+        """Return the amounts of a job and the pools that it counts in; empty if not mappable."""
         plan = self._plan(request)
         if plan.lanes is None:
             return Amounts(), ()
@@ -217,15 +223,15 @@ class Mapper:
         return settled.amounts, tuple(pool.id for pool in pools)
 
     def remembers(self, request: MappingRequest) -> bool:
-        """Whether such a job gets the same answer whenever it is asked for."""
+        """Whether the mapper caches the results of such jobs."""
         return self._plan(request).memory is not None
 
     def reads(self, request: MappingRequest) -> frozenset[str]:
-        """The names that expressions for such a job read: what has to be found out for it."""
+        """Return the names that expressions for such a job read; the caller provides them."""
         return self._plan(request).reads
 
     def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
-        """What the context variable `inputs` of a job's entities names."""
+        """Return the inputs that the context variable `inputs` of a job's entities names."""
         for entity in reversed(self.entities_of(request)):
             named = entity.context.get(INPUTS)
             if isinstance(named, str):
@@ -253,11 +259,12 @@ class Mapper:
 
         try:
             return self.evaluator.job(chosen) if plan.may_run_long else chosen()
-        except (RecursionError, SystemExit, GeneratorExit) as error:  # from objects of code's own
+        # raised by objects of classes that the code defines
+        except (RecursionError, SystemExit, GeneratorExit) as error:
             name = type(error).__name__
             message = f"the mapping of this job ended in {name}, which an object of its code raised"
             return Placement(Outcome.ERROR, message=message, cause=name)
-        except TimeLimitError as error:  # not of any code that was known to take long
+        except TimeLimitError as error:  # raised by code that the analysis took for short
             return Placement(Outcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
             if stop.outcome is Outcome.NOWHERE and self.sealed:
@@ -271,7 +278,7 @@ class Mapper:
     def _settled(
         self, lanes: Lanes, request: MappingRequest, facts: Facts, watcher: Watcher | None
     ) -> tuple[Namespace, Settled]:
-        """A job with its amounts, and the names that they left. Raises as `Lanes.settle`."""
+        """Return a job's namespace and its amounts. Raises the same errors as `Lanes.settle`."""
         namespace = self._names.build(request, facts, lanes.context)
         return namespace, lanes.settle(namespace, request.what_if, watcher)
 
@@ -294,7 +301,7 @@ class Mapper:
             pass
         return placement
 
-    # What jobs share
+    # Data that jobs share
 
     def _plan(self, request: MappingRequest) -> _Plan:
         key = (
@@ -328,7 +335,7 @@ class Mapper:
         return plan
 
     def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
-        """The tool, role and user entities of a job, with all that they inherit."""
+        """Return the tool, role and user entities of a job, with all inherited values."""
         return tuple(self._entities(request)[0])
 
     def _entities(
@@ -350,7 +357,7 @@ class Mapper:
     def _of_user(self, request: MappingRequest) -> list[Found]:
         assert request.user is not None
         found = []
-        for role in request.user.roles:  # the first with any match counts
+        for role in request.user.roles:  # the first role with any match is used
             of_role = self.lookup.role(role)
             if of_role.entity is not None or of_role.stop is not None:
                 found.append(of_role)
@@ -361,7 +368,7 @@ class Mapper:
         return found
 
     def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
-        """Of all code that a job of these entities may run."""
+        """Return the facts about all code that a job of these entities may run."""
         own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
         return _CodeFacts(
             own.names | shared.names,
@@ -370,7 +377,7 @@ class Mapper:
         )
 
     def _show_loads(self, facts: Facts) -> None:
-        """Let expressions read how busy a destination is, as `d.load`."""
+        """Provide the load of each destination to expressions, as `d.load`."""
         if facts.loads is self._shown_loads:
             return
         self._shown_loads = facts.loads
@@ -380,7 +387,7 @@ class Mapper:
 
 
 def _wondered(request: MappingRequest) -> MappingRequest:
-    """The request with the walltime that someone wonders about."""
+    """Return the request with the hypothetical walltime of the user."""
     what_if, totals = request.what_if, request.totals
     if what_if is None or what_if.walltime_seconds is None or totals is None:
         return request

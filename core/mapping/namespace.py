@@ -1,8 +1,8 @@
-"""What expressions see: the names of TPV, and those of a workflow's actions.
+"""The names that expressions can read: those of TPV, and those of a workflow's actions.
 
-Only names that some expression of the configuration reads are put into a namespace (a job has many,
-most of them unread); where code may look at its own namespace or change it, all of them. Source:
-docs/mapping.md, "Names".
+Only names that some expression of the configuration reads are put into a namespace, since a job has
+many names and most are not read. All names are put into it if code may read or change its own
+namespace. Source: docs/mapping.md, "Names".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Getter = Callable[[MappingRequest], Any]
 
 
 def tool_of(request: MappingRequest) -> Tool:
-    """The action, in the form in which TPV shows tools."""
+    """Return the action, in the form in which TPV provides tools."""
     return Tool(
         id=request.tool_id, name=request.tool_id, version=request.version,
         tool_type=request.tool_type,
@@ -26,7 +26,7 @@ def tool_of(request: MappingRequest) -> Tool:
 
 
 def user_of(request: MappingRequest) -> User | None:
-    """The user, None for nobody in particular."""
+    """Return the user, or None if the request has no user."""
     person = request.user
     if person is None:
         return None
@@ -39,7 +39,7 @@ def user_of(request: MappingRequest) -> User | None:
 
 
 def job_of(request: MappingRequest) -> Job:
-    """The job."""
+    """Return the job."""
     return Job(
         state=request.state,
         attempt=request.attempt,
@@ -53,7 +53,7 @@ def job_of(request: MappingRequest) -> Job:
 
 
 def _decided(_: MappingRequest) -> None:
-    """By nothing, or by what a job is looked up by: its action, its user and their roles."""
+    """Decide nothing: the value depends at most on the action, the user and the roles."""
 
 
 def _version(request: MappingRequest) -> str:
@@ -64,7 +64,7 @@ def _directories(request: MappingRequest) -> tuple[str, ...]:
     return request.directories
 
 
-# name -> (what it is, what decides it: equal answers mean equal values)
+# name -> (its value, the values that decide it: if these are equal, the value is equal)
 _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "tool": (tool_of, _version),
     "action": (tool_of, _version),
@@ -100,15 +100,15 @@ _OF_TPV = (
 KNOWN_NAMES = frozenset((*_OF_REQUEST, *_OF_FACTS, *_OF_TPV, "helpers", "entity", "self", "log"))
 # The context variable that names a job's inputs, for `input_size`.
 INPUTS = "inputs"
-# A context variable may not hide these: they are put in last.
+# A context variable may not hide these names: they are put in last.
 NEVER_HIDDEN = frozenset({"helpers", "input_size"})
 
 
 class Names:
     """Makes namespaces for one configuration.
 
-    `read`: the names that its expressions read; `all_tpv`: some code may look at the namespace
-    itself. `fixed`: what is the same for every request (helpers, mapper, builtins, log).
+    `read`: the names that its expressions read; `all_tpv`: some code may read the namespace itself.
+    `fixed`: the names that are the same for every request (helpers, mapper, builtins, log).
     """
 
     def __init__(
@@ -123,13 +123,13 @@ class Names:
         self._getters = [(name, _OF_REQUEST[name][0]) for name in _OF_REQUEST if name in wanted]
         self._facts = [name for name in _OF_FACTS if name in wanted]
         always = {"__builtins__", "helpers"}
-        self._same = dict(context)  # for every request
+        self._same = dict(context)  # the same for every request
         self._same.update(
             (name, value) for name, value in fixed.items() if name in wanted or name in always
         )
 
     def build(self, request: MappingRequest, facts: Facts, context: Mapping[str, Any]) -> Namespace:
-        """The names for one request; `context`: the variables of its entities."""
+        """Return the names for one request; `context`: the variables of its entities."""
         namespace = self._same.copy()
         for name, get in self._getters:
             namespace[name] = get(request)
@@ -141,20 +141,20 @@ class Names:
 
 
 def update(namespace: Namespace, context: Mapping[str, Any]) -> None:
-    """Lay context variables over a namespace."""
+    """Add context variables to a namespace."""
     for name, value in context.items():
         if name not in NEVER_HIDDEN:
             namespace[name] = value
 
 
 def deciders(read: frozenset[str]) -> tuple[Getter, ...]:
-    """What of a request decides the value of code that reads these names."""
+    """Return the functions of a request that decide the value of code that reads these names."""
     found = (_OF_REQUEST[name][1] for name in sorted(read) if name in _OF_REQUEST)
     return tuple(dict.fromkeys(each for each in found if each is not _decided))
 
 
 def _by_destination(facts: Facts, name: str) -> Mapping[str, Any]:
-    """`cluster/partition` -> how busy it is, or how long a job would wait."""
+    """Return `cluster/partition` -> its load, or its expected wait."""
     found = {
         f"{cluster}/{partition}" if partition else cluster: (
             load if name == "load" else load.expected_wait

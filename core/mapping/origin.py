@@ -1,4 +1,4 @@
-"""Who said what: the origin of every value in an entity."""
+"""The origin of every value in an entity."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rowtui.core.text import visible
 
 
 class Origin(NamedTuple):
-    """The entity (and the rule of it) that a value comes from, and where it is written.
+    """The entity (and its rule) that a value comes from, and the place of the value.
 
-    `kind`: tool, role, user, rule, destination, pool, global, request (what the action itself
-    says in workflow.toml), or what-if. `sealed`: the file is not trusted.
+    `kind`: tool, role, user, rule, destination, pool, global, request (values of the action itself
+    in workflow.toml), or what-if. `sealed`: the file is not trusted.
     """
 
     kind: str
@@ -22,7 +22,7 @@ class Origin(NamedTuple):
     sealed: bool = False
 
     def __str__(self) -> str:
-        """`rule R of tool T in F:L`."""
+        """Return `rule R of tool T in F:L`."""
         text = f"{self.kind} {visible(self.id)}" if self.id else self.kind
         if self.rule:
             text = f"rule {visible(self.rule)} of {text}"

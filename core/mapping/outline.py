@@ -1,7 +1,7 @@
-"""The outline of a YAML text: which of its lines belong to which key or item.
+"""The outline of a YAML text: the lines that belong to each key or item.
 
-Takes a text that can be read as YAML; gives a tree of marks (line and column, from 0) from the
-parser's events, so that lines can be moved and indented anew without writing the YAML anew.
+The input is a text that is valid YAML; the output is a tree of marks (line and column, from 0) from
+the parser's events, so that lines can be moved and indented without writing new YAML.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ Mark: TypeAlias = tuple[int, int]
 
 
 class Unsure(Exception):
-    """The text uses a form of YAML whose lines cannot be told apart for certain."""
+    """The text uses a form of YAML in which the lines of each key are uncertain."""
 
 
 class Leaf(NamedTuple):
-    """What is written in one piece: a scalar, an alias, or all of a flow collection.
+    """A node in one piece: a scalar, an alias, or a whole flow collection.
 
     `names`: the anchors defined (name, True) and used (name, False) in it, in order. `style`: "|"
-    or ">" for block scalars, "{" for flow collections, otherwise that of a scalar.
+    or ">" for block scalars, "{" for flow collections, otherwise the style of a scalar.
     """
 
     start: Mark
@@ -31,9 +31,9 @@ class Leaf(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A map or list in lines of its own. `column`: of its keys or dashes.
+    """A map or list in lines of its own. `column`: the column of its keys or dashes.
 
-    `members`: for a map key and value; for a list a leaf of the dash's place, and the item.
+    `members`: key and value for a map; for a list a leaf at the place of the dash, and the item.
     """
 
     start: Mark
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
     @property
     def first_line(self) -> int:
-        """Where its first key or dash is."""
+        """The line of its first key or dash."""
         return self.members[0][0].start[0]
 
 
@@ -52,10 +52,10 @@ Piece: TypeAlias = Leaf | Block
 
 
 def outline(text: str) -> Piece | None:
-    """The tree of a document; None if it is empty.
+    """Return the tree of a document; None if it is empty.
 
-    Raises: Unsure for keys written as `? key`, for a `|` or `>` below its key, and for what is
-    no YAML.
+    Raises: Unsure for keys written as `? key`, for a `|` or `>` below its key, and for invalid
+    YAML.
     """
     import yaml
 
@@ -75,7 +75,7 @@ def outline(text: str) -> Piece | None:
 
 
 def _piece(event: Any, events: Iterator[Any], lines: list[str]) -> Piece:
-    """The node that begins with an event."""
+    """Return the node that begins with an event."""
     start = (event.start_mark.line, event.start_mark.column)
     kind = type(event).__name__
     names = ((event.anchor, kind != "AliasEvent"),) if event.anchor else ()
@@ -109,7 +109,7 @@ def _piece(event: Any, events: Iterator[Any], lines: list[str]) -> Piece:
 
 
 def piece_names(piece: Piece) -> Iterator[tuple[str, bool]]:
-    """The anchors defined and used in a piece, in order."""
+    """Yield the anchors defined and used in a piece, in order."""
     yield from piece.names
     if isinstance(piece, Block):
         for key, value in piece.members:
@@ -118,7 +118,7 @@ def piece_names(piece: Piece) -> Iterator[tuple[str, bool]]:
 
 
 def _checked_key(key: Piece, value: Piece, lines: list[str]) -> Leaf:
-    """A key on one line with its colon behind it. Raises: Unsure."""
+    """Return a key that is on one line with its colon. Raises: Unsure."""
     if not isinstance(key, Leaf) or key.style == "{" or key.start[0] != key.end[0]:
         raise Unsure
     row, column = key.start
@@ -139,7 +139,7 @@ def _check_header(value: Piece, row: int, lines: list[str]) -> None:
 
 
 def _dash(item: Piece, lines: list[str]) -> Leaf:
-    """Where the dash of an item is: before it, or on a line above if the item begins below."""
+    """Return the dash of an item, which is before the item or on a line above."""
     row, column = item.start
     before = lines[row][:column]
     if not before.strip():
@@ -155,7 +155,7 @@ def _dash(item: Piece, lines: list[str]) -> Leaf:
 
 
 def last_line(piece: Piece, lines: list[str]) -> int:
-    """The last line that belongs to a piece, without blank lines that mean nothing."""
+    """Return the last line that belongs to a piece, without blank lines that have no meaning."""
     if isinstance(piece, Block):
         key, value = piece.members[-1]
         return max(key.start[0], last_line(value, lines))
@@ -178,12 +178,12 @@ def keeps_blanks(piece: Piece, lines: list[str]) -> bool:
 
 
 def block_header(piece: Leaf, lines: list[str]) -> str:
-    """What stands behind `|` or `>` of a block scalar: `-`, `+`, a digit; without a comment."""
+    """Return the characters behind `|` or `>` of a block scalar: `-`, `+`, a digit."""
     return _header(piece, lines)[1]
 
 
 def _header(piece: Leaf, lines: list[str]) -> tuple[int, str]:
-    """The line of the `|` or `>` of a block scalar, and what stands behind it."""
+    """Return the line of the `|` or `>` of a block scalar, and the characters behind it."""
     row, column = piece.start
     for n in range(row, piece.end[0] + 1):
         words = lines[n][column if n == row else 0 :].partition(" #")[0].split()

@@ -1,8 +1,8 @@
-"""One mapping file: its bytes become entities, with every problem of the file at once.
+"""Parse one mapping file into entities, and collect all problems of the file.
 
-Takes the bytes of a file; gives a `MappingFile`. Nothing is inherited, nothing is evaluated, and
-nothing that a person wrote raises: what is wrong is a `Problem` with its line and column, and the
-entities that are right are there.
+The input is the bytes of a file; the output is a `MappingFile`. Nothing is inherited or evaluated,
+and no content of a file raises an error: every mistake is a `Problem` with its line and column, and
+the valid entities are returned.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 
 class _Known(NamedTuple):
-    """A property of one kind of entity, and what reads it."""
+    """A property of one kind of entity, and its reader."""
 
     field: Field
     read: Reader
@@ -49,7 +49,7 @@ _HOLDERS = {
     )
     for field in FIELDS
 }
-# What other versions and people call things here.
+# Words that other versions and users write for these sections.
 _OTHER_WORDS = {"groups": "groups of users are `roles`", "actions": "actions are `tools`"}
 _OTHER_KEYS = {"match": "the condition of a rule is `if`"}
 
@@ -59,10 +59,10 @@ _LINE_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 
 
 def parse_mapping(data: bytes, name: str, *, digest: str = "", sealed: bool = False) -> MappingFile:
-    """The entities of one file as written, and all that is wrong with it.
+    """Return the entities of one file as written, and all problems of the file.
 
-    `name`: what places and problems call the file; `digest`: of `data`; `sealed`: not trusted,
-    which every origin then says. Never raises for what is in the file.
+    `name`: the name of the file in places and problems; `digest`: of `data`; `sealed`: the file is
+    not trusted, which is stored in every origin. Never raises for the contents of the file.
     """
     parsing = _Parsing(data, name, sealed)
     try:
@@ -77,7 +77,7 @@ def parse_mapping(data: bytes, name: str, *, digest: str = "", sealed: bool = Fa
 
 
 class _Parsing:
-    """What has been found in a file so far."""
+    """The state of parsing a file."""
 
     def __init__(self, data: bytes, name: str, sealed: bool) -> None:
         self.name = name
@@ -92,7 +92,7 @@ class _Parsing:
             self._lines = _LINE_BREAK.split(data.decode("utf-8", "replace").removeprefix("\ufeff"))
 
     def found(self) -> MappingFile:
-        """All of it."""
+        """Return the parsed file."""
         return self.globals._replace(
             sealed=self.sealed,
             entities=self.entities,
@@ -102,7 +102,7 @@ class _Parsing:
         )
 
     def file(self, root: Node) -> None:
-        """The top level."""
+        """Parse the top level."""
         top = self._section_subject("the file")
         if not isinstance(root, Table):
             hint = "it begins with `tools:`, `destinations:` or another section"
@@ -167,7 +167,7 @@ class _Parsing:
             subject.wrong(node.place, message, did_you_mean(text, DIALECTS) or f"write {choices}")
 
     def _include(self, subject: Subject, node: Node) -> None:
-        """Files named; what is wrong is said as `sources` says it, so that it counts once."""
+        """Parse the files named by `include`; problems have the text of `sources`, to merge."""
         found = []
         for item in node.items if isinstance(node, Items) else [node]:
             if isinstance(item, Scalar) and isinstance(item.value, str) and item.value:
@@ -179,7 +179,7 @@ class _Parsing:
         self.globals = self.globals._replace(include=tuple(found))
 
     def _section(self, kind: str, key: Scalar, node: Node) -> None:
-        """All entities of one kind."""
+        """Parse all entities of one kind."""
         subject = self._section_subject(f"the section {quoted(kind)}")
         entities = self.entities.setdefault(kind, {})
         if isinstance(node, Table):
@@ -217,11 +217,11 @@ class _Parsing:
             found = known.get(name)
             if found is None:
                 subject.unexpected(key, subject.words, known, _elsewhere(name, holder))
-            elif type(node) is not Scalar or node.value is not None:  # null says nothing
+            elif type(node) is not Scalar or node.value is not None:  # null sets no value
                 found.read(subject, found.field, key, node)
 
     def _rules(self, owner: Subject, key: Scalar, node: Node) -> dict[str, Rule]:
-        """The rules of an entity by id, from a list or a map."""
+        """Return the rules of an entity by id, from a list or a map."""
         named: list[tuple[Scalar | None, Place, Node]]
         if isinstance(node, Table):
             named = [(inner, inner.place, body) for inner, body in node.entries.values()]
@@ -241,13 +241,13 @@ class _Parsing:
                 message = f"{owner.words} has two rules {quoted(rule.id)}; the first is ignored"
                 hint = f"the first is at line {first}; give one of them another id"
                 owner.doubt(rule.place, message, hint)
-            rules[rule.id] = rule  # in the place of the first, as in TPV
+            rules[rule.id] = rule  # at the position of the first, as in TPV
         return rules
 
     def _rule(
         self, owner: Subject, position: int, label: Scalar | None, place: Place, body: Node
     ) -> Rule | None:
-        """One rule. Without an id it gets one that no rule of another entity or file can have."""
+        """Return one rule; a rule without an id gets an id that is unique among all files."""
         entity = owner.entity
         short = f"#{position}" if label is None else label.text
         words = f"rule {quoted(short)} of {owner.words}"
@@ -270,13 +270,13 @@ class _Parsing:
         return rule
 
     def _silence(self, key: Scalar) -> frozenset[str] | None:
-        """The codes in a `# noqa` comment behind the key or above the first property."""
+        """Return the codes in a `# noqa` comment behind the key or above the first property."""
         line = key.place.line
         head = self._lines[line - 1]
         behind = head.find(" #", key.place.column - 1 + len(key.text))
         _, colon, rest = (head if behind < 0 else head[:behind]).rpartition(":")
         if not colon or any(word[0] not in "&!" for word in rest.split()):
-            return None  # the body is on this line, or an alias
+            return None  # the body is on this line, or it is an alias
         comments = [head[behind + 1 :]] if behind >= 0 else []
         for number in range(line, len(self._lines)):
             text = self._lines[number].strip()
@@ -293,7 +293,7 @@ class _Parsing:
 
 
 def _label_of(item: Node) -> Scalar | None:
-    """The id that a rule in a list gives itself."""
+    """Return the `id` of a rule in a list."""
     if not isinstance(item, Table) or "id" not in item.entries:
         return None
     label = item.entries["id"][1]
@@ -301,7 +301,7 @@ def _label_of(item: Node) -> Scalar | None:
 
 
 def _elsewhere(name: str, holder: str) -> str:
-    """The hint for a key that is known, but not here."""
+    """Return the hint for a key that is known, but only in other places."""
     if holder == "rules" and name in _OTHER_KEYS:
         return _OTHER_KEYS[name]
     holders = _HOLDERS.get(name)

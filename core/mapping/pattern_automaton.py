@@ -1,9 +1,9 @@
-"""A regular expression as an automaton of positions, each with the characters that it takes.
+"""A regular expression as an automaton of positions, each with the characters that it matches.
 
-Takes a pattern's parse tree; gives its positions and the steps between them, each with its number
-of ways. Where the tree is not followed exactly (look-around, anchors, long counted repeats), it is
-taken for worse than it is. Source: Glushkov 1961 (positions); CPython's matcher for what an empty
-round does.
+The input is a pattern's parse tree; the output is its positions and the steps between them, each
+with its number of ways. Where the tree is not followed exactly (look-around, anchors, long counted
+repeats), the automaton has more ways than the pattern. Source: Glushkov 1961 (positions); CPython's
+matcher for the effect of an empty round.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from functools import cache
 from typing import Any
 
 LONGEST_SUBJECT = 512
-"""Characters of a subject for which matching is sure to end soon. Match nothing longer."""
+"""Characters of a subject for which matching surely ends soon. Do not match longer ones."""
 _MOST_POSITIONS = 2_000
 _MOST_EDGES = 20_000
-_MOST_COPIES = 3  # a repeat of more, other than a short fixed number, counts as a loop
+_MOST_COPIES = 3  # a repeat of more rounds, other than a short fixed number, counts as a loop
 
 
 _OTHERS = 1 << 256  # stands for all characters beyond Latin-1
@@ -37,7 +37,7 @@ def _char(code: int) -> int:
 
 
 def _either_case(chars: int) -> int:
-    """The characters with their other cases. A few of Latin-1 have theirs beyond it."""
+    """Return the characters with their other cases; for some of Latin-1 these are beyond it."""
     both = chars
     for code in range(256):
         if chars >> code & 1 and chr(code).isalpha():
@@ -69,15 +69,15 @@ def _set(members: Iterable[tuple[Any, Any]]) -> int:
 
 
 class TooLarge(Exception):
-    """The pattern is too large to be sure."""
+    """The pattern is too large for a certain result."""
 
 
 class UnknownOperation(Exception):
-    """An operation that is not understood, inside a repeat."""
+    """An unknown operation inside a repeat."""
 
 
 class Part:
-    """A piece of the pattern: where it begins and ends, and in how many ways it can be empty."""
+    """A piece of the pattern: its first and last positions, and the ways in which it is empty."""
 
     __slots__ = ("empty", "first", "last")
 
@@ -103,15 +103,16 @@ class Automaton:
     def __init__(self, flags: int) -> None:
         self.chars: list[int] = [_NONE]
         self.steps: list[dict[int, int]] = [{}]
-        self.width: list[int] = [0]  # how often a loop over this position alone can go round
-        self.is_plain: list[bool] = [False]  # whether that loop is of one character, not a group
+        self.width: list[int] = [0]  # largest number of rounds of a loop over this position alone
+        # whether this loop is of one character and not of a group
+        self.is_plain: list[bool] = [False]
         self.edges = 0
-        self.conditional = False  # whether the end can still fail where the pattern is at its end
+        self.conditional = False  # whether a match can still fail at the end of the pattern
         self._ignore_case = bool(flags & re.IGNORECASE)
         self._repeated = 0
 
     def build(self, tree: Any) -> Part:
-        """Add the pattern behind the start. The result is the whole pattern's part."""
+        """Add the pattern after the start, and return the part of the whole pattern."""
         whole = self._sequence(tree)
         self._connect({START: 1}, whole.first)
         return whole
@@ -177,7 +178,8 @@ class Automaton:
             return self._at(str(argument))
         if name in ("ASSERT", "ASSERT_NOT"):
             self.conditional = True
-            looked_at = self._sequence(argument[1])  # tried from here, and leads nowhere
+            # matched from here, but no step leads on from it
+            looked_at = self._sequence(argument[1])
             return Part(1, looked_at.first if argument[0] > 0 else {}, {})
         if name == "FAILURE":
             return self._position(_NONE)
@@ -187,7 +189,7 @@ class Automaton:
             return self._either(branches)
         if self._repeated:
             raise UnknownOperation
-        self.conditional = True  # a reference to a group, or what later Pythons bring: any text
+        self.conditional = True  # a group reference, or an operation of a later Python: any text
         return self._loop(self._position(_ALL), 0, LONGEST_SUBJECT)
 
     def _group(self, argument: Any) -> Part:
@@ -200,12 +202,12 @@ class Automaton:
 
     def _at(self, name: str) -> Part:
         if name in ("AT_END", "AT_END_STRING"):
-            return self._position(_NONE)  # nothing comes behind it
+            return self._position(_NONE)  # nothing follows
         self.conditional = self.conditional or not name.startswith("AT_BEGINNING")
         return Part(1, {}, {})
 
     def _repeat(self, least: int, most: int, tree: Any) -> Part:
-        most = min(int(most), LONGEST_SUBJECT)  # more often no subject can be gone through
+        most = min(int(most), LONGEST_SUBJECT)  # no subject has room for more rounds
         least = min(int(least), LONGEST_SUBJECT)
         if most == 0:
             return Part(1, {}, {})
@@ -230,7 +232,10 @@ class Automaton:
         return whole
 
     def _loop(self, part: Part, least: int, most: int) -> Part:
-        """Behind each round comes another one; an empty round ends the loop, as in Python."""
+        """Connect the end of each round with the next one.
+
+        An empty round ends the loop, as in Python.
+        """
         rounds = 2 if part.empty and least > 1 else 1
         for position, ways in part.last.items():
             if len(part.last) == len(part.first) == 1:

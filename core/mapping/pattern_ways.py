@@ -1,10 +1,10 @@
-"""In how many ways a regular expression can go through one text, counted before it is matched.
+"""Count the ways in which a regular expression can match one text, before it is matched.
 
-Takes a pattern's parse tree; gives the reason why a backtracking matcher may take too long, or "".
-The tree becomes an automaton of positions (`pattern_automaton`). Two different paths over the same
-text from a position back to it mean exponential time. Other paths are counted for subjects of
-`LONGEST_SUBJECT` characters: three overlapping `.*` in a row are the most that is let through.
-Source: Weber and Seidl 1991 (degrees of ambiguity).
+The input is a pattern's parse tree; the output is why a backtracking matcher may take too long, or
+"". The tree becomes an automaton of positions (`pattern_automaton`). Two different paths over the
+same text from a position back to it mean exponential time. Other paths are counted for subjects of
+`LONGEST_SUBJECT` characters: at most three overlapping `.*` in a row are allowed. Source: Weber and
+Seidl 1991 (degrees of ambiguity).
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from rowtui.core.mapping.pattern_automaton import (
 )
 
 _MOST_STEPS = 1_000_000  # of the search for two paths: about a tenth of a second
-# What is let through, measured to end within a second or two: log2 of the ways there may be besides
+# The allowed ways, measured to end within a second or two: log2 of the number of ways besides
 # dividing 512 characters among 0, 1, 2, 3 overlapping loops, which are 2 ** (0, 9, 17, 24.4) ways.
 _SPARE_BITS = (18.0, 12.0, 6.0, 3.0)
-_SPARE_BITS_OF_GROUPS = (18.0, 11.0, 3.0)  # a round of a group takes 20 times that of a character
-_FEW_ROUNDS = 16  # a loop of no more rounds counts among those choices
+# a round of a group takes 20 times as long as that of a character
+_SPARE_BITS_OF_GROUPS = (18.0, 11.0, 3.0)
+_FEW_ROUNDS = 16  # a loop of at most this many rounds counts among the other choices
 
 
 def why_slow(tree: Any, flags: int) -> str:
-    """Why matching could take too long, or "". `tree` is of `re._parser.parse`."""
+    """Return why matching could take too long, or "". `tree` is of `re._parser.parse`."""
     automaton = Automaton(flags)
     try:
         whole = automaton.build(tree)
@@ -52,7 +53,7 @@ def why_slow(tree: Any, flags: int) -> str:
 
 
 def _components(steps: list[dict[int, int]]) -> list[int]:
-    """Each position's strongly connected component; steps lead to the same or a lower one."""
+    """Return each position's strongly connected component; steps never lead to a higher one."""
     count = len(steps)
     index = [-1] * count
     low = [0] * count
@@ -125,10 +126,10 @@ def _is_exponential(automaton: Automaton, component: list[int]) -> bool:
 
 
 def _has_few_ways(automaton: Automaton, component: list[int], whole: Part) -> bool:
-    """Whether the paths from the start stay within what a matcher tries in a second or two.
+    """Whether the number of paths from the start is small enough for a matcher in a second or two.
 
-    Goes through the components from the start on and keeps, for each number of loops that were
-    left at any of many moments, the most bits of other choices.
+    The function visits the components from the start on. For each number of loops that a path has
+    left, it keeps the largest number of bits of other choices.
     """
     steps = automaton.steps
     members: dict[int, list[int]] = {}
@@ -164,7 +165,7 @@ def _has_few_ways(automaton: Automaton, component: list[int], whole: Part) -> bo
 
 
 class _Loops(NamedTuple):
-    """How many loops the text may be divided among, and whether a group is repeated in one."""
+    """The number of loops that share the text, and whether any of them repeats a group."""
 
     number: int
     of_groups: bool
@@ -185,9 +186,10 @@ def _rounds(automaton: Automaton, group: list[int]) -> int:
 def _overlaps(
     automaton: Automaton, component: list[int], is_loop: dict[int, bool], here: int, there: int
 ) -> tuple[int, bool]:
-    """In how many ways a character of `there` can be gone on with, and whether staying is one.
+    """Return in how many ways `here` goes on with a character of `there`, and if one stays.
 
-    Loops further on count once together: which of them a character falls to is counted with them.
+    Loops further on count together as one way: the division of the text among loops is counted with
+    the loops.
     """
     chars, onwards, which = automaton.chars, automaton.steps[here], component[here]
     ways, to_loops, stays = 0, 0, False

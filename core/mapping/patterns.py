@@ -1,9 +1,8 @@
-"""Entity ids as regular expressions that are sure to end.
+"""Entity ids as regular expressions whose matching surely ends.
 
-Takes the text of a pattern; gives it compiled, or says what is wrong with it. Python's matcher
-tries one way after another and cannot be interrupted meanwhile, and some patterns have
-exponentially many ways; those are refused (`pattern_ways`). Ids are matched with `re.match`, as in
-TPV.
+The input is the text of a pattern; the output is the compiled pattern or an error. Python's matcher
+tries one way after another and cannot be interrupted, and some patterns have exponentially many
+ways; such patterns are refused (`pattern_ways`). Ids are matched with `re.match`, as in TPV.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from rowtui.core.mapping.pattern_ways import why_slow
 from rowtui.core.text import visible
 
 LONGEST_PATTERN = 10_000
-"""Characters of a pattern: hundreds of alternative names."""
+"""Characters of a pattern: room for hundreds of alternative names."""
 
 
 __all__ = [
@@ -33,11 +32,11 @@ __all__ = [
 
 
 class PatternError(RowtuiError):
-    """A pattern is invalid, or matching it could take longer than anybody waits."""
+    """A pattern is invalid, or matching it could take too long."""
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """The pattern compiled, for `match` on subjects of up to `LONGEST_SUBJECT` characters.
+    """Return the compiled pattern, for `match` on subjects of up to `LONGEST_SUBJECT` characters.
 
     Raises: PatternError.
     """
@@ -66,7 +65,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
 
 def looks_like_glob(text: str) -> str:
-    """A hint where a pattern was probably meant as a file name pattern or as plain text, or "".
+    """Return a hint if the text was probably meant as a file name pattern or as plain text, or "".
 
     Public files have ids such as `dataplant*` and `2.1.0+galaxy7`.
     """
@@ -88,7 +87,7 @@ def looks_like_glob(text: str) -> str:
 
 
 def _repeats_of_a_letter(text: str) -> Iterator[tuple[int, str]]:
-    """Each `*` and `+` behind one literal character, outside of sets and escapes."""
+    """Yield each `*` and `+` behind one literal character, outside of sets and escapes."""
     tokens = re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|.", text, re.DOTALL)
     for before, token in pairwise(tokens):
         literal = before[0]
@@ -106,7 +105,7 @@ def _invalid(text: str, reason: str) -> PatternError:
 
 
 def _cannot_nest(text: str) -> bool:
-    """Whether there is nothing to analyse, as in nearly all real ids: no groups, few repeats."""
+    """Whether a pattern needs no analysis, as nearly all real ids: no groups, few repeats."""
     if "(" in text or "[" in text or "{" in text:
         return False
     return text.count("*") + text.count("+") + text.count("?") <= 3

@@ -1,4 +1,4 @@
-"""Where in a mapping file something stands."""
+"""Places in mapping files."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class Place(NamedTuple):
     column: int = 0
 
     def __str__(self) -> str:
-        """`file:line`, as editors and compilers write it."""
+        """Return `file:line`, the form that editors and compilers use."""
         return f"{self.file}:{self.line}" if self.line else self.file

@@ -1,8 +1,8 @@
 """Pools: how much one user may hold at once, over all jobs that a pool's tags select.
 
-Takes a job that has a place, with its amounts before the destination's own rules, and what the user
-holds in each pool already; refuses what would never fit, lets wait what does not fit now. Source:
-TPV 3.3's resource pools.
+The input is a job with a destination, with its amounts before the destination's own rules, and the
+amounts that the user holds in each pool. Jobs that can never fit are refused, and jobs that do not
+fit now wait. Source: TPV 3.3's resource pools.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rowtui.core.text import visible
 
 
 def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
-    """The pools that a job counts in, by name: it has all tags they require, none they reject."""
+    """Return the pools of a job, by name: pools whose required tags it has and no rejected tag."""
     tags = {*entity.tpv_tags.require, *entity.tpv_tags.prefer, *entity.tpv_tags.accept}
     return [
         pool
@@ -32,7 +32,7 @@ def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
 
 
 def budget_of(pool: Pool, entity: Entity) -> Amounts:
-    """The budget in a pool: what tool, role or user says, else the pool's own. None: no limit."""
+    """Return the budget in a pool: that of tool, role or user, else the pool's. None: no limit."""
     return Amounts(*(_budget(pool, entity, f"max_concurrent_{what}") for what in AMOUNTS))
 
 
@@ -57,7 +57,7 @@ def refuse_over_budget(
             if not pool.oversize.get("max_concurrent") or _over(asked, ceiling):
                 message = f"the job asks for {over}, more than pool {name} ever lets one user have"
                 raise StopMapping(Outcome.FAILED, message, pool.origin, "JobMappingException")
-            continue  # how many of these run at once is the scheduler's to say
+            continue  # the scheduler limits how many of these jobs run at once
         held = facts.in_use.get(pool.id, Amounts())
         total = Amounts(*(have + (now or 0) for have, now in zip(asked, held, strict=True)))
         over = _over(total, budget)
@@ -67,7 +67,7 @@ def refuse_over_budget(
 
 
 def _asked(what: str, amount: Any) -> float:
-    """An amount to add up. Raises: StopMapping (dialect tpv3 lets anything pass so far)."""
+    """Return an amount as a number. Raises: StopMapping (dialect tpv3 does not check earlier)."""
     try:
         return float(amount or 0)
     except (TypeError, ValueError, OverflowError) as error:
@@ -76,7 +76,7 @@ def _asked(what: str, amount: Any) -> float:
 
 
 def _over(asked: Amounts, budget: Amounts) -> str:
-    """Which amounts are over a budget, in words; "" if none is."""
+    """Return the amounts that exceed a budget, in words; "" if there are none."""
     return ", ".join(
         f"{what} {amount_text(have)} of {amount_text(most)}"
         for what, have, most in zip(AMOUNTS, asked, budget, strict=True)

@@ -1,10 +1,10 @@
-"""JSON data that expressions can read like any other, and not change.
+"""JSON data that expressions can read like ordinary data, and cannot change.
 
 The values of directories and the parameters of jobs are shared between many evaluations; code that
-changed them would change the answer for other jobs. They are real dicts and lists all the same
-(subclasses whose changing methods raise), because expressions ask `isinstance(x, dict)`, compare
-with `[1, 2]`, call `.get` and pass them to json: a MappingProxyType is no dict, and a tuple equals
-no list. What is made of them (`dict(x)`, `x + [1]`, slices, copies) can be changed.
+changed them would change the results for other jobs. They are real dicts and lists (subclasses
+whose changing methods raise), because expressions test `isinstance(x, dict)`, compare with
+`[1, 2]`, call `.get` and pass them to json: a MappingProxyType is no dict, and a tuple equals no
+list. Results of `dict(x)`, `x + [1]`, slices and copies can be changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rowtui.core.errors import RowtuiError
 
 
 class ReadOnlyError(RowtuiError, TypeError):
-    """Code tried to change what it may only read."""
+    """Code tried to change a read-only object."""
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
@@ -27,7 +27,7 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 
 
 class ReadOnlyDict(dict[str, Any]):
-    """A dict that stays as it is."""
+    """A read-only dict."""
 
     __slots__ = ()
 
@@ -35,16 +35,16 @@ class ReadOnlyDict(dict[str, Any]):
     __ior__ = _refuse
 
     def __deepcopy__(self, memo: object) -> dict[str, Any]:
-        """Plain and all its own."""
+        """Return a plain, independent copy."""
         return {key: _plain(value) for key, value in self.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To other processes it travels as plain data."""
+        """Pickle as plain data."""
         return _plain, (dict(self),)
 
 
 class ReadOnlyList(list[Any]):
-    """A list that stays as it is."""
+    """A read-only list."""
 
     __slots__ = ()
 
@@ -54,11 +54,11 @@ class ReadOnlyList(list[Any]):
     __iadd__ = __imul__ = _refuse
 
     def __deepcopy__(self, memo: object) -> list[Any]:
-        """Plain and all its own."""
+        """Return a plain, independent copy."""
         return [_plain(value) for value in self]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To other processes it travels as plain data."""
+        """Pickle as plain data."""
         return _plain, (list(self),)
 
 
@@ -71,13 +71,13 @@ def _plain(value: Any) -> Any:
 
 
 def read_only(value: Any) -> Any:
-    """The same data, read-only in all its depths. What is no map, list or tuple is itself."""
+    """Return the same data, read-only at all depths; a value that is no container is unchanged."""
     if isinstance(value, tuple):
         return tuple(read_only(each) for each in value)
     top = _shell(value)
     if top is None:
         return value
-    # Without recursion: a value may be nested as deep as its file says.
+    # The loop avoids recursion, because files may nest values to any depth.
     todo: list[tuple[Any, Any]] = [(top, value)]
     while todo:
         new, old = todo.pop()
@@ -97,7 +97,7 @@ def read_only(value: Any) -> Any:
 
 
 def _shell(value: Any) -> ReadOnlyDict | ReadOnlyList | None:
-    """Empty read-only container for a value; None for what needs none."""
+    """Return an empty read-only container for a value; None if the value needs none."""
     kind = type(value)
     if kind is dict:
         return ReadOnlyDict()

@@ -1,4 +1,4 @@
-"""A decision in a few sentences: why there, and why not elsewhere."""
+"""A decision in a few sentences: why this destination, and why no other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rowtui.core.text import plural, visible
 
 
 def outcome_sentence(placement: Placement) -> str:
-    """`goes to slurm/gpu`, `waits: ...`, `nowhere: ...`, with where the reason is written."""
+    """Return `goes to slurm/gpu`, `waits: ...`, `nowhere: ...`, with the place of the reason."""
     if placement.outcome is Outcome.CHOSEN:
         return f"goes to {visible(placement.name)}"
     said = f" ({placement.origin})" if placement.origin is not None else ""
@@ -24,7 +24,7 @@ def outcome_sentence(placement: Placement) -> str:
 
 
 def what_to_do(placement: Placement) -> str:
-    """The next step for someone whose job has no place, "" if there is nothing to say."""
+    """Return the user's next step for a job without a destination, "" if there is none."""
     origin = placement.origin
     if placement.outcome is Outcome.UNTRUSTED:
         file = origin.place.file if origin else placement.message.partition(" ")[0]
@@ -35,7 +35,7 @@ def what_to_do(placement: Placement) -> str:
 
 
 def reasons(decision: Decision) -> tuple[str, ...]:
-    """Why this destination, and why not each of the others: a sentence each."""
+    """Return why this destination was chosen, and why not each of the others: a sentence each."""
     chosen = [each for each in decision.candidates if each.chosen]
     found = [_why(each, decision) for each in chosen]
     found += [_why_not(each) for each in decision.candidates if not each.chosen]
@@ -77,7 +77,7 @@ _BOUNDS = {"max": "at most ", "min": "at least ", "req": "only multiples of "}
 
 
 def check_in_words(check: Check) -> str:
-    """`asks 64 CPUs, accepts at most 32`, for a check that failed."""
+    """Return `asks 64 CPUs, accepts at most 32`, for a check that failed."""
     constraint, asked, offered = check.constraint, check.asked, check.offered
     if "_accepted_" in constraint:
         what, _, number = asked.partition(" ")
@@ -102,7 +102,7 @@ def check_in_words(check: Check) -> str:
 
 
 def check_sentence(check: Check) -> str:
-    """`max_accepted_cores: cores 96, at most 64`."""
+    """Return `max_accepted_cores: cores 96, at most 64`."""
     if check.constraint == "cluster":
         if check.asked == "no runner":
             return "cluster: it has no runner"

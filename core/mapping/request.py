@@ -1,4 +1,4 @@
-"""What the mapper is asked: one job request as mapping files see it, and what else is known."""
+"""The input of the mapper: one job request as mapping files see it, and the cluster facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Amounts(NamedTuple):
-    """What a whole job has or asks for. mem in GB; None: nobody says."""
+    """The amounts of a whole job. mem in GB; None: not set."""
 
     gpus: Any = None
     cores: Any = None
@@ -18,8 +18,10 @@ class Amounts(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Who submits. `name` is what the ids of users are matched with (a login, or an e-mail
-    address where a site uses those); `roles` are Unix groups, in the user's order.
+    """The user who submits.
+
+    `name` is matched with the ids of users (a login, or an e-mail address if a site uses those);
+    `roles` are Unix groups, in the user's order.
     """
 
     name: str
@@ -28,16 +30,16 @@ class Person(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What user entities are looked up by."""
+        """The name by which user entities are looked up."""
         return self.email or self.name
 
 
 class WhatIf(NamedTuple):
-    """Changes to a job that someone wonders about, made after its rules and before matching.
+    """Hypothetical changes to a job, made after its rules and before matching.
 
-    Amounts (and the walltime) that are not None replace the job's; tags of `drop_tags` are taken
-    from it, those of `add_tags` (tag, strength) given to it. `destination` and `cluster`: where it
-    has to go; "": anywhere.
+    Amounts (and the walltime) that are not None replace the job's; tags of `drop_tags` are removed
+    from the job, tags of `add_tags` (tag, strength) are added. `destination` and `cluster`: where
+    the job has to go; "": anywhere.
     """
 
     amounts: Amounts = Amounts()
@@ -49,13 +51,14 @@ class WhatIf(NamedTuple):
 
 
 class MappingRequest(NamedTuple):
-    """One job, before anyone chose where it goes.
+    """One job, before its destination is chosen.
 
-    `tool_id`: the action's name. `declared`: what the action says it needs, over the default
-    entity and under every match; `assumed`: what it has if nobody says anything. `input_size`: GB
-    (2^30 bytes) of its declared inputs. `previous_params`: those of the attempt before this one.
-    `history_tags` and `preferences` are Galaxy's: jobs of a workflow have none, test cases may.
-    `totals`: what limits of partitions are checked against; None for a request without a job.
+    `tool_id`: the action's name. `declared`: the amounts that the action itself declares, over the
+    default entity and under every match; `assumed`: its amounts if no entity sets any.
+    `input_size`: GB (2^30 bytes) of its declared inputs. `previous_params`: the destination's
+    parameters at the attempt before. `history_tags` and `preferences` are Galaxy's: jobs of a
+    workflow have none, test cases may. `totals`: the amounts compared with limits of partitions;
+    None for a request without a job.
     """
 
     tool_id: str
@@ -81,16 +84,18 @@ class MappingRequest(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the clusters said last. `generation` differs whenever anything else does.
+    """The last known state of the clusters. `generation` differs whenever any other field differs.
 
-    `loads`: (cluster, partition) -> how busy it is; `in_use`: pool -> what this user holds there;
-    `reachable`: the clusters that jobs can be sent to from here (None: nobody asked).
+    `loads`: (cluster, partition) -> its load; `in_use`: pool -> the amounts that this user holds
+    there; `reachable`: the clusters that jobs can be sent to from here (None: unknown). `machines`:
+    the most that one job can have on a cluster that is one machine, by its name; memory in GB.
     """
 
     generation: int = 0
     loads: Mapping[tuple[str, str], PartitionLoad] = {}
     in_use: Mapping[str, Amounts] = {}
     reachable: frozenset[str] | None = None
+    machines: Mapping[str, Amounts] = {}
 
 
 NOTHING_KNOWN = Facts()

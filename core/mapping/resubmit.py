@@ -1,9 +1,9 @@
-"""Trying a failed job again: which handler of `resubmit` applies, and where it sends the job.
+"""Retry a failed job: the handler of `resubmit` that applies, and its destination.
 
-Takes the handlers of a placement, filled in, and how a job ended; gives the first handler whose
-condition holds. Conditions are the small language of Galaxy's resubmission (names, numbers,
-comparisons, arithmetic, and, or, not); they are read, never run as Python. Source: TPV's
-documentation, "Job Resubmission".
+The input is the handlers of a placement, filled in, and how a job ended; the output is the first
+handler whose condition holds. Conditions are the small language of Galaxy's resubmission (names,
+numbers, comparisons, arithmetic, and, or, not); they are parsed and never run as Python. Source:
+TPV's documentation, "Job Resubmission".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rowtui.core.mapping.origin import Origin
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean
 
-# Where a handler sends a job to have it mapped again, with its parameters as `previous_params`.
+# Destinations by which a handler has a job mapped again, with its parameters as `previous_params`.
 MAP_AGAIN = frozenset({"", "tpv_dispatcher", "tpv", "rowtui"})
 _LONGEST = 1_000  # characters of a condition
 _MOST_SECONDS = 30 * 24 * 3600
 
 
 class JobEnd(NamedTuple):
-    """How a job ended. `attempt`: how many times it has been tried, from 1; times in seconds."""
+    """How a job ended. `attempt`: the number of the attempt, from 1; times in seconds."""
 
     walltime_reached: bool = False
     memory_limit_reached: bool = False
@@ -37,7 +37,7 @@ class JobEnd(NamedTuple):
 
     @property
     def names(self) -> Mapping[str, Any]:
-        """What conditions may name."""
+        """The names that conditions may use."""
         known = self._asdict()
         known["any_failure"] = True
         known["any_potential_job_fix"] = self.walltime_reached or self.memory_limit_reached
@@ -46,7 +46,7 @@ class JobEnd(NamedTuple):
 
 
 class Resubmission(NamedTuple):
-    """What to do about a failed job. `destination` "": map it again, with attempt + 1."""
+    """The retry of a failed job. `destination` "": map it again, with attempt + 1."""
 
     handler: str
     destination: str
@@ -55,7 +55,7 @@ class Resubmission(NamedTuple):
 
 
 class ResubmitError(RowtuiError):
-    """A handler that cannot be understood. `origin`: who wrote it, where that is known."""
+    """A handler that cannot be parsed. `origin`: its origin, if known."""
 
     def __init__(self, message: str, hint: str = "", origin: Origin | None = None) -> None:
         super().__init__(message, hint)
@@ -63,9 +63,9 @@ class ResubmitError(RowtuiError):
 
 
 def next_attempt(resubmit: Mapping[str, Mapping[str, Any]], end: JobEnd) -> Resubmission | None:
-    """The first handler whose condition holds; None: the job has failed for good.
+    """Return the first handler whose condition holds; None: the job has finally failed.
 
-    Raises: ResubmitError for a condition or delay that cannot be read.
+    Raises: ResubmitError for a condition or delay that cannot be parsed.
     """
     for name, handler in resubmit.items():
         condition = handler.get("condition", "any_failure")
@@ -114,7 +114,7 @@ class _Reader:
         self.what = what
 
     def of(self, node: ast.expr) -> Any:
-        """Raises: ResubmitError for anything but the small language."""
+        """Raises: ResubmitError for anything except the small language."""
         match node:
             case ast.Constant(value=bool() | int() | float()):
                 return node.value

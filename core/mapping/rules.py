@@ -1,8 +1,8 @@
-"""Rules: conditions in order, each changing the entity for those after it.
+"""Rules: conditions in order, each changing the entity for the rules after it.
 
-What an entity becomes depends only on which of its rules applied, so each entity is worked out once
-for every path of yes and no that ever occurs (`RuleState`); only rules with `execute` make an
-entity of this request's own. Source: TPV's documentation, "Rules".
+The resulting entity depends only on which rules applied, so each entity is computed once for every
+sequence of results that occurs (`RuleState`); only rules with `execute` make an entity for a single
+request. Source: TPV's documentation, "Rules".
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rowtui.core.mapping.tags import SchedulingTags
 
 
 class RuleWatcher(Protocol):
-    """Whoever wants to know what rules did."""
+    """Receives the effects of rules."""
 
     def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
-        """A rule was evaluated; `after` is `before` where it did not apply."""
+        """Receive an evaluated rule; `after` is `before` if the rule did not apply."""
         ...
 
 
@@ -40,7 +40,7 @@ class RuleState:
         applied: bool = False,
         shared: bool = True,
     ) -> None:
-        """`at`: which rule is next; `applied`: whether any has; `shared`: not of one request."""
+        """`at`: the next rule; `applied`: whether any has; `shared`: not for a single request."""
         self.entity = entity
         self.shared = shared
         self.rules = rules
@@ -51,11 +51,11 @@ class RuleState:
 
     @classmethod
     def start(cls, entity: Entity) -> RuleState:
-        """Before any rule."""
+        """Return the state before any rule."""
         return cls(entity, tuple(map(CompiledRule, entity.rules.values())))
 
     def skip(self) -> RuleState:
-        """The next rule does not apply."""
+        """Return the state if the next rule does not apply."""
         if self._no is None:
             self._no = RuleState(
                 self.entity, self.rules, self.at + 1, applied=self.applied, shared=self.shared
@@ -63,7 +63,7 @@ class RuleState:
         return self._no
 
     def apply(self, dialect: Dialect) -> RuleState:
-        """The next rule applies (it has no `execute`)."""
+        """Return the state if the next rule applies (a rule without `execute`)."""
         if self._yes is None:
             entity = apply_rule(self.rules[self.at].rule, self.entity, dialect)
             self._yes = RuleState(entity, self.rules, self.at + 1, applied=True, shared=self.shared)
@@ -92,10 +92,10 @@ def run_rules(
     *,
     announce: bool,
 ) -> RuleState:
-    """The state after all rules.
+    """Return the state after all rules.
 
-    `announce`: the namespace holds this entity as `entity` from the start, not only once a rule
-    has applied (that is so for jobs, not for destinations). Raises: StopMapping, TryNextError.
+    `announce`: the namespace holds this entity as `entity` from the start, and not only after a
+    rule has applied (True for jobs, False for destinations). Raises: StopMapping, TryNextError.
     """
     rules = state.rules
     while state.at < len(rules):
@@ -134,7 +134,7 @@ def _holds(compiled: CompiledRule, namespace: Namespace, evaluator: Evaluator) -
     value = evaluator.value(code, namespace, origin)
     try:
         return bool(value)
-    except Exception as error:  # whatever the site's own class raises
+    except Exception as error:  # a class of the site may raise any exception
         message = f"the condition has no truth value: {type(error).__name__}: {error}"
         raise StopMapping(Outcome.ERROR, message, origin, type(error).__name__) from error
 
@@ -146,7 +146,7 @@ def _fail(rule: Rule, namespace: Namespace, evaluator: Evaluator) -> None:
 
 
 def apply_rule(rule: Rule, entity: Entity, dialect: Dialect) -> Entity:
-    """The rule's properties over the entity's."""
+    """Return the rule's properties over the entity's."""
     new = inherit(rule, entity, dialect)
     new.origin = entity.origin
     new.rules = entity.rules
@@ -158,7 +158,7 @@ def apply_rule(rule: Rule, entity: Entity, dialect: Dialect) -> Entity:
 def _executed(
     compiled: CompiledRule, state: RuleState, namespace: Namespace, evaluator: Evaluator
 ) -> Entity:
-    """What `execute` makes of the entity that the namespace calls `entity`."""
+    """Return the entity after `execute` has run on `entity` in the namespace."""
     rule, dialect = compiled.rule, evaluator.dialect
     assert compiled.execute is not None
     origin = rule.whence("execute")
@@ -169,10 +169,10 @@ def _executed(
         _settle_shapes(entity, origin)
         _note_changes(entity, state.entity, origin)
         return entity
-    # TPV: the code changes what the namespace calls `entity`, which before any rule has applied is
-    # not yet the copy that rules work on; the result is then laid over that copy.
+    # As in TPV, the code changes the `entity` in the namespace. Before any rule has applied, this
+    # is not yet the copy that rules change, so the result is laid over that copy.
     seen: Entity = namespace["entity"]
-    under = state.entity.private()  # it may share containers with what the code changes
+    under = state.entity.private()  # may share containers with the entity that the code changes
     changed = seen if dialect.changes_in_place and seen is not state.entity else seen.private()
     namespace["entity"] = changed
     evaluator.value(compiled.execute, namespace, origin)
@@ -187,10 +187,10 @@ def _executed(
 
 
 def _settle_shapes(entity: Entity, origin: Origin) -> None:
-    """Refuse what no later step can take, since code may set anything to anything.
+    """Refuse values that no later step accepts, since code may set any attribute to anything.
 
-    Tags get back the form of one list for each tag: code may set a list to None, or add a tag to
-    a second list. Raises: StopMapping.
+    Tags get the form of one list for each tag again: code may set a list to None, or add a tag to a
+    second list. Raises: StopMapping.
     """
     wrong = [
         name
@@ -220,7 +220,7 @@ def _are_tags(value: object) -> bool:
 
 
 def _note_changes(entity: Entity, before: Entity, origin: Origin) -> None:
-    """Say of every simple value that code has changed who changed it."""
+    """Record the origin of every simple value that code has changed."""
     for field, value in entity.__dict__.items():
         if field in _NOT_VALUES:
             continue

@@ -1,8 +1,8 @@
-"""A JSON schema of mapping files, for editors that complete and check YAML as it is typed.
+"""A JSON schema of mapping files, for editors that complete and check YAML during typing.
 
-Made from the table of properties (`fields`), so that it knows exactly what parsing knows. It is
-stricter in one thing: a key that parsing would ignore with a warning is not allowed. Source: JSON
-Schema draft 2020-12.
+The schema is made from the table of properties (`fields`), so that it allows exactly the properties
+that parsing accepts. One rule is stricter: a key that parsing would ignore with a warning is not
+allowed. Source: JSON Schema draft 2020-12.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rowtui.core.mapping.fields import (
     Field,
     Shape,
 )
+from rowtui.core.mapping.shapes import TRUTH_WORDS
 from rowtui.core.mapping.tags import STRENGTHS
 
 Schema: TypeAlias = dict[str, Any]
@@ -31,10 +32,24 @@ _NUMERAL = r"^\s*[-+]?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+|[iI]nf)([eE][-+]?[0-9]+)?\
 _NAME = "^[^\\W\\d]\\w*$"
 
 _TEXT: Schema = {"type": ["string", "null"]}
+_TRUTH_WORD = "|".join(
+    "".join(f"[{letter.upper()}{letter}]" for letter in word) for word in TRUTH_WORDS
+)
+_FLAG: Schema = {
+    "anyOf": [
+        {"type": ["boolean", "number", "null"]},
+        {
+            "type": "string",
+            "pattern": rf"^\s*({_TRUTH_WORD})\s*$",
+            "description": "yes, no, on, off",
+        },
+    ]
+}
 _BOOLEAN: Schema = {
     "anyOf": [
         {"type": ["boolean", "null"]},
-        {"type": ["string", "number"], "description": "yes, no, on, off, 1, 0"},
+        {"enum": [0, 1]},
+        {"type": "string", "pattern": f"^({_TRUTH_WORD})$", "description": "yes, no, on, off"},
     ]
 }
 _NUMBER: Schema = {"anyOf": [{"type": ["number", "null"]}, {"type": "string", "pattern": _NUMERAL}]}
@@ -52,9 +67,9 @@ _STRENGTHS = {
 
 
 def mapping_schema() -> Schema:
-    """The schema of a mapping file, as JSON takes it.
+    """Return the schema of a mapping file, as JSON data.
 
-    Source: draft 2020-12; what yaml-language-server reads.
+    Source: draft 2020-12, which yaml-language-server reads.
     """
     sections = {
         kind: {
@@ -142,8 +157,8 @@ _SHAPES: Mapping[Shape, Schema] = {
     "number": _NUMBER,
     "text": _TEXT,
     "code": _TEXT,
-    "condition": {"type": ["string", "boolean", "number"]},
-    "flag": _BOOLEAN,
+    "condition": {"anyOf": [{"type": ["string", "boolean"]}, {"enum": [0, 1]}]},
+    "flag": _FLAG,
     "boolean": _BOOLEAN,
     "variables": _VARIABLES,
     "params": {"type": ["object", "null"]},

@@ -1,7 +1,7 @@
-"""What may stand in a property, shape by shape: a node of the file becomes a value of an entity.
+"""Convert the nodes of a file to the values of an entity, one function for each shape.
 
-Takes nodes with their places; sets attributes of the entity under way, says of every value where it
-is written, and notes whatever is wrong. Nothing is evaluated. `READ` has a function for each shape
+The functions take nodes with their places, set attributes of the current entity, record the place
+of every value, and record every problem. Nothing is evaluated. `READ` has a function for each shape
 of `fields`.
 """
 
@@ -23,11 +23,14 @@ from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, plain
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean
 
-# The words that Galaxy takes for true and false; all others are false as well.
-_TRUE = frozenset({"true", "yes", "on", "1", "t", "y"})
-_FALSE = frozenset({"false", "no", "off", "0", "f", "n", "", "none"})
+TRUTH_WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "on", "y", "t", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "n", "f", "0"), False),
+}
+"""The texts, in lower case, that TPV reads as true and false; it refuses all others."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WHOLE_NUMBER = re.compile(r"\s*[-+]?[0-9_]+(?:\.0+)?\s*")
 
 
 def _set(subject: Subject, field: Field, key: Scalar, node: Node, value: Any) -> None:
@@ -36,7 +39,7 @@ def _set(subject: Subject, field: Field, key: Scalar, node: Node, value: Any) ->
 
 
 def _in_quotes(node: Node) -> str:
-    """The hint for a number or truth value where text is wanted."""
+    """Return the hint for a number or truth value where text is required."""
     if not isinstance(node, Scalar) or node.value is None or len(node.text) > 40:
         return ""
     return f'write it in quotes: "{visible(node.text)}"'
@@ -66,12 +69,12 @@ def _number(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
 
 
 def as_number(node: Node) -> int | float | None:
-    """A number, or text that is one; None for anything else, and for NaN."""
+    """Return a number, or text of a number as a number; None for anything else and for NaN."""
     if not isinstance(node, Scalar) or isinstance(node.value, bool) or node.value is None:
         return None
     value = node.value
     for number in (int, float):
-        if isinstance(value, str) and len(value) < MOST_DIGITS:
+        if isinstance(value, str) and value.isascii() and len(value) < MOST_DIGITS:
             try:
                 value = number(value)
             except ValueError:
@@ -79,6 +82,15 @@ def as_number(node: Node) -> int | float | None:
     if isinstance(value, str) or (isinstance(value, float) and isnan(value)):
         return None
     return value
+
+
+def _as_whole_number(node: Node) -> int | float | None:
+    """Return a number without a fraction. As in TPV, text for such a number has no exponent."""
+    value = as_number(node)
+    if value is None or value % 1 != 0:
+        return None
+    text = node.value if isinstance(node, Scalar) else None
+    return None if isinstance(text, str) and not _WHOLE_NUMBER.fullmatch(text) else value
 
 
 def _text(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
@@ -98,43 +110,45 @@ def _code(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
 
 
 def _condition(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
-    if isinstance(node, Scalar):
+    if isinstance(node, Scalar) and (isinstance(node.value, str) or node.value in (0, 1)):
         value = node.value if isinstance(node.value, bool) else node.text
         _set(subject, field, key, node, value)
     else:
-        subject.mismatch(key, node, "an expression, or true or false")
+        subject.mismatch(key, node, "an expression, or true or false", _in_quotes(node))
 
 
 def _flag(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
-    if not isinstance(node, Scalar):
-        subject.mismatch(key, node, "true or false")
-        return
-    word = node.text.strip().lower()
-    value = node.value if isinstance(node.value, bool) else word in _TRUE
-    if not isinstance(node.value, bool) and word not in _TRUE | _FALSE:
-        message = f"{quoted(key.text)} of {subject.words} is neither true nor false"
-        subject.doubt(node.place, message, "it is taken as false")
-    _set(subject, field, key, node, value)
+    """Read a flag as TPV does: any number is accepted, and spaces around a word are ignored."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str):
+        value = TRUTH_WORDS.get(value.strip().lower())
+    _set_truth(subject, field, key, node, None if value is None else bool(value))
 
 
 def _boolean(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
-    value = as_boolean(node)
+    _set_truth(subject, field, key, node, as_boolean(node))
+
+
+def _set_truth(subject: Subject, field: Field, key: Scalar, node: Node, value: bool | None) -> None:
     if value is None:
-        subject.mismatch(key, node, "true or false")
+        subject.mismatch(key, node, "true or false", _TRUTH_HINT)
     else:
         _set(subject, field, key, node, value)
 
 
+_TRUTH_HINT = "write true or false, without quotes"
+
+
 def as_boolean(node: Node) -> bool | None:
-    """A truth value, or one of the words for it; None for anything else."""
-    if not isinstance(node, Scalar) or node.value is None:
-        return None
-    word = node.text.strip().lower()
-    return word in _TRUE if word in _TRUE or (word and word in _FALSE) else None
+    """Return a truth value from a boolean, 0 or 1, or a word; None for anything else."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str):
+        return TRUTH_WORDS.get(value.lower())
+    return bool(value) if value in (0, 1) else None
 
 
 def variables(subject: Subject, table: Table) -> dict[str, tuple[Any, Place]]:
-    """Context variables by name, with their places. A name that no expression can read is noted."""
+    """Return context variables by name, with their places; unreadable names are reported."""
     found = {}
     for name, (key, node) in table.entries.items():
         if name.isidentifier() and not keyword.iskeyword(name):
@@ -173,7 +187,7 @@ def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
 
 
 def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
-    """Whether a key of a map is text, as TPV asks for; what else it is gets noted."""
+    """Whether a key of a map is text, as TPV requires; any other key is reported."""
     if isinstance(inner.value, str):
         return True
     message = f"the key {quoted(inner.text)} in {quoted(key.text)} of {subject.words} is not text"
@@ -182,7 +196,7 @@ def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
 
 
 def _in_bare_braces(node: Node) -> str:
-    """What `{cores}` without quotes, which YAML reads as a map, was meant to say; else empty."""
+    """Return the expression in `{cores}` without quotes, which YAML reads as a map; else ""."""
     if not isinstance(node, Table) or len(node.entries) != 1:
         return ""
     [(key, value)] = node.entries.values()
@@ -346,19 +360,26 @@ def _oversize(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
         return
     values: dict[str, Any] = {}
     for name, (inner, value_node) in table.entries.items():
-        value = as_boolean(value_node) if name == "reserve_pool" else as_number(value_node)
+        value = _OVERSIZE_READ.get(name, as_number)(value_node)
         if name not in OVERSIZE:
             hint = did_you_mean(name, OVERSIZE) or f"known are {', '.join(OVERSIZE)}"
             message = f"unknown key {quoted(name)} in `oversize` of {subject.words}"
             subject.wrong(inner.place, message, hint)
         elif isinstance(value_node, Scalar) and value_node.value is None:
             continue
-        elif value is None or (name == "max_concurrent" and value % 1 != 0):
+        elif value is None:
             wanted = {"reserve_pool": "true or false", "max_concurrent": "a whole number"}
-            subject.mismatch(inner, value_node, wanted.get(name, "a number"))
+            hint = _TRUTH_HINT if name == "reserve_pool" else ""
+            subject.mismatch(inner, value_node, wanted.get(name, "a number"), hint)
         else:
             values[name] = value
     _set(subject, field, key, node, values)
+
+
+_OVERSIZE_READ: Mapping[str, Callable[[Node], Any]] = {
+    "reserve_pool": as_boolean,
+    "max_concurrent": _as_whole_number,
+}
 
 
 def _ignored(subject: Subject, _field: Field, key: Scalar, _node: Node) -> None:
@@ -375,7 +396,7 @@ def _label(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
 
 
 def _not_here(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
-    """What `parse` reads itself."""
+    """`parse` reads these properties itself."""
 
 
 Reader = Callable[[Subject, Field, Scalar, Node], None]

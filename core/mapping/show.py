@@ -1,8 +1,8 @@
-"""What mapping files say of an action and a user once everything is inherited, before any job.
+"""Show the values of mapping files for an action and a user, before any job.
 
-Takes the configuration by way of a mapper or its lookup; gives one entity with every value, who
-said it and what that replaced, and its rules in order, as data for tables and JSON. Nothing is
-evaluated: expressions are shown as they are written.
+The input is a mapper or its lookup; the output is one entity with every value, its origin and the
+values that it replaced, and its rules in order, as data for tables and JSON. Nothing is evaluated:
+expressions are shown as written.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = ["EffectiveEntity", "EffectiveRule", "Value", "configuration_text", "e
 class Value(NamedTuple):
     """One value: `cores`, `params.queue`, `env.PATH`, `context.limit`, `tags.highmem`, ...
 
-    `replaced`: what others said, nearest first. `note`: how it came about where the nearest did
-    not simply win.
+    `replaced`: other values, nearest first. `note`: how the value was chosen if it is not simply
+    the nearest one.
     """
 
     field: str
@@ -41,7 +41,7 @@ class Value(NamedTuple):
 
 
 class EffectiveRule(NamedTuple):
-    """One rule, with what it sets if `condition` holds."""
+    """One rule, with the values that it sets if `condition` holds."""
 
     id: str
     condition: str
@@ -50,11 +50,11 @@ class EffectiveRule(NamedTuple):
 
 
 class EffectiveEntity(NamedTuple):
-    """Everything known of a job of an action and a user before its rules run.
+    """The known values for a job of an action and a user before its rules run.
 
     `matched`: the entities that took part, in order; `stop`: why no such job can be mapped, "" if
-    it can; `untrusted`: the file that has to be trusted first, whose values are here all the same;
-    `hint`: an entity that was perhaps meant where nothing matched.
+    it can; `untrusted`: the file that has to be trusted first, whose values are included anyway;
+    `hint`: a similar entity, if nothing matched.
     """
 
     tool_id: str
@@ -70,7 +70,7 @@ class EffectiveEntity(NamedTuple):
 
 
 def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None) -> EffectiveEntity:
-    """What the files say of jobs of `tool_id` by `user`. Never raises for what files say."""
+    """Return the values for jobs of `tool_id` by `user`. Never raises for contents of files."""
     lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
     found = _found(lookup, tool_id, user)
     untrusted = _untrusted(found)
@@ -114,7 +114,7 @@ def _untrusted(found: Sequence[Found]) -> str:
 
 
 def _all_rules(entities: Sequence[Entity], whole: Entity, *, early: bool) -> Iterable[Rule]:
-    """The rules in the order in which they run: of each entity by itself, or of all combined."""
+    """Return the rules in the order in which they run: entity by entity, or all combined."""
     if early:
         return [rule for entity in entities for rule in entity.rules.values()]
     return whole.rules.values()
@@ -146,13 +146,13 @@ def _value(entity: Entity, field: str, value: Any) -> Value:
             chain.append((said.value, said.origin))
     if not chain:
         return Value(field, value, entity.origin)
-    if field.startswith("tags."):  # combined by strength: whoever said the strongest
+    if field.startswith("tags."):  # tags are combined by strength: the strongest claim comes first
         chain.sort(key=lambda each: each[0] != value)
     return Value(field, value, chain[0][1], tuple(chain[1:]))
 
 
 def _settled(value: Value, entities: Sequence[Entity]) -> Value:
-    """An amount that several entities say: the lower one counts (bounds min_*: the higher)."""
+    """Return an amount that several entities set: the lower one (bounds min_*: the higher)."""
     field = value.field
     if field not in {*AMOUNTS, *BOUNDS}:
         return value

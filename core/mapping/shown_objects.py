@@ -1,6 +1,7 @@
-"""The objects that expressions see: the action as a tool, its job, its user; all read-only.
+"""The objects for expressions: the action as a tool, its job, its user; all read-only.
 
-Only what the files of real sites touch is here; everything else of Galaxy is an error that says so.
+Only the attributes that files of real sites use exist here; any other attribute of Galaxy raises an
+error that explains this.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from rowtui.core.text import visible
 
 
 class NotInRowtui(RowtuiError, AttributeError):
-    """Code asked for a part of Galaxy. `hasattr` and `getattr` with a default take it as usual."""
+    """Code used a part of Galaxy that rowtui lacks.
+
+    `hasattr` and `getattr` with a default work as usual.
+    """
 
     def __init__(self, what: str, part_of: str = "Galaxy") -> None:
         super().__init__(
@@ -25,14 +29,14 @@ class NotInRowtui(RowtuiError, AttributeError):
 
 
 class Shown:
-    """An object that is shown to expressions; `_called` is its name there."""
+    """An object for expressions; `_called` is its name in expressions."""
 
     __slots__ = ()
     _called: ClassVar[str] = ""
     _part_of: ClassVar[str] = "Galaxy"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python's own questions
+        if name.startswith("__"):  # Python itself looks up these names
             raise AttributeError(name)
         raise NotInRowtui(f"{self._called}.{name}", self._part_of)
 
@@ -50,7 +54,7 @@ _NOTHING: Mapping[str, Any] = ReadOnlyDict()
 
 
 class Tool(Shown):
-    """An action. `resource_fields`: what it says itself that it needs (cores, max_mem, ...)."""
+    """An action. `resource_fields`: the amounts that it declares itself (cores, max_mem, ...)."""
 
     __slots__ = ("id", "name", "resource_fields", "tool_type", "version")
     _called = "tool"
@@ -104,12 +108,12 @@ class Role(Shown):
 
     @property
     def role(self) -> Role:
-        """Itself: Galaxy's `user.roles` are links to roles."""
+        """The role itself: Galaxy's `user.roles` are links to roles."""
         return self
 
 
 class User(Shown):
-    """Whoever submits. `username` is the `name`; `roles` are given by name.
+    """The submitting user. `username` is the `name`; `roles` are given by name.
 
     `id` is a number that stays the same for the same name, unless it is given.
     """
@@ -161,7 +165,7 @@ class User(Shown):
         return [Role(name) for name in self._roles]
 
     def all_roles(self) -> list[Role]:
-        """The user's groups."""
+        """Return the user's groups."""
         return self.roles
 
 
@@ -178,7 +182,7 @@ class HistoryTag(NamedTuple):
 
 
 class History(Shown):
-    """What belongs together with the job: for expressions that look at the tags of histories."""
+    """The history of the job: for expressions that read the tags of histories."""
 
     __slots__ = ("tags",)
     _called = "job.history"
@@ -193,8 +197,8 @@ class History(Shown):
 class Job(Shown):
     """The job. `input_size`: GB (2^30 bytes) of its declared inputs.
 
-    `attempt`: from 1; `destination_params`: those of the attempt before, None in the first.
-    `input_datasets`: objects as Galaxy has them, where somebody has some.
+    `attempt`: from 1; `destination_params`: of the attempt before, None in the first attempt.
+    `input_datasets`: Galaxy's objects, if the caller has any.
     """
 
     __slots__ = (
@@ -237,11 +241,11 @@ class Job(Shown):
         _put(self, "tool_id", tool_id)
 
     def get_param_values(self, app: object = None, ignore_errors: bool = False) -> Any:
-        """The parameters of the job, by name."""
+        """Return the parameters of the job, by name."""
         return self.params
 
     def get_state(self) -> str:
-        """The state."""
+        """Return the state."""
         return self.state
 
     @property
@@ -251,7 +255,7 @@ class Job(Shown):
 
 
 class App(Shown):
-    """Galaxy itself, of which there is nothing here.
+    """A replacement for Galaxy's app without its functions.
 
     `jobs`: (tool id, user name) of each job that is queued or running, for `helpers`.
     """
@@ -265,14 +269,14 @@ class App(Shown):
 
 
 class JobWrapper(Shown):
-    """Galaxy's handle on a running job, of which there is nothing here."""
+    """A replacement for Galaxy's handle on a running job, without its functions."""
 
     __slots__ = ()
     _called = "job_wrapper"
 
 
 class ShownMapper(Shown):
-    """The mapper. `destinations`: those that jobs may go to, by id."""
+    """The mapper. `destinations`: the destinations that jobs may go to, by id."""
 
     __slots__ = ("default_inherits", "destinations", "global_context")
     _called = "mapper"

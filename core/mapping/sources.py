@@ -1,8 +1,9 @@
-"""Which mapping files count, in which order, and whether the code in each may run.
+"""Find the mapping files that apply, in their order, and whether the code in each may run.
 
-Takes the project's folder and the user's places; gives the contents in the order in which they are
-merged (later overrides): the user's own folder, then the project's `mapping.yml`, each with what
-it includes before it. One that cannot be read is a problem, and the others go on.
+The input is the project's folder and the user's places; the output is the contents in the order in
+which they are merged (later ones override): the user's own folder, then the project's
+`mapping.yml`, each after the files that it includes. A file that cannot be read is reported as a
+problem, and the other files are still used.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _ENDINGS = (".yml", ".yaml")
 
 
 class Source(NamedTuple):
-    """One mapping file as it was read.
+    """One mapping file as read.
 
-    `name`: as people know it, a path below the project or with ~, or the URL. `trusted`: whether
-    its expressions may run, and `trusted_because` of what. `notice`: what is unusual about it, as
-    that a URL did not answer and an older copy is used. `place`: the absolute path or the URL, the
-    name under which `TrustStore` remembers its contents.
+    `name`: for the user, a path below the project or with ~, or the URL. `trusted`: whether its
+    expressions may run, with the reason `trusted_because`. `notice`: an unusual condition, for
+    example that a URL did not respond and an older copy is used. `place`: the absolute path or the
+    URL, the name under which `TrustStore` stores its contents.
     """
 
     name: str
@@ -50,14 +51,14 @@ class Source(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The sources in the order in which they are merged, and what could not be read."""
+    """The sources in the order in which they are merged, and the problems of reading them."""
 
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...] = ()
 
 
 class Places(NamedTuple):
-    """The user's folders. `configuration` and `home` are None where there is no home."""
+    """The user's folders. `configuration` and `home` are None if there is no home."""
 
     configuration: Path | None
     trust: Path
@@ -68,8 +69,8 @@ class Places(NamedTuple):
 class Fetching(NamedTuple):
     """How URLs are fetched. `seconds` for each, `total_seconds` for all of them together.
 
-    `for_untrusted`: fetch also what files include that are not trusted. Else opening somebody's
-    project would make this machine ask whatever address its mapping file names.
+    `for_untrusted`: also fetch the includes of untrusted files. With this option, opening the
+    project of another person makes this machine send requests to any address in its mapping file.
     """
 
     allowed: bool = True
@@ -83,7 +84,7 @@ _USUALLY = Fetching()
 
 
 def user_places(environ: Mapping[str, str]) -> Places:
-    """Where this user's configuration, trust and copies are, by the XDG rules."""
+    """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
     from rowtui.core.files import own_config_folder
 
     own = own_config_folder(environ)
@@ -97,7 +98,7 @@ def user_places(environ: Mapping[str, str]) -> Places:
 
 
 def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
-    """A folder by the XDG rules, which ignore relative ones."""
+    """Return a folder by the XDG rules, which ignore relative paths."""
     folder = environ.get(name, "")
     if folder.startswith("/"):
         return Path(folder)
@@ -112,7 +113,10 @@ def find_sources(
     includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
 ) -> Found:
-    """The user's mapping files, sorted by name, then the project's. `now`: seconds since 1970."""
+    """Return the user's mapping files, sorted by name, then the project's.
+
+    `now`: seconds since 1970.
+    """
     walk = _Walk(project_root, places, now, includes, fetching)
     if places.configuration is not None and os.path.lexists(places.configuration):
         walk.add_folder(places.configuration, None)
@@ -138,7 +142,7 @@ def sources_from(
     includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
 ) -> Found:
-    """The files, folders and URLs that the user named, instead of the usual ones.
+    """Return the files, folders and URLs that the user named, instead of the usual ones.
 
     `base`: the folder that relative names start from.
     """
@@ -149,14 +153,14 @@ def sources_from(
 
 
 class _Asker(NamedTuple):
-    """Who includes, and with which entry."""
+    """The file that includes another one, and its entry."""
 
     source: Source
     include: Include
 
 
 class _Walk:
-    """Collects sources, what is included first; each one once."""
+    """Collects sources, included files first; each source once."""
 
     def __init__(
         self,
@@ -200,7 +204,7 @@ class _Walk:
             self.add_file(path, by, within)
 
     def add_folder(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
-        """Add the mapping files that lie in a folder, not those below it."""
+        """Add the mapping files in a folder, without its subfolders."""
         try:
             files = sorted(os.listdir(path), key=os.fsencode)
         except OSError as error:
@@ -213,10 +217,10 @@ class _Walk:
             self._problem(self.shown(path), "has no *.yml or *.yaml", by, severity="warning")
 
     def add_file(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
-        """Add a file, with what it includes before it.
+        """Add a file, after the files that it includes.
 
-        `within`: the folder that the file must lie in, links followed, unless the user has trusted
-        its content; None for one that the user or a trusted file names.
+        `within`: the folder that the file must be in, with links resolved, unless the user has
+        trusted its content; None for a file that the user or a trusted file names.
         """
         name = self.shown(path)
         real = Path(os.path.realpath(path))
@@ -228,13 +232,14 @@ class _Walk:
         own = self.places.configuration
         objection = None
         if own is not None and (own in path.parents or Path(os.path.realpath(own)) in real.parents):
-            objection = own_file_objection(real, own)  # before it is read: then nobody can swap it
+            # checked before reading, so that the file cannot be replaced in between
+            objection = own_file_objection(real, own)
         try:
             data = read_bounded(real, LARGEST_SOURCE)
         except OSError as error:
             self._problem(name, f"cannot be read: {error.strerror}", by)
             return
-        except RowtuiError as error:  # not a regular file, too large
+        except RowtuiError as error:  # not a regular file, or too large
             self._problem(name, f"cannot be used: {visible(error.message)}", by)
             return
         source = self._judged(name, data, visible(str(path)), objection)
@@ -247,16 +252,16 @@ class _Walk:
         self._add(source, str(real), lambda name, by: self.add_named(name, path.parent, by, inside))
 
     def _project_of(self, file: Path) -> Path:
-        """The folder that the includes of an untrusted file must not leave."""
+        """Return the folder that the includes of an untrusted file must not leave."""
         from rowtui.core.workflow.find import find_project
 
         try:
             return find_project(file.parent)
-        except RowtuiError:  # it lies in no project
+        except RowtuiError:  # the file is in no project
             return file.parent
 
     def _is_outside(self, path: Path, folder: Path | None) -> bool:
-        """Whether a path, links followed, leads neither into a folder nor into the user's own."""
+        """Whether a resolved path is outside of a folder and of the user's configuration."""
         if folder is None:
             return False
         real = Path(os.path.realpath(path))
@@ -271,7 +276,7 @@ class _Walk:
         self._problem(self.shown(path), message, by, hint)
 
     def add_url(self, url: str, by: _Asker | None) -> None:
-        """Add what a URL gives, with what that includes before it."""
+        """Add the content of a URL, after the files that it includes."""
         url = url.partition("#")[0]
         if not self._enter(url, visible(url), by):
             return
@@ -290,7 +295,7 @@ class _Walk:
                 check=_unreadable,
             )
         except RowtuiError as error:
-            # The message begins with the URL, unless that must not be shown.
+            # The message begins with the URL, unless the URL must not be shown.
             name = visible(url) if error.message.startswith(visible(url)) else ""
             self._problem(name, error.message.removeprefix(f"{name} "), by, error.hint or hint)
             return
@@ -302,7 +307,7 @@ class _Walk:
         )
 
     def shown(self, path: Path) -> str:
-        """A path as people know it: below the project, with ~, or absolute."""
+        """Return a path for the user: below the project, with ~, or absolute."""
         path = Path(os.path.abspath(path))
         if self.root is not None and self.root in path.parents:
             return visible(str(path.relative_to(self.root)))
@@ -312,7 +317,7 @@ class _Walk:
         return visible(str(path))
 
     def _enter(self, place: str, name: str, by: _Asker | None) -> bool:
-        """Whether a source is to be read: new, within the limits, and not including itself."""
+        """Whether to read a source: it is new, within the limits, and not including itself."""
         if place in self._open:
             chain = [*self._open.values(), name]
             chain = chain[list(self._open).index(place) :]
@@ -333,9 +338,9 @@ class _Walk:
         return True
 
     def _judged(self, name: str, data: bytes, place: str, objection: str | None) -> Source:
-        """A source with the verdict on its code.
+        """Return a source with the verdict on its code.
 
-        `objection`: why it is not the user's own configuration, None if it does not lie there.
+        `objection`: why it is not the user's own configuration, None if it is elsewhere.
         """
         digest = digest_of(data)
         if objection == "":
@@ -351,7 +356,7 @@ class _Walk:
         return Source(name, data, digest, False, "", "", place)
 
     def _add(self, source: Source, place: str, add: Callable[[str, _Asker], None]) -> None:
-        """Append a source, behind what it includes."""
+        """Append a source, after the files that it includes."""
         self._open[place] = source.name
         found, problems = self.includes(source.data, source.name)
         self.problems += problems
@@ -361,7 +366,7 @@ class _Walk:
         self.sources.append(source)
 
     def _why_not_fetch(self, by: _Asker | None) -> tuple[str, str]:
-        """Why only a copy may be used, and what to do about it; "" if the server may be asked."""
+        """Return why only a copy may be used, and a hint; "" if a request may be sent."""
         if not self.fetching.allowed:
             return "fetching is switched off", ""
         if by is not None and not by.source.trusted and not self.fetching.for_untrusted:
@@ -374,7 +379,7 @@ class _Walk:
     def _problem(
         self, name: str, message: str, by: _Asker | None, hint: str = "", severity: str = "error"
     ) -> None:
-        """Note a problem where the source is asked for: in the file that includes it, if any."""
+        """Record a problem at the entry that includes the source, if there is one."""
         if by is None:
             self.problems.append(Problem(name or "mapping", 0, 0, message, hint, severity))
             return
@@ -384,12 +389,12 @@ class _Walk:
 
 
 def _is_url(name: str) -> bool:
-    """Whether a URL is meant, also one of a kind that is not fetched."""
+    """Whether a name is a URL, including URLs of kinds that are not fetched."""
     return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
 
 
 def _can_be_a_path(path: Path) -> bool:
-    """Whether the system takes it: YAML can write a NUL, and half of a surrogate pair."""
+    """Whether the system accepts a path: YAML can write NULs and lone surrogates."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -397,7 +402,7 @@ def _can_be_a_path(path: Path) -> bool:
 
 
 def _joined(url: str, name: str) -> str:
-    """What a file from a URL means by a name: never a file of this machine."""
+    """Return the URL of a name in a file from a URL: never a file of this machine."""
     from urllib.parse import urljoin
 
     try:
@@ -407,7 +412,7 @@ def _joined(url: str, name: str) -> str:
 
 
 def _unreadable(data: bytes) -> str:
-    """Why a new content is no YAML map; "" if it is one."""
+    """Return why new content is no YAML map; "" if it is one."""
     from rowtui.core.mapping.yaml_text import Table, read_yaml
 
     try:

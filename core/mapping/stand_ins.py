@@ -1,8 +1,8 @@
-"""What expressions can name and import besides the objects of their job.
+"""The builtins and modules that expressions can use besides the objects of their job.
 
-The builtins are Python's, with what makes no sense without a terminal taken out, and imports of
-TPV's and Galaxy's modules answered with our own classes: this is not a sandbox, it makes files
-work; whether their code may run at all is asked before (`trust`).
+The builtins are Python's, except for functions that need a terminal, and imports of TPV's and
+Galaxy's modules return classes of rowtui. This is not a sandbox but makes files work; whether their
+code may run at all is checked before (`trust`).
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ _NEED_A_TERMINAL = ("input", "breakpoint", "exit", "quit", "help")
 
 @lru_cache(1)
 def expression_builtins() -> dict[str, Any]:
-    """Python's builtins for expressions: one dict, shared by all namespaces.
+    """Return Python's builtins for expressions: one dict, shared by all namespaces.
 
-    Imports of `tpv.core...` and `galaxy.jobs.mapper` give our classes of the same names; `print`
-    writes to the log, because the screen belongs to the dashboard.
+    Imports of `tpv.core...` and `galaxy.jobs.mapper` return rowtui's classes of the same names;
+    `print` writes to the log, because the dashboard uses the screen.
     """
     import builtins
 
@@ -141,7 +141,7 @@ def has_in_module(module: str, name: str) -> bool:
 
 
 def tpv_names() -> dict[str, Any]:
-    """What TPV's expressions see by accident: the names of the module that runs them."""
+    """Return the names that TPV's expressions see by accident, those of TPV's own module."""
     return dict(_tpv_names())
 
 
@@ -157,7 +157,7 @@ def _tpv_names() -> dict[str, Any]:
     from rowtui.core.mapping import entities
 
     class InvalidParentException(Exception):
-        """An entity inherits from one that is not there."""
+        """An entity inherits from a missing entity."""
 
     ours = {
         name: type(name, (_Internal,), {"_called": name})
@@ -183,7 +183,7 @@ def _tpv_names() -> dict[str, Any]:
 
 
 class _Internal(Shown):
-    """A class inside TPV that code can name, and do nothing with."""
+    """A class inside TPV that code can name, but not use."""
 
 
 class _Util(Shown):

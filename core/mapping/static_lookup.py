@@ -1,7 +1,7 @@
-"""Looking entities up without running anything, so that it does not matter who trusts their files.
+"""Look up entities without running code, for trusted and untrusted files.
 
-Files that nobody has trusted yet are checked and shown like all others; only running their code
-has to wait. Source: docs/mapping.md, "Files".
+Untrusted files are checked and shown like all others; only their code must not run. Source:
+docs/mapping.md, "Files".
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ class StaticLookup(Lookup):
     """A lookup in which only errors stop a job."""
 
     def why_unusable(self, kind: str, key: str, entity: Entity) -> StopMapping | None:
-        """Why an entity cannot be used: it has an error."""
+        """Return why an entity cannot be used, which is an error, or None."""
         stop = super().why_unusable(kind, key, entity)
         return None if stop is not None and stop.outcome is Outcome.UNTRUSTED else stop

@@ -1,6 +1,6 @@
-"""What is known of values and code without running anything.
+"""Values that are known without running code.
 
-Takes a value as written; gives its number, or None where only running it would tell.
+The input is a value as written; the output is its number, or None if the code would have to run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
 
 
 def number(value: Any) -> float | None:
-    """A constant amount as a number; None for no value, for expressions and for anything else."""
+    """Return a constant amount as a number; None for expressions and for anything else."""
     if isinstance(value, str):
         code = compile_block(value)
         value = code.value if code.constant else None
@@ -29,7 +29,7 @@ def number(value: Any) -> float | None:
 
 
 def constant_amount(entity: Entity, name: str) -> float | None:
-    """An amount of an entity within its bounds, if no expression and none of its rules matter."""
+    """Return an amount within its bounds, if it depends on no expression and no rule."""
     for rule in entity.rules.values():
         if rule.execute or any(
             getattr(rule, field) is not None for field in (name, f"min_{name}", f"max_{name}")
@@ -46,7 +46,7 @@ def constant_amount(entity: Entity, name: str) -> float | None:
 
 
 def flag(condition: Any) -> bool | None:
-    """What a condition always is; None where that depends."""
+    """Return the constant value of a condition; None if it is not constant."""
     if isinstance(condition, bool):
         return condition
     code = compile_block(str(condition))
@@ -54,6 +54,6 @@ def flag(condition: Any) -> bool | None:
 
 
 def looks_at_its_names(code: Code) -> str:
-    """The function by which code looks at the names that it could read; "" if it does not."""
+    """Return the function by which code reads its own names; "" if there is none."""
     match = _LOOKS.search(code.text) if code.own_namespace else None
     return match[1] if match else ""

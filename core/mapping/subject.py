@@ -1,7 +1,7 @@
-"""What is being read, with where its values are written and what is wrong with it.
+"""The object that is being read, with the places of its values and its problems.
 
-Takes nodes with their places; gives messages that name them, and notes every problem with its line
-and column.
+The methods take nodes with their places, make messages that name them, and record every problem
+with its line and column.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ALL_CODES: frozenset[str] = frozenset()
 
 
 def quoted(name: str) -> str:
-    """A name from the file, for a message."""
+    """Return a name from the file, for a message."""
     return f"`{visible(name if len(name) <= 80 else name[:77] + '...')}`"
 
 
 def kind_of_node(node: Node) -> str:
-    """What a node is, with its article: `a map`, `a list`, `text`, ..."""
+    """Return the kind of a node with its article: `a map`, `a list`, `text`, ..."""
     if isinstance(node, Table):
         return "a map"
     if isinstance(node, Items):
@@ -40,10 +40,10 @@ def kind_of_node(node: Node) -> str:
 
 
 class Subject:
-    """Whose properties are being read: an entity, a rule, or a section of the file.
+    """The object whose properties are being read: an entity, a rule, or a section of the file.
 
-    `words`: what messages call it; `error`: the first of its errors; `silenced`: the codes of lint
-    messages that it does not want (the empty set: all, None: none).
+    `words`: its name in messages; `error`: the first of its errors; `silenced`: the codes of lint
+    messages that it silences (the empty set: all, None: none).
     """
 
     __slots__ = ("entity", "error", "problems", "silenced", "words")
@@ -62,25 +62,25 @@ class Subject:
         self.error: Problem | None = None
 
     def say(self, field: str, value: Any, place: Place) -> None:
-        """`Entity.say` without `_replace`, which takes longer than all the rest."""
+        """Do the same as `Entity.say` without `_replace`, which would take most of the time."""
         entity = self.entity
         kind, name, _, rule, sealed = entity.origin
         said = Said(value, Origin(kind, name, place, rule, sealed))
         entity.said[field] = (said, *entity.said.get(field, ()))
 
     def wrong(self, place: Place, message: str, hint: str = "") -> None:
-        """Note an error."""
+        """Record an error."""
         problem = Problem(*place, message, hint)
         self.problems.append(problem)
         if self.error is None:
             self.error = problem
 
     def doubt(self, place: Place, message: str, hint: str = "") -> None:
-        """Note a warning."""
+        """Record a warning."""
         self.problems.append(Problem(*place, message, hint, "warning"))
 
     def unexpected(self, key: Scalar, where: str, known: Iterable[str], hint: str = "") -> None:
-        """Note a key that nothing reads."""
+        """Record a key that nothing reads."""
         if self.silenced == _ALL_CODES or (self.silenced and UNKNOWN_KEY in self.silenced):
             return
         names = list(known)
@@ -90,13 +90,13 @@ class Subject:
         self.doubt(key.place, message, hint or known_ones)
 
     def mismatch(self, key: Scalar, node: Node, wanted: str, hint: str = "") -> None:
-        """Note a value of the wrong kind."""
+        """Record a value of the wrong kind."""
         found = kind_of_node(node)
         message = f"{quoted(key.text)} of {self.words} must be {wanted}, but is {found}"
         self.wrong(node.place if isinstance(node, Scalar) else key.place, message, hint)
 
     def table(self, key: Scalar, node: Node, wanted: str = "a map") -> Table | None:
-        """The node as a map; anything else is noted."""
+        """Return the node as a map; for any other node, record a problem and return None."""
         if isinstance(node, Table):
             return node
         self.mismatch(key, node, wanted, f"write `{visible(key.text)}:` and indented below it keys")
@@ -104,7 +104,7 @@ class Subject:
 
 
 def value_place(key: Scalar, node: Node) -> Place:
-    """Where a value is: the first line of a text; the key of a map or list."""
+    """Return the place of a value: the first line of a text; the key of a map or list."""
     if type(node) is not Scalar:
         return key.place
     place = node.place

@@ -1,9 +1,9 @@
-"""Scheduling tags: what entities require, prefer, accept and reject, and how two sets meet.
+"""Scheduling tags: the tags that entities require, prefer, accept and reject.
 
-Takes the four lists of an entity; gives the operations of TPV on them: inherit (the
-child's claim on a tag replaces the parent's), combine (the stronger claim wins: reject, require,
-prefer, accept), match, and score. The names of methods are those that expressions in mapping files
-already use. Source: TPV's documentation, "Scheduling".
+The input is the four lists of an entity. The operations on two sets are TPV's: inherit (the child's
+claim on a tag replaces the parent's), combine (the strongest claim takes precedence: reject,
+require, prefer, accept), match, and score. Existing expressions in mapping files use the names of
+the methods. Source: TPV's documentation, "Scheduling".
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rowtui.core.mapping.flow import IncompatibleTagsException
 from rowtui.core.text import visible
 
 STRENGTHS = ("require", "prefer", "accept", "reject")
-# In this order claims are laid over each other, so that the last one wins.
+# Claims are laid over each other in this order, and the last one takes precedence.
 _LAYERS = ("accept", "prefer", "require", "reject")
 
 
 class TagType(enum.IntEnum):
-    """How strongly an entity feels about a tag. The numbers are TPV 3's weights."""
+    """The strength of an entity's claim on a tag. The numbers are TPV 3's weights."""
 
     REQUIRE = 3
     PREFER = 2
@@ -51,14 +51,14 @@ class IncompatibleTagsError(RowtuiError):
 
 
 class InvalidTagsError(RowtuiError, ValueError):
-    """What an expression gives as tags is no list of texts."""
+    """The tags of an expression are no list of texts."""
 
 
 class SchedulingTags:
     """The tags of one entity, each in one of four lists. Expressions may change their own copy.
 
-    `dialect`: how `combine` and `score` count; None for tags that an expression has made, which
-    take the dialect of the tags that they meet.
+    `dialect`: how `combine` and `score` count; None for tags that an expression has made, which use
+    the dialect of the tags that they are combined with.
     """
 
     __slots__ = ("accept", "dialect", "prefer", "reject", "require")
@@ -70,7 +70,7 @@ class SchedulingTags:
         accept: Iterable[str] | None = None,
         reject: Iterable[str] | None = None,
     ) -> None:
-        """Raises: InvalidTagsError for what is no list of texts."""
+        """Raises: InvalidTagsError for a value that is no list of texts."""
         self.require = _listed("require", require)
         self.prefer = _listed("prefer", prefer)
         self.accept = _listed("accept", accept)
@@ -78,25 +78,25 @@ class SchedulingTags:
         self.dialect: Dialect | None = None
 
     def __repr__(self) -> str:
-        """The lists that are not empty."""
+        """Return the lists that are not empty."""
         return f"SchedulingTags({', '.join(f'{k}={v}' for k, v in self.lists().items() if v)})"
 
     def __eq__(self, other: object) -> bool:
-        """The same tags with the same strengths, in whatever order."""
+        """Whether both have the same tags with the same strengths, in any order."""
         return isinstance(other, SchedulingTags) and self.strengths() == other.strengths()
 
     __hash__ = None  # type: ignore[assignment]
 
     def lists(self) -> dict[str, list[str]]:
-        """The four lists by name. An expression may have set one to None: that list is empty."""
+        """Return the four lists by name; a list that an expression has set to None is empty."""
         return {name: getattr(self, name) or [] for name in STRENGTHS}
 
     def strengths(self) -> dict[str, str]:
-        """Tag -> which list it is in."""
+        """Return tag -> the list that it is in."""
         return {tag: name for name in STRENGTHS for tag in getattr(self, name) or ()}
 
     def copy(self) -> SchedulingTags:
-        """The same, to be changed."""
+        """Return a copy, which may be changed."""
         new = object.__new__(SchedulingTags)
         for name in STRENGTHS:
             setattr(new, name, list(getattr(self, name) or ()))
@@ -117,14 +117,14 @@ class SchedulingTags:
                 yield Tag(tag, TagType[name.upper()])
 
     def all_tag_values(self) -> Iterator[str]:
-        """Every tag, whatever its strength."""
+        """Yield every tag, of any strength."""
         for tags in self.lists().values():
             yield from tags
 
     def filter(
         self, tag_type: TagType | list[TagType] | None = None, tag_value: str | None = None
     ) -> Iterator[Tag]:
-        """The tags of these strengths, or with this value, or both."""
+        """Yield the tags of these strengths, or with this value, or both."""
         wanted = [tag_type] if isinstance(tag_type, TagType) else tag_type
         for tag in self.tags:
             if wanted and tag.tag_type not in wanted:
@@ -134,30 +134,33 @@ class SchedulingTags:
             yield tag
 
     def add_tag_override(self, tag_type: TagType, tag_value: str) -> None:
-        """Put a tag into one list, out of all others."""
+        """Put a tag into one list, and remove it from all others."""
         self.put(TagType(tag_type).name.lower(), tag_value)
 
     def inherit(self, other: SchedulingTags) -> SchedulingTags:
-        """The other tags, with the claims of these instead where both name a tag."""
+        """Return the other tags, where the claims of these tags take precedence."""
         return self.over(other)
 
     def can_combine(self, other: SchedulingTags) -> bool:
-        """Whether no tag is required on one side and rejected on the other."""
+        """Whether no tag is required on one side and rejected on the other.
+
+        In dialect seed, a preferred tag may not be rejected on the other side either.
+        """
         return self._clash(other, self._common_dialect(other)) is None
 
     def combine(self, other: SchedulingTags) -> SchedulingTags:
-        """The stronger claim of both on every tag. Raises: IncompatibleTagsException."""
+        """Return the stronger claim of both on every tag. Raises: IncompatibleTagsException."""
         try:
             return other.combined_over(self, self._common_dialect(other))
         except IncompatibleTagsError as error:
             raise IncompatibleTagsException(error.message) from error
 
     def match(self, other: SchedulingTags) -> bool:
-        """Whether a job with one of these and a destination with the other suit each other."""
+        """Whether a job with these tags suits a destination with the other tags."""
         return next(tag_clashes(self, other), None) is None
 
     def score(self, other: SchedulingTags) -> int:
-        """How well a destination with these tags suits a job with the other ones."""
+        """Return the score of a destination with these tags for a job with the other tags."""
         return sum(points for _, points in score(self, other, self._common_dialect(other)))
 
     def _common_dialect(self, other: SchedulingTags) -> Dialect:
@@ -166,19 +169,19 @@ class SchedulingTags:
     # For the engine
 
     def put(self, strength: str, tag: str) -> None:
-        """Put a tag into one list, out of all others."""
+        """Put a tag into one list, and remove it from all others."""
         self.drop(tag)
         setattr(self, strength, [*(getattr(self, strength) or ()), tag])
 
     def drop(self, tag: str) -> None:
-        """Take a tag out of whatever list it is in."""
+        """Remove a tag from the list that it is in."""
         for name in STRENGTHS:
             tags = getattr(self, name)
             if tags and tag in tags:
                 tags.remove(tag)
 
     def over(self, parent: SchedulingTags) -> SchedulingTags:
-        """Inherit: the parent's tags with this one's claims instead of its own."""
+        """Inherit: return the parent's tags, where the claims of these tags take precedence."""
         if not self:
             new = parent.copy()
         else:
@@ -192,7 +195,7 @@ class SchedulingTags:
         return new
 
     def combined_over(self, lower: SchedulingTags, dialect: Dialect) -> SchedulingTags:
-        """Combine: the strongest claim of both sides for every tag.
+        """Combine: return the strongest claim of both sides for every tag.
 
         Raises: IncompatibleTagsError.
         """
@@ -219,7 +222,7 @@ class SchedulingTags:
         return None
 
     def weighed(self, dialect: Dialect) -> dict[str, int]:
-        """Tag -> its weight in a score."""
+        """Return tag -> its weight in a score."""
         return {
             tag: weight
             for name, weight in zip(STRENGTHS, dialect.weights, strict=True)
@@ -239,7 +242,7 @@ def _listed(name: str, tags: Iterable[str] | None) -> list[str]:
 
 
 def _claims(layers: Iterable[tuple[str, Iterable[str] | None]]) -> dict[str, str]:
-    """Tag -> its list, where a later claim replaces an earlier one and takes its own place."""
+    """Return tag -> its list; a later claim replaces an earlier one and takes its own position."""
     claims: dict[str, str] = {}
     for name, tags in layers:
         for tag in tags or ():
@@ -249,10 +252,11 @@ def _claims(layers: Iterable[tuple[str, Iterable[str] | None]]) -> dict[str, str
 
 
 def tag_clashes(job: SchedulingTags, offered: SchedulingTags) -> Iterator[tuple[str, str, str]]:
-    """Why these cannot meet: (tag, the job's strength or "", the destination's or ""). None: match.
+    """Yield why a job and a destination do not match, nothing if they match.
 
-    A tag that one side requires must be on the other, in any list; one that a side rejects must
-    not, in any list, rejected ones included.
+    Each result is (tag, the job's strength or "", the destination's or ""). A tag that one side
+    requires must be on the other, in any list; a tag that one side rejects must not, in any list,
+    including the list of rejected tags.
     """
     of_job, of_destination = job.strengths(), offered.strengths()
     for tag in dict.fromkeys((*of_job, *of_destination)):
@@ -267,9 +271,10 @@ def tag_clashes(job: SchedulingTags, offered: SchedulingTags) -> Iterator[tuple[
 def score(
     offered: SchedulingTags, job: SchedulingTags, dialect: Dialect
 ) -> tuple[tuple[str, int], ...]:
-    """What each tag adds to a destination's score for a job; the sum is the score.
+    """Return the points that each tag adds to a destination's score for a job.
 
-    Tags of both: the product of the weights. Tags that only the destination has count against it.
+    For tags of both, the points are the product of the weights. Tags that only the destination has
+    count against it.
     """
     wanted = job.weighed(dialect)
     return tuple(

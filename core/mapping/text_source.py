@@ -1,7 +1,7 @@
-"""Text with expressions in braces as the Python literal that it is read as.
+"""Text with expressions in braces as a Python literal.
 
-Takes the text as it stands in a mapping file; gives source code, and the way back from positions in
-the source to positions in the text.
+The input is the text in a mapping file; the output is source code, and the conversion of positions
+in the source to positions in the text.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ _OPEN, _CLOSE = "f'''", "'''"
 
 
 class TextSource(NamedTuple):
-    """Source code of a text. `shift`: what precedes the text in line 1; `inserted`: where in the
-    source characters stand that the text does not have, ascending.
+    """Source code of a text.
+
+    `shift`: the number of characters before the text in line 1; `inserted`: the places in the
+    source of characters that the text does not have, ascending.
     """
 
     source: str
@@ -21,7 +23,7 @@ class TextSource(NamedTuple):
     inserted: tuple[int, ...] = ()
 
     def position(self, line: int, column: int) -> tuple[int, int]:
-        """Where in the text a position of the source is. All count from 1."""
+        """Return the position in the text of a position in the source. All count from 1."""
         before = self.source.split("\n")[: max(line, 1) - 1]
         start = sum(len(each) + 1 for each in before)
         extra = sum(1 for at in self.inserted if start <= at < start + column - 1)
@@ -33,14 +35,14 @@ class TextSource(NamedTuple):
         return line, min(column, len(lines[line - 1]) + 1)
 
     def position_of_node(self, line: int, column: int) -> tuple[int, int]:
-        """As `position`, for a node of the syntax tree, whose columns are bytes."""
+        """Return the same for a node of the syntax tree, whose columns are bytes."""
         lines = self.source.split("\n")
         shown = lines[line - 1] if line <= len(lines) else ""
         before = shown.encode("utf-8", "replace")[: column - 1]
         return self.position(line, len(before.decode("utf-8", "replace")) + 1)
 
     def place_in_text(self, error: SyntaxError, text: str) -> tuple[int, int]:
-        """Where in the text Python found the error."""
+        """Return the position in the text at which Python found the error."""
         line, column = error.lineno or 1, error.offset or 1
         # Python 3.11 reads each expression of an f-string on its own, as "(expression)".
         shown = (error.text or "").strip()
@@ -56,10 +58,10 @@ class TextSource(NamedTuple):
 
 
 def text_source(text: str, *, as_tpv: bool) -> TextSource:
-    """The f-string of a text.
+    """Return the f-string of a text.
 
-    `as_tpv`: between three single quotes as it is, whatever it holds. Otherwise quotes outside
-    braces are escaped where they would end the literal.
+    `as_tpv`: put any text unchanged between three single quotes. Otherwise quotes outside braces
+    are escaped where they would end the literal.
     """
     plain = _OPEN + text + _CLOSE
     if as_tpv or not ("'''" in text or text.endswith("'")):
@@ -85,7 +87,7 @@ def text_source(text: str, *, as_tpv: bool) -> TextSource:
 
 
 def _split(text: str) -> list[tuple[str, bool]]:
-    """The text in order as (part, whether it is outside braces)."""
+    """Return the text in order as (part, whether it is outside braces)."""
     found: list[tuple[str, bool]] = []
     at = start = 0
     while at < len(text):
@@ -105,9 +107,9 @@ def _split(text: str) -> list[tuple[str, bool]]:
 
 
 def _end_of_field(text: str, at: int) -> int:
-    """Behind the brace that closes the one at `at`; the end of the text if none does."""
+    """Return the position after the brace that closes the one at `at`, or the end of the text."""
     depth = 0
-    in_format = False  # behind the colon, quotes are characters like others
+    in_format = False  # behind the colon, quotes are ordinary characters
     while at < len(text):
         char = text[at]
         in_format = in_format or (char == ":" and depth == 1)

@@ -1,10 +1,10 @@
-"""A bound on how long code from a mapping file may keep its caller waiting.
+"""A time limit for code from a mapping file.
 
-The code runs in a worker thread, and whoever called waits no longer than the limit. A worker that
-is late is left behind: an exception is raised in it again and again until it ends. What keeps the
-interpreter to itself (a regular expression that backtracks for ever, 10**10**8, sum(range(10**12)))
-cannot be interrupted by anybody; `code_analysis` refuses what can be seen to do so.
-Source: measured on CPython 3.11: a hand-over there and back costs 10 to 30 us.
+The code runs in a worker thread, and the caller waits no longer than the limit. A late worker is
+abandoned: an exception is raised in it repeatedly until it ends. Code that does not release the
+interpreter (a regular expression that backtracks for ever, 10**10**8, sum(range(10**12))) cannot be
+interrupted; `code_analysis` refuses recognisable code of this kind. Source: measured on CPython
+3.11: handing a call over and back costs 10 to 30 us.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rowtui.core.errors import RowtuiError
 
 T = TypeVar("T")
 
-_MOST_IDLE = 8  # workers kept for later; each costs some kB
+_MOST_IDLE = 8  # idle workers that are kept; each costs some kB
 _TRIES = 400
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.1  # seconds between tries: 40 s in all
 
@@ -38,11 +38,11 @@ class TimeLimitError(RowtuiError):
 
 
 class _Stop(BaseException):
-    """Raised in a worker that is late, where `except Exception` does not catch it."""
+    """Raised in a late worker, where `except Exception` does not catch it."""
 
 
 class TimeLimit:
-    """Runs calls that may not take longer than some seconds. For any number of threads at once."""
+    """Runs calls that may not take longer than some seconds, for any number of threads at once."""
 
     __slots__ = ("seconds",)
 
@@ -50,10 +50,10 @@ class TimeLimit:
         self.seconds = seconds
 
     def run(self, call: Callable[[], T]) -> T:
-        """What the call returns, or raises. Context variables are those of the caller.
+        """Return or raise the result of the call. Context variables are those of the caller.
 
-        From within a call that is under a limit already, directly.
-        Raises: TimeLimitError; the call may then go on for a while.
+        A call within a call that already has a limit runs directly. Raises: TimeLimitError; the
+        call may then go on for a while.
         """
         if isinstance(threading.current_thread(), _Worker):
             return call()
@@ -71,19 +71,19 @@ class TimeLimit:
             if job.give_up():
                 _abandon(worker)
                 raise TimeLimitError(self.seconds)
-            worker.done.acquire()  # it ended at the last moment
+            worker.done.acquire()  # the call ended at the last moment
         _keep(worker)
         error = job.error
         if error is not None:
             try:
                 raise error
             finally:
-                del error, job  # else the traceback would hold itself
+                del error, job  # otherwise the traceback would refer to itself
         return cast(T, job.result)
 
 
 class _Job:
-    """One call. `open` is emptied by whoever is first: the worker that ended, or its caller."""
+    """One call. The worker or the caller empties `open`, the one that finishes first."""
 
     __slots__ = ("call", "context", "error", "open", "result")
 
@@ -95,7 +95,7 @@ class _Job:
         self.open = [True]
 
     def give_up(self) -> bool:
-        """Settle the job; False if the other side has."""
+        """Settle the job; return False if the other side has done so."""
         try:
             self.open.pop()
         except IndexError:
@@ -107,7 +107,8 @@ class _Worker(threading.Thread):
     """Runs one job after the other until one is given up."""
 
     def __init__(self) -> None:
-        super().__init__(name="rowtui-expression", daemon=True)  # nobody waits for it at exit
+        # the process does not wait for the thread at exit
+        super().__init__(name="rowtui-expression", daemon=True)
         self.go = threading.Lock()
         self.go.acquire()
         self.done = threading.Lock()
@@ -122,13 +123,13 @@ class _Worker(threading.Thread):
                 if job is None or not self._ended_in_time(job):
                     return
                 del job
-        except BaseException:  # _Stop, which arrives wherever it likes
+        except BaseException:  # _Stop, which may be raised at any point
             return
 
     def _ended_in_time(self, job: _Job) -> bool:
         try:
             job.result = job.context.run(job.call)
-        except BaseException as error:  # it is the caller's
+        except BaseException as error:  # passed on to the caller
             job.error = error
         if not job.give_up():
             return False
@@ -137,7 +138,7 @@ class _Worker(threading.Thread):
 
 
 _idle: list[_Worker] = []
-# The threads of a process are not those of the one it was forked from.
+# A forked process does not have the threads of its parent.
 os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -154,7 +155,7 @@ def _keep(worker: _Worker) -> None:
     if len(_idle) < _MOST_IDLE:
         _idle.append(worker)
     else:
-        worker.go.release()  # without a job: it ends
+        worker.go.release()  # without a job, the worker ends
 
 
 def _abandon(worker: _Worker) -> None:
@@ -163,7 +164,7 @@ def _abandon(worker: _Worker) -> None:
 
 
 def _reap(worker: _Worker) -> None:
-    """Raise in a late worker until it ends. Code that catches everything rarely catches all."""
+    """Raise in a late worker until it ends, since code may catch the exception a few times."""
     pause = _FIRST_PAUSE
     for _ in range(_TRIES):
         ident = worker.ident

@@ -1,8 +1,8 @@
-"""Versions of tools in an order: 1.10 comes after 1.9, 2.0rc1 before 2.0, 2.0+galaxy1 after 2.0.
+"""Order versions of tools: 1.10 after 1.9, 2.0rc1 before 2.0, 2.0+galaxy1 after 2.0.
 
-Takes text; gives a key that sorts. Versions of PEP 440 are compared by its rules; any other text
-comes before all of them, compared number by number and word by word, as TPV does it. Source: PEP
-440, "Summary of permitted suffixes and relative ordering".
+The input is text; the output is a sort key. Versions of PEP 440 are compared by its rules; any
+other text comes before all of them, compared number by number and word by word, as in TPV. Source:
+PEP 440, "Summary of permitted suffixes and relative ordering".
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _PRE = {"alpha": 0, "a": 0, "beta": 1, "b": 1}  # all others are release candida
 _LAST_PRE = (3, 0)
 _WORDS = re.compile(r"[0-9]+|[a-z]+|[.-]")
 _MEANING = {"pre": "c", "preview": "c", "rc": "c", "dev": "@", "-": "final-"}
-_LONGEST = 200  # characters; numbers of thousands of digits cannot even be read
+_LONGEST = 200  # characters; Python refuses to parse numbers of thousands of digits
 
 
 @lru_cache(4096)
 def version_key(version: str) -> tuple[Any, ...]:
-    """What versions are sorted by."""
+    """Return the sort key of a version."""
     match = _PARTS(version) if len(version) <= _LONGEST else None
     if match is None:
         return (0, _in_words(version.lower()))
@@ -67,7 +67,7 @@ def _local(text: str | None) -> tuple[tuple[int, int, str], ...]:
 
 
 def _in_words(version: str) -> tuple[str, ...]:
-    """Numbers padded so that they sort as text; the end of a release after words like "beta"."""
+    """Return numbers padded to sort as text, and drop a release's end after words like "beta"."""
     words: list[str] = []
     at = 0
     found: list[str] = []

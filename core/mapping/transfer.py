@@ -1,8 +1,8 @@
 """One https transfer within limits: verified, bounded in time, size and redirects.
 
-Takes a URL (and what is known of the copy at hand); gives what the server answered or why there is
-no answer. One limit holds for the whole transfer, from the look-up of the name to the last byte: a
-server that sends a byte now and then does not hold anybody up.
+The input is a URL (and the validators of the cached copy); the output is the response or an error.
+One limit applies to the whole transfer, from the name lookup to the last byte, so that a server
+which sends only a byte now and then does not block the caller.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _LONGEST_URL = 2_000  # characters; servers and proxies cut longer ones
 _MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PIECE = 1 << 16  # bytes read at a time
-_UNKNOWN_ISSUER = (18, 19, 20, 21)  # OpenSSL's X509_V_ERR_ codes for "nobody I know vouches"
+_UNKNOWN_ISSUER = (18, 19, 20, 21)  # OpenSSL's X509_V_ERR_ codes for an unknown issuer
 
 
 def refuse_url(url: str) -> None:
-    """Raise a RowtuiError that says why, if this is no URL that is fetched."""
+    """Raise a RowtuiError with the reason if this URL must not be fetched."""
     scheme, _, rest = url[:_LONGEST_URL].partition("//")
     if "@" in rest.partition("/")[0]:
         hint = "it would be shown and kept where others can read it: fetch the file yourself"
@@ -56,7 +56,7 @@ def refuse_url(url: str) -> None:
 
 
 class NoAnswerError(Exception):
-    """Why there is no usable answer from the server."""
+    """Why there is no usable response from the server."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -64,7 +64,7 @@ class NoAnswerError(Exception):
 
 
 class Answer(NamedTuple):
-    """What the server said; `data` is None where it said that nothing has changed."""
+    """The response of the server; `data` is None if the content has not changed."""
 
     data: bytes | None
     url: str
@@ -74,7 +74,7 @@ class Answer(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the copy at hand is called where it came from, so that nothing new need be sent."""
+    """The validators of the cached copy, so that unchanged content is not sent again."""
 
     url: str
     etag: str
@@ -82,8 +82,10 @@ class Known(NamedTuple):
 
 
 def ask(url: str, known: Known | None, seconds: float, most_bytes: int) -> Answer:
-    """One transfer in a thread of its own: only so does the time limit hold for a look-up of a
-    name that hangs and for bytes that drip.
+    """Run one transfer in a thread of its own.
+
+    Without the thread, the time limit would not apply to a hanging name lookup and to bytes that
+    arrive slowly.
     """
     transfer = _Transfer(url, known, seconds, most_bytes)
     outcome: list[Answer | BaseException] = []
@@ -109,7 +111,7 @@ def ask(url: str, known: Known | None, seconds: float, most_bytes: int) -> Answe
 
 
 class _Transfer:
-    """The requests for one URL and where it redirects to; `stop` ends it from another thread."""
+    """The requests for one URL and its redirects; `stop` ends them from another thread."""
 
     def __init__(self, url: str, known: Known | None, seconds: float, most_bytes: int) -> None:
         self.url = url
@@ -121,7 +123,7 @@ class _Transfer:
         self._socket: socket.socket | None = None
 
     def run(self) -> Answer:
-        """Ask, follow redirects, read. Raises: NoAnswerError."""
+        """Send the request, follow redirects, and read. Raises: NoAnswerError."""
         url = self.url
         try:
             opener = self._opener()
@@ -139,7 +141,7 @@ class _Transfer:
         raise NoAnswerError(f"it redirects more than {_MOST_REDIRECTS} times")
 
     def stop(self) -> None:
-        """Close the connection, so that whatever waits for it ends. Does nothing after the end."""
+        """Close the connection, so that a waiting read ends. Does nothing after the end."""
         with self._lock:
             self._stopped = True
             if self._socket is not None:
@@ -147,7 +149,7 @@ class _Transfer:
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def _watch(self, sock: socket.socket | None) -> None:
-        """Keep a handle on the connection, and let go of the one before."""
+        """Store a handle of the connection, and close the handle of the previous one."""
         if isinstance(sock, ssl.SSLSocket):
             return  # the same connection, wrapped
         with self._lock:
@@ -160,8 +162,9 @@ class _Transfer:
                 self._socket = sock.dup()
 
     def _opener(self) -> urllib.request.OpenerDirector:
-        """Only https, through the proxy of the environment, if any: no cookies, no passwords,
-        no redirects behind our back.
+        """Return an opener for https through the proxy of the environment, if any.
+
+        The opener uses no cookies and no passwords, and does not follow redirects by itself.
         """
         opener = urllib.request.OpenerDirector()
         opener.addheaders = [("User-Agent", "rowtui")]
@@ -170,7 +173,7 @@ class _Transfer:
         return opener
 
     def _headers(self, url: str) -> dict[str, str]:
-        """New for every request: what one host may know, the next may not."""
+        """Return new headers for every request: one host's headers may not go to another."""
         headers = {"Accept": "application/yaml, text/yaml, text/plain, */*;q=0.5"}
         if self.known is not None and self.known.url == url:
             if self.known.etag:
@@ -208,7 +211,7 @@ class _Transfer:
 
 
 class _HTTPSHandler(urllib.request.AbstractHTTPHandler):
-    """https with verified certificates, over connections that can be watched."""
+    """https with verified certificates, over connections that can be closed from outside."""
 
     def __init__(self, watch: Callable[[socket.socket | None], None]) -> None:
         super().__init__()
@@ -216,14 +219,14 @@ class _HTTPSHandler(urllib.request.AbstractHTTPHandler):
         self._connection = functools.partial(_Connection, watch=watch, context=context)
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """Called by the opener for https URLs."""
+        """Open a request; the opener calls this for https URLs."""
         return self.do_open(self._connection, request)
 
     https_request = urllib.request.AbstractHTTPHandler.do_request_
 
 
 class _Connection(http.client.HTTPSConnection):
-    """Tells of its socket as soon as it has one: before the tunnel and the TLS handshake."""
+    """Reports its socket before the tunnel and the TLS handshake."""
 
     def __init__(
         self,
@@ -260,7 +263,7 @@ def _redirect(url: str, location: str) -> str:
 
 
 def header(text: str) -> str:
-    """A header that can be sent back as it is; "" for one that cannot."""
+    """Return a header that can be sent back unchanged; "" for one that cannot."""
     return text if len(text) <= 200 and text.isascii() and text.isprintable() else ""
 
 
@@ -271,7 +274,7 @@ def _timed_out(seconds: float) -> str:
 def _explained(
     error: OSError | ValueError | http.client.HTTPException, url: str, seconds: float
 ) -> NoAnswerError:
-    """What an error of the network means, in words."""
+    """Return a network error in words."""
     if isinstance(error, urllib.error.URLError) and isinstance(error.reason, OSError):
         error = error.reason
     host = visible(urlsplit(url).hostname or "")
@@ -290,6 +293,6 @@ def _explained(
         return NoAnswerError(f"the host {host} is not found: {error.strerror}")
     if isinstance(error, OSError):
         return NoAnswerError(f"no connection to {host}: {visible(error.strerror or str(error))}")
-    if isinstance(error, ValueError):  # a host name that cannot be one
+    if isinstance(error, ValueError):  # an impossible host name
         return NoAnswerError(f"{host} cannot be asked: {visible(str(error)[:200])}")
     return NoAnswerError(f"{host} broke the rules of HTTP: {visible(str(error)[:200])}")

@@ -1,8 +1,9 @@
-"""Whether the code of a mapping file may run: whose the file is, and what this user trusted.
+"""Decide whether the code of a mapping file may run: by its owner, or by the user's trust.
 
-Mapping files hold Python. One runs if it is the user's own configuration (nobody else can have
-written it), or if the user trusted exactly this content. The store keeps the very text, so that a
-changed file can be shown as a difference; a text that no longer has its digest does not count.
+Mapping files contain Python. The code of a file may run if the file is the user's own configuration
+(no other user can have written it), or if the user trusted exactly this content. The store keeps
+the whole text, so that a changed file can be shown as a difference; a text that no longer matches
+its digest is ignored.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, sync_folder, temporary_sibling, write_synced
 from rowtui.core.text import plural, visible
 
-LARGEST_SOURCE = 10_000_000  # bytes of one mapping file; the largest known ones have 1 MB
+LARGEST_SOURCE = 10_000_000  # bytes of one mapping file; the largest known files have 1 MB
 _LARGEST_RECORD = 1 << 20  # bytes of the JSON beside a trusted text
 _DIGEST = 64  # characters of a SHA-256 in hexadecimal
 _VERSION = 1
 
-# difflib takes up to quadratic time: above this many changed lines they are listed, not aligned.
+# difflib takes up to quadratic time: more changed lines than these are listed, not aligned.
 _MOST_ALIGNED = 1_000
 _WIDEST = 1_000  # characters of one line of a difference
 
 
 def digest_of(data: bytes) -> str:
-    """The name of a content: its SHA-256 in hexadecimal."""
+    """Return the name of a content: its SHA-256 in hexadecimal."""
     import hashlib
 
     return hashlib.sha256(data).hexdigest()
 
 
 def day(at: float) -> str:
-    """The day of a moment (seconds since 1970) where the user is, `2026-11-21`."""
+    """Return the local day of a time (seconds since 1970), `2026-11-21`."""
     import time
 
     if not abs(at) < 1e11:  # a damaged record, infinite or not a number
@@ -45,11 +46,12 @@ def day(at: float) -> str:
 
 
 def own_file_objection(real: Path, folder: Path) -> str:
-    """Why a file is not the user's own configuration; "" if it is.
+    """Return why a file is not the user's own configuration; "" if it is.
 
-    `real`: the file without links; `folder`: the configuration folder. The file must lie in it,
-    and it, its folders up to `folder` and `folder` itself must belong to this user or to root and
-    be writable by nobody else. A link that leads out of the folder leads to somebody's other file.
+    `real`: the file with links resolved; `folder`: the configuration folder. The file must be
+    inside the folder. The file, its folders up to `folder` and `folder` itself must belong to this
+    user or to root, and no other user may write to them. A file that is reached through a link out
+    of the folder is not the user's own configuration.
     """
     own = Path(os.path.realpath(folder))
     if own not in real.parents:
@@ -63,7 +65,7 @@ def own_file_objection(real: Path, folder: Path) -> str:
 
 
 def _others_may_write(path: Path) -> str:
-    """Why somebody other than this user and root can change what is there; "" if nobody can."""
+    """Return why users other than this user and root can change a path; "" if they cannot."""
     try:
         status = path.lstat()
     except OSError as error:
@@ -77,7 +79,7 @@ def _others_may_write(path: Path) -> str:
 
 
 class TrustRecord(NamedTuple):
-    """That the user trusted a content under a name, and when (seconds since 1970)."""
+    """A record that the user trusted a content under a name, and when (seconds since 1970)."""
 
     digest: str
     name: str
@@ -85,24 +87,24 @@ class TrustRecord(NamedTuple):
 
 
 class TrustStore:
-    """The contents that this user trusted: for each digest the very text and a small JSON."""
+    """The contents that this user trusted: for each digest the whole text and a small JSON."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def is_trusted(self, digest: str) -> bool:
-        """Whether exactly this content was trusted, and the store is as it was left."""
+        """Whether exactly this content was trusted, and its record is undamaged."""
         return self.record(digest) is not None
 
     def record(self, digest: str) -> TrustRecord | None:
-        """When and under which name this content was last trusted, if it was."""
+        """Return the record with the last name and time of trusting this content, or None."""
         return max(self._records(digest), key=lambda record: record.at, default=None)
 
     def trust(self, name: str, data: bytes, now: float) -> str:
-        """Write down that the user trusts this content under this name; gives its digest.
+        """Record that the user trusts this content under this name, and return its digest.
 
         `name`: an absolute path or a URL, by which a later version is compared with this one.
-        Raises: RowtuiError if it cannot be kept where nobody else can write.
+        Raises: RowtuiError if the store is writable by other users or cannot be written.
         """
         import json
 
@@ -130,7 +132,7 @@ class TrustStore:
         return digest
 
     def revoke(self, digest: str) -> bool:
-        """Trust this content no longer, under any name; False if it was not trusted.
+        """Revoke the trust in this content, under any name; return False if it was not trusted.
 
         Raises: RowtuiError if the store cannot be changed.
         """
@@ -146,13 +148,13 @@ class TrustStore:
         return was
 
     def last_trusted(self, name: str) -> bytes | None:
-        """The content that was last trusted under this name, to compare a new one with."""
+        """Return the content last trusted under this name, to compare a new content with it."""
         name = visible(name)
         mine = [record for record in self.listing() if record.name == name]
         return self._content(mine[-1].digest) if mine else None
 
     def listing(self) -> tuple[TrustRecord, ...]:
-        """All that is trusted, the oldest first."""
+        """Return all trusted contents, the oldest first."""
         try:
             files = os.listdir(self.folder)
         except OSError:
@@ -162,7 +164,7 @@ class TrustStore:
         return tuple(sorted(records, key=lambda record: (record.at, record.name, record.digest)))
 
     def objection(self) -> str:
-        """Why the whole store does not count; "" if it does, or if there is none yet."""
+        """Return why the whole store is ignored; "" if it is not, or does not exist yet."""
         real = Path(os.path.realpath(self.folder))
         return _others_may_write(real) if os.path.lexists(real) else ""
 
@@ -173,7 +175,7 @@ class TrustStore:
         return self.folder / f"{digest}.json"
 
     def _content(self, digest: str) -> bytes | None:
-        """The text of a digest, if it still has this digest."""
+        """Return the text of a digest, if it still has this digest."""
         try:
             data = read_bounded(self._text(digest), LARGEST_SOURCE)
         except (OSError, RowtuiError):
@@ -181,7 +183,7 @@ class TrustStore:
         return data if digest_of(data) == digest else None
 
     def _records(self, digest: str) -> tuple[TrustRecord, ...]:
-        """Under which names a content was trusted; none if anything about it is not as written."""
+        """Return the names under which a content was trusted; none if the record is damaged."""
         import json
 
         if not _is_digest(digest) or self.objection():
@@ -218,10 +220,11 @@ def _replace_private(path: Path, data: bytes) -> None:
 
 
 def difference(old: bytes | None, new: bytes, name: str, most_lines: int = 1_000) -> list[str]:
-    """What changed since a content was trusted: unified diff lines, safe to show.
+    """Return the change since a content was trusted: unified diff lines, safe to show.
 
     `old`: the content trusted before, None if there was none. At most `most_lines` lines of the
-    difference; what is left out (more lines, the end of a long line) is counted in its place.
+    difference are returned; omitted parts (more lines, the end of a long line) are counted in their
+    place.
     """
     before = [] if old is None else _lines(old)
     after = _lines(new)
@@ -242,10 +245,10 @@ def difference(old: bytes | None, new: bytes, name: str, most_lines: int = 1_000
 
 
 def _lines(data: bytes) -> list[str]:
-    """The lines of a text; the piece behind the last newline counts if it is not empty."""
+    """Return the lines of a text; text behind the last newline is a line if it is not empty."""
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     if lines[-1]:
-        return [*lines[:-1], lines[-1] + "\n"]  # so that it differs from one with a newline
+        return [*lines[:-1], lines[-1] + "\n"]  # so that the line differs from one with a newline
     return lines[:-1]
 
 
@@ -260,7 +263,7 @@ def _narrow(line: str) -> str:
 
 
 def _changes(before: list[str], after: list[str]) -> Iterator[str]:
-    """The hunks of a unified diff. Equal beginnings and ends are not looked at twice."""
+    """Yield the hunks of a unified diff; equal beginnings and ends are compared only once."""
     import difflib
     import itertools
 
@@ -277,7 +280,7 @@ def _changes(before: list[str], after: list[str]) -> Iterator[str]:
         hunks = difflib.unified_diff(old, new, lineterm="")
     else:
         hunks = _unaligned(old, new)
-    for line in itertools.islice(hunks, 2, None):  # without its own headings
+    for line in itertools.islice(hunks, 2, None):  # without the headings of difflib
         yield _shifted(line, first) if line.startswith("@@") else line
 
 
@@ -290,7 +293,7 @@ def _unaligned(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _shifted(heading: str, by: int) -> str:
-    """`@@ -1,5 +1,6 @@` with its line numbers counted from the beginning of the file."""
+    """Return `@@ -1,5 +1,6 @@` with line numbers from the beginning of the file."""
     _, old, new, _ = heading.split(" ")
     moved = []
     for part in (old, new):

@@ -1,7 +1,7 @@
-"""What a YAML parser's complaint means, in words for people who write mapping files.
+"""Explain the errors of a YAML parser in words for users who write mapping files.
 
-Takes the exception of PyYAML or libyaml (they word the same faults differently) and the text; gives
-line, column, message and hint.
+The input is the exception of PyYAML or libyaml (they word the same errors differently) and the
+text; the output is line, column, message and hint.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BRACES = 'Text that begins with `{` or `[` needs quotes around all of it: "{...
 
 
 class Fault(NamedTuple):
-    """One complaint. `line` and `column` count from 1; 0 means the whole file."""
+    """One error. `line` and `column` count from 1; 0 means the whole file."""
 
     line: int
     column: int
@@ -26,7 +26,7 @@ class Fault(NamedTuple):
 
 
 def explain_fault(error: Exception, text: str) -> Fault:
-    """The place, what is wrong there and what to do about it."""
+    """Return the place of the error, its description and a hint."""
     mark: Any = getattr(error, "problem_mark", None)
     opened: Any = getattr(error, "context_mark", None)
     problem = str(getattr(error, "problem", None) or "")
@@ -39,7 +39,7 @@ def explain_fault(error: Exception, text: str) -> Fault:
     row, column = mark.line, mark.column
     before_end = False
     while row >= len(lines) or (row and row == len(lines) - 1 and not lines[row].strip()):
-        row, before_end = row - 1, True  # the end of the file: point at its last line
+        row, before_end = row - 1, True  # at the end of the file, point at its last line
     line = lines[row]
     column = len(line) if before_end else min(column, len(line))
     start = opened.line + 1 if opened is not None else 0
@@ -48,7 +48,7 @@ def explain_fault(error: Exception, text: str) -> Fault:
 
 
 def _meaning(problem: str, context: str, line: str, column: int, start: int) -> tuple[str, str]:
-    """Message and hint. `start` is the line where what could not be finished began."""
+    """Return message and hint. `start` is the line where the unfinished structure began."""
     before, here = line[:column], line[column : column + 1]
     indent = line[: len(line) - len(line.lstrip())]
     if here == "\t" or "tab character" in problem or "\t" in indent:
@@ -105,7 +105,7 @@ def _unfinished(context: str, start: int) -> tuple[str, str]:
 
 
 def _after_value(before: str, start: int) -> tuple[str, str]:
-    """What went wrong where a map had to go on or end: look at what stands before it."""
+    """Return message and hint for text where a map had to go on or end."""
     end = before.rstrip()[-1:]
     if end in ("}", "]"):
         return f"text follows the `{end}` that ended the value", _BRACES

@@ -1,8 +1,8 @@
-"""What unquoted text in YAML stands for: the core schema of YAML 1.2, as TPV's reader has it.
+"""The values of unquoted text in YAML: the core schema of YAML 1.2, as TPV's reader has it.
 
-Takes the text of a plain scalar; gives null, a truth value, a number or the text itself. `yes`,
-`on`, `12:30` and dates are text. Beyond the core schema, TPV's reader knows `0b11` and `1_000`.
-Source: YAML 1.2.2, 10.3.2.
+The input is the text of a plain scalar; the output is null, a truth value, a number or the text
+itself. `yes`, `on`, `12:30` and dates are text. Beyond the core schema, TPV's reader accepts `0b11`
+and `1_000`. Source: YAML 1.2.2, 10.3.2.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from math import inf, nan
 
 MOST_DIGITS = 300
-"""Digits of a whole number: a float holds all of these, so that any two numbers can be compared."""
-_MOST_BITS = 997  # of a number of so many digits
+"""Digits of a whole number; a float represents every such size, so numbers are comparable."""
+_MOST_BITS = 997  # of a number of this many digits
 
 NOT_TEXT = frozenset(("", *"0123456789+-.~nNtTfF"))
-"""What a plain scalar begins with that may not be text; all others need no second look."""
+"""First characters of plain scalars that may not be text; all others are text."""
 
 _WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -34,7 +34,7 @@ _DECIMAL = re.compile(
 
 
 def typed(text: str) -> str | int | float | bool | None:
-    """The value of a plain scalar.
+    """Return the value of a plain scalar.
 
     Raises: ValueError for a whole number of more than `MOST_DIGITS`.
     """

@@ -1,6 +1,7 @@
-"""The bytes of a YAML file as text, and the parser that makes events of it.
+"""The bytes of a YAML file as text, and the parser that makes events of the text.
 
-Takes bytes; gives text without a byte order mark, or the one problem that makes it unreadable.
+The input is bytes; the output is text without a byte order mark, or the problem that makes it
+unreadable.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from rowtui.core.errors import InvalidFileError, Problem
 LONGEST_FILE = 10_000_000
 """Bytes of one file. Galaxy's shared tool database has 100,000."""
 
-# Outside YAML's printable set: control characters but for tab and line breaks, and noncharacters.
+# Outside YAML's printable set: control characters except tab and line breaks, and noncharacters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 
 
 def decoded(data: bytes, file: str) -> str:
-    """The text of a file. Raises: InvalidFileError for what is no text that YAML allows."""
+    """Return the text of a file. Raises: InvalidFileError if YAML does not allow the text."""
     if len(data) > LONGEST_FILE:
         message = f"the file has {len(data) / 1e6:,.1f} MB; a mapping file may have 10 MB"
         raise _refused(file, 0, 0, message, "Is it really a mapping file? If so, split it.")
@@ -50,7 +51,7 @@ def _line_and_column(before: str) -> tuple[int, int]:
 
 
 def event_parser(text: str) -> Any:
-    """The parser of libyaml; PyYAML's own, thirty times slower, where libyaml is missing."""
+    """Return libyaml's parser, or PyYAML's own, thirty times slower, if libyaml is missing."""
     try:
         from yaml._yaml import CParser
     except ImportError:
@@ -59,7 +60,7 @@ def event_parser(text: str) -> Any:
 
 
 def slow_parser(text: str) -> Any:
-    """PyYAML's own parser, for where it was built without libyaml. Gives the same events."""
+    """Return PyYAML's own parser, for builds without libyaml. It yields the same events."""
     from yaml.parser import Parser
     from yaml.reader import Reader
     from yaml.scanner import Scanner

@@ -1,9 +1,9 @@
-"""A YAML document as a small tree in which every node knows where it was written.
+"""A YAML document as a small tree in which every node has its place in the file.
 
-Takes the bytes of one mapping file; gives `Table`, `Items` and `Scalar` nodes, typed as YAML 1.2's
-core schema has it (`yes` is text, `0o17` is 15), with aliases and merge keys resolved. Built from
-libyaml's events in one pass and without recursion; what a document grows to when its aliases are
-expanded is counted, never tried.
+The input is the bytes of one mapping file; the output is `Table`, `Items` and `Scalar` nodes, typed
+by YAML 1.2's core schema (`yes` is text, `0o17` is 15), with aliases and merge keys resolved. The
+tree is built from libyaml's events in one pass and without recursion. The size of a document with
+expanded aliases is computed without expanding them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MOST_PROBLEMS = 1_000
 class Scalar(NamedTuple):
     """A text, number, truth value or null.
 
-    `value` is typed; `text` is what was written, without quotes. `text_line` is the line on which
-    the text itself begins: the line after `|` or `>` for block scalars.
+    `value` is typed; `text` is the text as written, without quotes. `text_line` is the line on
+    which the text itself begins: the line after `|` or `>` for block scalars.
     """
 
     value: str | int | float | bool | None
@@ -49,7 +49,7 @@ class Items(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A map in the order of the file; what `<<` merges in comes last. Keys are text as written."""
+    """A map in file order, with entries merged by `<<` at the end. Keys are text as written."""
 
     entries: dict[str, tuple[Scalar, Node]]
     place: Place
@@ -59,7 +59,7 @@ Node: TypeAlias = Scalar | Items | Table
 
 
 def read_yaml(data: bytes, file: str) -> Node | None:
-    """The tree of one YAML document; None where it is empty. `file` is what places say.
+    """Return the tree of one YAML document; None if it is empty. `file` is the name in places.
 
     Aliases share their nodes: treat the tree as read-only. Raises: InvalidFileError with all
     problems up to the first syntax error or limit. Source: YAML 1.2 core schema.
@@ -70,7 +70,7 @@ def read_yaml(data: bytes, file: str) -> Node | None:
     reader = _Reader(file, text)
     root = None
     collecting = gc.isenabled()
-    gc.disable()  # nothing here can be garbage; looking for it takes a third of the time
+    gc.disable()  # parsing makes no garbage, and collecting would take a third of the time
     try:
         root = reader.read()
     except YAMLError as error:
@@ -86,7 +86,7 @@ def read_yaml(data: bytes, file: str) -> Node | None:
 
 
 def plain(node: Node | None) -> Any:
-    """Ordinary Python data: dict, list, str, int, float, bool, None. Aliases become copies."""
+    """Return Python data: dict, list, str, int, float, bool, None. Aliases become copies."""
     if node is None:
         return None
     if isinstance(node, Scalar):
@@ -97,12 +97,12 @@ def plain(node: Node | None) -> Any:
 
 
 def _shown(text: str) -> str:
-    """A key, tag or anchor as a message quotes it, cut where it is long."""
+    """Return a key, tag or anchor as messages quote it, shortened if it is long."""
     return "`" + visible(text if len(text) <= 80 else text[:77] + "...") + "`"
 
 
 class _LimitReached(Exception):
-    """Reading stops here; the problem is already noted."""
+    """Reading stops here; the problem is already recorded."""
 
 
 class _Open:
@@ -126,10 +126,10 @@ class _Open:
         self.items = node.items if isinstance(node, Items) else []
         self.anchor = anchor
         self.before = before  # nodes of the document before this one
-        self.height = 1  # levels of nodes, this one included
-        self.key: Scalar | None = None  # of the entry whose value comes next
-        self.merge_key: Scalar | None = None  # `<<`
-        self.merged: Node | None = None  # what stands there
+        self.height = 1  # levels of nodes, including this one
+        self.key: Scalar | None = None  # the key of the next value
+        self.merge_key: Scalar | None = None  # the key `<<`
+        self.merged: Node | None = None  # the value of `<<`
 
 
 class _Anchored(NamedTuple):
@@ -150,14 +150,14 @@ class _Reader:
         self._nodes = 0
 
     def read(self) -> Node | None:
-        """The document's root. Written out in one loop: a call per node would double its time."""
+        """Return the document's root, in a single loop: a call per node would double the time."""
         from yaml import events
 
         scalar_event, alias_event = events.ScalarEvent, events.AliasEvent
         table_event, items_event = events.MappingStartEvent, events.SequenceStartEvent
         ends = (events.MappingEndEvent, events.SequenceEndEvent)
         next_event = event_parser(self._text).get_event
-        new = tuple.__new__  # half the time of a NamedTuple's own constructor
+        new = tuple.__new__  # takes half the time of a NamedTuple's own constructor
         file = self._file
         top = bottom = _Open(Items([], Place(file)), None, 0)
         stack = [bottom]
@@ -269,7 +269,7 @@ class _Reader:
             raise self._limit(mark, "mapping files are YAML 1.2, this one says %YAML 1.1", hint)
 
     def _unusual(self, event: Any, mark: Any) -> Scalar:
-        """A scalar that has a tag or an anchor, or is too long."""
+        """Return a scalar that has a tag or an anchor, or is too long."""
         text: str = event.value
         place = self._place(mark)
         if len(text) > LONGEST_SCALAR:
@@ -283,7 +283,7 @@ class _Reader:
         return scalar
 
     def _text_line(self, event: Any, mark: Any) -> int:
-        """Where the text begins that stands behind a tag or an anchor, perhaps lines further."""
+        """Return the line of a text behind a tag or an anchor, which may be lines further."""
         is_block = event.style in _BLOCK_STYLES
         line: int = mark.line + 1
         if event.end_mark.line > mark.line:
@@ -351,7 +351,7 @@ class _Reader:
         return _Anchored(Scalar(None, "*" + name, place, place.line), 1, 1)
 
     def _take_key(self, top: _Open, key: Scalar, is_plain: bool) -> None:
-        """Remember the key of the value that comes next, unless it was there before."""
+        """Store the key of the next value, unless the map already has this key."""
         assert top.entries is not None
         if is_plain and key.text == "<<":
             first = top.merge_key
@@ -366,7 +366,10 @@ class _Reader:
             top.key = _DROPPED
 
     def _merge(self, top: _Open) -> None:
-        """Add what `<<` names behind the map's own entries, which win; so do earlier sources."""
+        """Add the entries of `<<` after the map's own entries.
+
+        The map's own entries take precedence, and earlier sources over later ones.
+        """
         assert top.entries is not None
         assert top.merge_key is not None
         for source in top.merged.items if isinstance(top.merged, Items) else [top.merged]:
@@ -378,7 +381,7 @@ class _Reader:
                 top.entries.setdefault(name, entry)
 
 
-# Stand in for a key: where `<<` is, and where the value is read but not kept.
+# Placeholders for a key: for `<<`, and for a value that is read and dropped.
 _MERGED = Scalar("", "", Place("", 0, 0), 0)
 _DROPPED = Scalar("", "", Place("", 0, 0), 0)
 _BLOCK_STYLES = ("|", ">")

@@ -1,7 +1,7 @@
-"""Files that arrive on this machine: in parts under another name, then whole under their own.
+"""Write files on this machine, first under a temporary name, and rename them when complete.
 
-What has arrived of `a/b` lies in `a/.rowtui-part/b` until `finish`. Whoever calls has made sure
-that no folder above is a link (`Mirror`); the last name is never followed.
+The received part of `a/b` is in `a/.rowtui-part/b` until `finish`. The caller ensures that no
+folder above is a link (`Mirror`); a link at the last name is never followed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 def open_partial(place: Path) -> int:
-    """The file that holds what has arrived of `place`, open for reading and writing.
+    """Open the file with the received part of `place`, for reading and writing.
 
     Raises: OSError.
     """
@@ -37,31 +37,31 @@ def open_partial(place: Path) -> int:
 
 
 def finish(place: Path, facts: FileFacts) -> None:
-    """Give what has arrived its time and its name. Raises: OSError."""
+    """Set the time of a received file and move it to its name. Raises: OSError."""
     partial = place.parent / PARTIAL / place.name
     if facts.executable:
         mode = os.stat(partial).st_mode
-        os.chmod(partial, mode | (mode & 0o444) >> 2)  # whoever may read it may run it
+        os.chmod(partial, mode | (mode & 0o444) >> 2)  # readers may execute
     os.utime(partial, ns=(facts.mtime_ns, facts.mtime_ns))
     os.replace(partial, place)
     remove_empty(place)
 
 
 def discard(place: Path) -> None:
-    """Forget what has arrived."""
+    """Delete the received part of a file."""
     with contextlib.suppress(OSError):
         os.unlink(place.parent / PARTIAL / place.name)
     remove_empty(place)
 
 
 def remove_empty(place: Path) -> None:
-    """Remove the folder of parts once nothing is in it."""
+    """Remove the folder of partial files if it is empty."""
     with contextlib.suppress(OSError):
         os.rmdir(place.parent / PARTIAL)
 
 
 def write_whole(place: Path, data: bytes, facts: FileFacts) -> None:
-    """Make a small file. Raises: OSError."""
+    """Write a small file. Raises: OSError."""
     fd = open_partial(place)
     try:
         os.ftruncate(fd, 0)
@@ -74,7 +74,7 @@ def write_whole(place: Path, data: bytes, facts: FileFacts) -> None:
 
 
 def make_link(place: Path, target: str) -> None:
-    """Make a link, in place of a file or link of that name. Raises: OSError."""
+    """Make a link, replacing a file or link of that name. Raises: OSError."""
     folder = place.parent / PARTIAL
     os.makedirs(folder, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
@@ -85,7 +85,7 @@ def make_link(place: Path, target: str) -> None:
 
 
 def checksum_of(fd: int, size: int) -> hashlib._Hash | None:
-    """The SHA-256 of the first `size` bytes of an open file; None if it has fewer.
+    """Return the SHA-256 of the first `size` bytes of an open file; None if it has fewer.
 
     Raises: OSError.
     """
@@ -101,13 +101,13 @@ def checksum_of(fd: int, size: int) -> hashlib._Hash | None:
 
 
 def explain_here(error: OSError, what: str, root: Path) -> MirrorError:
-    """The error for a file of this machine, in the project's folder."""
+    """Return the error for a file of this machine, in the project's folder."""
     name = f" ({visible(os.fsdecode(error.filename))})" if error.filename else ""
     return explain(f"{error.strerror or error}{name}", HERE, what, str(root))
 
 
 def changed_meanwhile(path: str) -> MirrorError:
-    """A file did not stay as it was while it was copied."""
+    """Return the error for a file that changed while it was copied."""
     return MirrorError(
         Cause.OTHER,
         f"{visible(path)} changed while it was copied",

@@ -1,9 +1,9 @@
-"""rsync's remote shell, over the connection that is open already instead of a login of its own.
+"""A remote shell for rsync that uses the connection that is already open, without a new login.
 
-rsync starts a tiny program of ours; that connects to a socket in a folder that only this user may
-enter, and says what rsync wants to be run on the cluster. This process runs it there and passes
-on what both say. rsync's own words for a host and a folder never reach a shell: the command runs
-in the copy's folder, whatever its name is.
+rsync starts a small program of rowtui. The program connects to a socket in a folder that only this
+user may enter, and sends the command that rsync runs on the cluster. This process runs the command
+there and forwards the data in both directions. The host and folder in rsync's command line never
+reach a shell: the command runs in the copy's folder, so the folder may have any name.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _PROGRAM = Path(__file__).with_name("bridge_program.py")
 
 
 class Bridge:
-    """Where rsync's remote shell connects to. `open_bridge` opens and closes one."""
+    """The server that rsync's remote shell connects to. `open_bridge` opens and closes one."""
 
     def __init__(self, transport: Transport, root: str, where: str) -> None:
-        self.said = ""  # by the remote end, on stderr
-        self.status: int | None = None  # of the remote end: rsync asks its remote shell for it
-        self.error: MirrorError | None = None  # why there was no remote end
+        self.said = ""  # stderr of the remote end
+        self.status: int | None = None  # of the remote end; rsync asks its remote shell for it
+        self.error: MirrorError | None = None  # why the remote end could not be started
         self._ended = asyncio.Event()
         self._transport = transport
         self._root = Path(root)
         self._where = where
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One remote shell, from its first word to its last."""
+        """Serve one remote shell from its connection to its end."""
         try:
             words = json.loads(await reader.readline())
             async with open_stream(
                 self._transport,
-                words[1:],  # the first is rsync's name for the cluster
+                words[1:],  # the first word is rsync's name for the cluster
                 cwd=self._root,
                 where=self._where,
                 env={"LC_ALL": "C"},
@@ -69,7 +69,7 @@ class Bridge:
             self._ended.set()
 
     async def wait_for_last_words(self, seconds: float) -> None:
-        """Wait for the end of the remote end: what it says last is why rsync ended."""
+        """Wait at most `seconds` for the remote end; its last output contains why rsync ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._ended.wait()
@@ -79,7 +79,7 @@ class Bridge:
 async def open_bridge(
     transport: Transport, root: str, where: str
 ) -> AsyncIterator[tuple[Bridge, str]]:
-    """A bridge, and rsync's `--rsh` for it, while the block lasts."""
+    """Open a bridge while the block lasts; yield it with rsync's `--rsh` option for it."""
     folder = await asyncio.to_thread(tempfile.mkdtemp, "", "rowtui-", _short_folder())
     bridge = Bridge(transport, root, where)
     tasks: set[asyncio.Task[None]] = set()
@@ -111,18 +111,20 @@ async def _send(reader: asyncio.StreamReader, stream: Stream) -> None:
 
 
 async def _receive(stream: Stream, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(ConnectionError):  # rsync has gone: there is nobody to tell
+    with contextlib.suppress(ConnectionError):  # rsync has ended and reads no more
         while data := await stream.read():
             writer.write(data)
             await writer.drain()
 
 
 def _quoted(word: str) -> str:
-    """A word as rsync reads its `--rsh`: in quotes, a quote of the same kind doubled."""
+    """Quote a word for rsync's `--rsh`: in single quotes, with single quotes inside doubled."""
     return "'" + word.replace("'", "''") + "'"
 
 
 def _short_folder() -> str:
-    """Where a private folder with a short name can be made: a socket's has 107 bytes."""
+    """Return a folder with a short name for private folders, as a socket's path has at most 107
+    bytes.
+    """
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return runtime if 0 < len(runtime) < 60 and os.access(runtime, os.W_OK) else "/tmp"

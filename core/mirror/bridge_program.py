@@ -1,7 +1,7 @@
-"""The remote shell that rsync starts: joins rsync's streams with a socket of the bridge.
+"""The remote shell that rsync starts: it connects rsync's streams to a socket of the bridge.
 
-Run as a file, by `python -I -S`: it imports nothing but the standard library, and starts quickly.
-Its arguments: the socket, then what rsync wants to be run.
+The program is run as a file, by `python -I -S`: it imports only the standard library, and starts
+quickly. Its arguments are the socket and the command that rsync runs on the cluster.
 """
 
 import json
@@ -14,9 +14,9 @@ CHUNK = 1 << 18
 
 
 def main() -> int:
-    """Forward until the other side has nothing more to say."""
+    """Forward data in both directions until the other side closes the socket."""
     path, *words = sys.argv[1:]
-    for stream in (0, 1):  # rsync's sockets are its own, and need not wait for anybody
+    for stream in (0, 1):  # rsync starts this program with non-blocking sockets
         os.set_blocking(stream, True)
     with socket.socket(socket.AF_UNIX) as bridge:
         bridge.connect(path)
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def forward(bridge: socket.socket) -> None:
-    """Everything that rsync says, and that it has said all."""
+    """Send all of rsync's output to the bridge, then the end of the output."""
     try:
         while data := os.read(0, CHUNK):
             bridge.sendall(data)
@@ -42,5 +42,5 @@ def forward(bridge: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    # Not sys.exit: the thread may still wait for rsync to say something.
+    # Not sys.exit: the thread may still wait for output of rsync.
     os._exit(main())

@@ -1,4 +1,4 @@
-"""Which way of copying files a transport and both ends allow: the best that is there."""
+"""Choose the best way of copying files that a transport and both ends support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def files_for(transport: Transport, root: Path, there: str, where: str) -> Files:
-    """Rsync where both ends have one, else SFTP where the connection offers it, else commands.
+    """Choose rsync if both ends have it, else SFTP if the connection offers it, else commands.
 
     `there`: the absolute path of the copy on the cluster called `where`.
     """

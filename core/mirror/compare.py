@@ -1,17 +1,19 @@
-"""What has to be copied where: both sides of now, held against both sides when last made equal.
+"""Compare the present state of both sides with the state when both were last equal.
 
-Takes facts of this side and of that side, what the manifest says, and what checksums have told;
-gives a `Transfer`. Nothing is ever written over what changed on both sides, and a deletion is
-never carried over: both are told. Pure: no files, no clock.
+The input is the facts of this machine and of the cluster, the entries of the manifest, and the
+results of checksums; the result is a `Transfer`. A file that changed on both sides is never
+replaced, and a deletion is never repeated on the other side: both cases are reported. The module is
+pure: it reads no files and no clock.
 
-| here, then there, since they were equal | unchanged | changed | deleted |
+| here, then there, since both were equal | unchanged | changed | deleted |
 |---|---|---|---|
-| unchanged | nothing | fetch | told |
+| unchanged | nothing | fetch | reported |
 | changed | send | conflict, unless equal | send |
-| deleted | told | fetch | forgotten |
+| deleted | reported | fetch | removed from the manifest |
 
-Without an entry in the manifest a file that only one side has goes to the other, and two files
-are equal, to be checked, or a conflict. "Equal": same size and time, or same checksum.
+Without an entry in the manifest, a file that exists on one side only is copied to the other side,
+and a file that exists on both sides is equal, needs a checksum, or is a conflict. "Equal" means the
+same size and time, or the same checksum.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ class Side(enum.Enum):
 
 
 class Entry(NamedTuple):
-    """What both sides were when they were last equal. None: a change of that side is claimed."""
+    """State of both sides when both were last equal. None: this side counts as changed."""
 
     here: FileFacts | None
     there: FileFacts | None
 
 
 class Copy(NamedTuple):
-    """One file to be copied: what it is, and what it replaces (None: nothing)."""
+    """One file to be copied: its facts, and the facts of the file that it replaces, or None."""
 
     path: str
     facts: FileFacts
@@ -46,9 +48,10 @@ class Copy(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A file that nobody but a person can decide about. Neither side is touched.
+    """A difference that the user must decide about. Neither side is changed.
 
-    Either side is None where nothing is in the way but a folder above it: `reason` says.
+    `here` or `there` is None if the file is missing there and a parent folder of the file is a file
+    or link on that side. `reason` describes the conflict.
     """
 
     path: str
@@ -58,19 +61,19 @@ class Conflict(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """A file that was on both sides and is gone from one; the other still has it as it was."""
+    """A file that was on both sides and is deleted from one; the other side has it unchanged."""
 
     path: str
     gone: Side
-    facts: FileFacts  # of the side that still has it
+    facts: FileFacts  # of the side that has the file
 
 
 class Transfer(NamedTuple):
-    """What a comparison says, each part in the order of the paths.
+    """Result of a comparison; each part is in the order of the paths.
 
-    `unchanged`: equal on both sides. `equal`: those of them that the manifest does not say yet.
-    `forgotten`: entries of the manifest whose files are gone from both sides. `notices`: what
-    was left out of the comparison, and why.
+    `unchanged`: number of files that are equal on both sides. `equal`: those files of the unchanged
+    ones that are not in the manifest yet. `forgotten`: entries of the manifest whose files are
+    deleted from both sides. `notices`: the files that were left out of the comparison, and why.
     """
 
     send: tuple[Copy, ...] = ()
@@ -85,7 +88,7 @@ class Transfer(NamedTuple):
 
     @property
     def send_bytes(self) -> int:
-        """How much is to be sent."""
+        """Sum of the sizes of the files to be sent, in bytes."""
         return sum(copy.facts.size for copy in self.send)
 
 
@@ -98,10 +101,11 @@ def compare(
     above_here: Mapping[str, FileFacts] | None = None,
     above_there: Mapping[str, FileFacts] | None = None,
 ) -> Transfer:
-    """Compare all paths of both sides and of the manifest (which is of the same selection).
+    """Compare all paths of both sides and of the manifest.
 
-    `same`: what checksums have told of paths that needed one. `above_...`: what is where the
-    folders above the paths belong, as far as it is not in `here` and `there`.
+    `manifest` contains only paths of the same selection. `same`: results of the checksums, for
+    paths that needed one. `above_...`: facts of the folders above the paths, for folders that are
+    not in `here` and `there`.
     """
     above_here = {**here, **(above_here or {})}
     above_there = {**there, **(above_there or {})}
@@ -128,7 +132,7 @@ def compare(
             else:
                 fetch.append(Copy(path, theirs))
         elif entry is not None and (entry.here == mine or entry.there == theirs):
-            # One side at most has changed.
+            # At most one side has changed.
             if entry.here == mine and entry.there == theirs:
                 unchanged += 1
             elif mine.kind != theirs.kind and FOLDER in (mine.kind, theirs.kind):
@@ -138,7 +142,8 @@ def compare(
             else:
                 send.append(Copy(path, mine, theirs))
         else:
-            # Two files that both changed since the last copy are the same only if checksums say so.
+            # If both files changed since the last copy, only a checksum can show that they are
+            # equal.
             verdict = _equal(mine, theirs, (same or {}).get(path), by_time=entry is None)
             if verdict is None:
                 needs.append(path)
@@ -157,7 +162,7 @@ def compare(
 
 
 def _blocked(path: str, other: Mapping[str, FileFacts]) -> str:
-    """Why a path cannot be made on a side: something that is no folder stands in its way."""
+    """Return why a path cannot be made on a side: a parent of it is not a folder there."""
     for parent in parents(path):
         found = other.get(parent)
         if found is not None and found.kind != FOLDER:
@@ -166,9 +171,9 @@ def _blocked(path: str, other: Mapping[str, FileFacts]) -> str:
 
 
 def _equal(mine: FileFacts, theirs: FileFacts, same: bool | None, *, by_time: bool) -> bool | None:
-    """Whether two files are the same; None: only a checksum can tell.
+    """Whether two files are equal; None if only a checksum can decide.
 
-    `by_time`: the same size and time are enough.
+    `by_time`: the same size and time are sufficient.
     """
     if mine.kind != theirs.kind:
         return False
@@ -189,7 +194,7 @@ def _kinds(mine: FileFacts, theirs: FileFacts) -> str:
 
 
 def restored(transfer: Transfer, gone: Side) -> Transfer:
-    """The same transfer, with what is gone from one side copied there again."""
+    """Return the transfer with the files that were deleted from one side copied to it again."""
     back = [Copy(item.path, item.facts) for item in transfer.removed if item.gone is gone]
     left = tuple(item for item in transfer.removed if item.gone is not gone)
     key = _by_path

@@ -1,6 +1,7 @@
-"""Why files could not be copied, told so that a person knows what to do.
+"""Turn the reasons why files could not be copied into errors with hints for the user.
 
-Takes what a program said on the cluster or here, or a `CommandResult`; gives a `MirrorError`.
+The input is the output of a program on the cluster or on this machine, or a `CommandResult`; the
+result is a `MirrorError`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from rowtui.core.text import visible
 
 
 class Cause(enum.Enum):
-    """What kept files from being copied."""
+    """The reason why files could not be copied."""
 
     FULL = "full"  # no space, a quota, or a file that is larger than allowed
     DENIED = "denied"
-    CUT = "cut"  # the connection broke, or was not there
-    TAKEN = "taken"  # the place of the copy is somebody else's
+    CUT = "cut"  # the connection broke, or could not be made
+    TAKEN = "taken"  # the place of the copy is used for something else
     LACKING = "lacking"  # a program is missing, or too old
     TOO_MANY = "too many"
     OTHER = "other"
@@ -33,7 +34,7 @@ class MirrorError(RowtuiError):
 
 
 _AGAIN = "do the same again: it goes on where it stopped"
-# What programs print, in English, and what that means.
+# English messages of programs, and their meaning.
 _WORDS = (
     ("No space left", Cause.FULL, "the disk is full"),
     ("quota exceeded", Cause.FULL, "the disk quota is exceeded"),
@@ -54,9 +55,10 @@ _HINTS = {
 
 
 def explain(said: str, where: str, what: str, folder: str = "") -> MirrorError:
-    """The error for what a program printed. `where`: a cluster's name, or `this machine`.
+    """Return the error for the output of a program.
 
-    `folder`: where files were written, if that is known.
+    `where`: a cluster's name, or `this machine`. `folder`: the folder that files were written to,
+    if known.
     """
     lines = [line for line in said.strip().splitlines() if line.strip()]
     place = f"in {visible(folder)} on {where}" if folder else f"on {where}"
@@ -73,13 +75,13 @@ def explain(said: str, where: str, what: str, folder: str = "") -> MirrorError:
 
 
 def cut(where: str, detail: str = "") -> MirrorError:
-    """There is no connection, or it broke."""
+    """Return the error for a connection that broke or could not be made."""
     tail = f": {visible(detail)}" if detail else ""
     return MirrorError(Cause.CUT, f"the connection to {where} is not there{tail}", _AGAIN)
 
 
 def explain_result(result: CommandResult, where: str, what: str, folder: str = "") -> MirrorError:
-    """The error for a command that did not end with status 0."""
+    """Return the error for a command that did not end with status 0."""
     if result.trouble in (Trouble.LOST, Trouble.UNREACHABLE, Trouble.TIMED_OUT):
         return cut(where, result.complaint)
     if result.trouble is Trouble.NOT_STARTED:

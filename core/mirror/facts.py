@@ -1,9 +1,9 @@
-"""What is known of one file on one side, which path may be copied, and which are wanted.
+"""Facts of one file on one side, the paths that may be copied, and the patterns of wanted files.
 
-Paths are relative to the project, with `/`, as `os.fsdecode` gives them; nothing that leads out
-of it (absolute, `..`) ever gets further than here. A pattern is a glob: `*` and `?` stay inside
-one name, `**` does not, and what lies in a directory that matches is meant too. A pattern without
-a slash means a name at any depth, any other is read from the top.
+Paths are relative to the project, with `/`, as `os.fsdecode` returns them; paths that lead out of
+the project (absolute, `..`) are rejected here. A pattern is a glob: `*` and `?` match within one
+name, `**` across names, and a pattern that matches a directory also matches all files in it. A
+pattern without a slash matches a name at any depth; any other pattern starts at the top.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-# What has not arrived whole lies in a directory of this name beside where it will be.
+# The received part of an interrupted file is in a directory of this name beside its destination.
 PARTIAL = ".rowtui-part"
-MARKER = ".rowtui-copy"  # says in a copy which project it is a copy of
+MARKER = ".rowtui-copy"  # names, inside a copy, the project that it is a copy of
 _OURS = frozenset({PARTIAL, MARKER})
 
 FILE, LINK, FOLDER = "file", "link", "folder"
 
 
 class FileFacts(NamedTuple):
-    """One file as one side has it. Two equal ones are taken for the same content.
+    """One file on one side. Two equal `FileFacts` count as the same content.
 
-    `kind`: `file`, `link` (`target` is where it leads, never followed) or `folder`; these two
-    have neither size nor time. `executable`: whether its owner may run it; False for other kinds.
+    `kind`: `file`, `link` (`target` is the link's text, never followed) or `folder`; links and
+    folders have neither size nor time. `executable`: whether the owner may execute the file; False
+    for other kinds.
     """
 
     size: int
@@ -39,11 +40,11 @@ FOLDER_FACTS = FileFacts(0, 0, FOLDER)
 
 
 class Wanted(NamedTuple):
-    """Some files of a project. `paths` are files or folders, these with all that they hold.
+    """Some files of a project. `paths` are files, or folders with all that is in them.
 
-    `only`: patterns, read from each of `paths` ("" is the project); () takes everything.
-    `exclude`: patterns, read from the project. `hidden`: whether names that begin with a dot are
-    taken. `largest`: bytes; what is larger is left out and said so.
+    `only`: patterns, relative to each of `paths` ("" is the project); () selects all files.
+    `exclude`: patterns, relative to the project. `hidden`: whether names that begin with a dot are
+    selected. `largest`: bytes; larger files are left out with a notice.
     """
 
     paths: tuple[str, ...]
@@ -53,7 +54,7 @@ class Wanted(NamedTuple):
     largest: int | None = None
 
     def taker(self) -> Callable[[str], bool]:
-        """The function that says whether a path is among them, by its name alone."""
+        """Return the function that decides by the name alone whether a path is selected."""
         bases = frozenset(distinct(self.paths))
 
         def takes(path: str) -> bool:
@@ -63,7 +64,7 @@ class Wanted(NamedTuple):
         return takes
 
     def descends(self, path: str, base: str) -> bool:
-        """Whether `path`, which lies at or below `base`, and what is in it may be looked at."""
+        """Whether `path`, at or below `base`, and the files in it may be listed."""
         if any(name in _OURS for name in path.split("/")):
             return False
         if not self.hidden and any(name[:1] == "." for name in names_below(path, base)):
@@ -71,7 +72,7 @@ class Wanted(NamedTuple):
         return not any(matches(path, pattern) for pattern in self.exclude)
 
     def picks(self, path: str, base: str) -> bool:
-        """Whether `only` takes a path at or below `base`."""
+        """Whether `only` selects a path at or below `base`."""
         if not self.only:
             return True
         inside = path if not base else path[len(base) + 1 :]
@@ -79,37 +80,37 @@ class Wanted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What is to be made equal on both sides, and what a person should know of the choice."""
+    """The files to be made equal on both sides, and notices about the selection for the user."""
 
     wanted: tuple[Wanted, ...]
     notices: tuple[str, ...] = ()
 
     def taker(self) -> Callable[[str], bool]:
-        """The function that says whether a path is among it, by its name alone."""
+        """Return the function that decides by the name alone whether a path is selected."""
         takers = [wanted.taker() for wanted in self.wanted]
         return lambda path: any(takes(path) for takes in takers)
 
     @property
     def above(self) -> frozenset[str]:
-        """The folders above what was named: these may be links, on either side."""
+        """The folders above `paths`: these may be links, on either side."""
         paths = (path for wanted in self.wanted for path in wanted.paths)
         return frozenset(parent for path in paths for parent in parents(path))
 
 
 def is_relative(path: str) -> bool:
-    """Whether a path stays inside the project and is spelled in the one way that is used here."""
+    """Whether a path stays inside the project and is normalised."""
     return bool(path) and "\0" not in path and all(
         name not in ("", ".", "..") for name in path.split("/")
     )  # fmt: skip
 
 
 def is_below(path: str, base: str) -> bool:
-    """Whether `path` is `base` or lies in it; everything lies in ""."""
+    """Whether `path` is `base` or lies in it; every path lies in ""."""
     return not base or path == base or path.startswith(base + "/")
 
 
 def parents(path: str) -> Iterator[str]:
-    """The folders that a path lies in, the outermost first, without the project itself."""
+    """Yield the folders above a path, the outermost first, without the project itself."""
     at = path.find("/")
     while at >= 0:
         yield path[:at]
@@ -117,23 +118,23 @@ def parents(path: str) -> Iterator[str]:
 
 
 def names_below(path: str, base: str) -> Sequence[str]:
-    """The names of a path that come after those of `base`."""
+    """Return the names of a path after those of `base`."""
     inside = path if not base else path[len(base) + 1 :]
     return inside.split("/") if inside else ()
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a pattern means a path, or a folder that it lies in."""
+    """Whether a pattern matches a path or a folder above it."""
     return _compiled(pattern).match(path) is not None
 
 
 def literal(path: str) -> str:
-    """The pattern that means this very path, whatever characters it has."""
+    """Return the pattern that matches exactly this path, with special characters escaped."""
     return "/" + re.sub(r"([*?\\])", r"\\\1", path)
 
 
 def complaint_about(pattern: str) -> str:
-    """Why this is no pattern, or ""."""
+    """Return why a pattern is invalid, or "" if it is valid."""
     if not pattern.strip("/"):
         return "a pattern that names nothing"
     if "\0" in pattern or any(name in ("..", ".") for name in pattern.split("/")):
@@ -156,7 +157,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _name_expression(name: str) -> str:
-    """A glob for one name as a regular expression; a backslash makes the next character plain."""
+    """Convert a glob for one name to a regular expression; a backslash quotes the next
+    character.
+    """
     text = ""
     at = 0
     while at < len(name):
@@ -175,7 +178,7 @@ def _name_expression(name: str) -> str:
 
 
 def distinct(paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths without those that lie in another of them, in the order of their bytes."""
+    """Remove the paths that lie in another of the paths, and sort the others by their names."""
     kept: list[str] = []
     for path in sorted(set(paths), key=lambda path: path.split("/")):
         if not kept or not is_below(path, kept[-1]):

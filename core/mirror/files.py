@@ -1,8 +1,9 @@
-"""Copying files between this machine and a copy: what every way of doing it promises.
+"""The interface of all ways to copy files between this machine and a copy.
 
-A file appears under its own name only when it is whole; what was cut off stays in `PARTIAL`
-beside it and is continued by the next attempt. Modification times are kept as exactly as the way
-of copying can; executables stay executable; links are copied as links.
+A file appears under its own name only when it is complete; the received part of an interrupted file
+stays in `PARTIAL` beside its destination, and the next attempt continues it. Modification times are
+kept as exactly as the way of copying allows; executables stay executable; links are copied as
+links.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ MOST_NOTICES = 50  # of one transfer
 
 
 class Progress(NamedTuple):
-    """How far a transfer is. `notices`: what could not be copied, or was left alone; at the end."""
+    """Progress of a transfer.
+
+    `notices`: files that could not be copied or were not replaced; complete in the last progress.
+    """
 
     done_files: int
     files: int
@@ -26,7 +30,7 @@ class Progress(NamedTuple):
 
 
 class Counting:
-    """How far a transfer is, counted by whoever copies."""
+    """Counter for the progress of a transfer, used by the class that copies."""
 
     def __init__(self, copies: Sequence[Copy]) -> None:
         self.notices: list[str] = []
@@ -36,12 +40,14 @@ class Counting:
         self._done_bytes = 0
 
     def add(self, copies: Sequence[Copy]) -> None:
-        """These have been copied."""
+        """Count these files as copied."""
         self._done_files += len(copies)
         self._done_bytes += sum(copy.facts.size for copy in copies)
 
     def progress(self, some_bytes: int = 0, some_files: int = 0) -> Progress:
-        """Now, with so much of what is under way."""
+        """Return the progress, with `some_bytes` and `some_files` of the files in
+        transfer added.
+        """
         files = min(self._done_files + some_files, self._files)
         done = min(self._done_bytes + some_bytes, self._bytes)
         return Progress(files, self._files, done, self._bytes, tuple(self.notices[:MOST_NOTICES]))
@@ -50,12 +56,12 @@ class Counting:
 class Files(Protocol):
     """A way to copy files between a local folder and one on a cluster.
 
-    Both may be called again after an error, and then continue. Closing the iterator early, or
-    cancelling whoever waits for it, ends the transfer and leaves nothing running.
+    Both methods may be called again after an error, and then continue. Closing the iterator early,
+    or cancelling the task that waits for it, ends the transfer and leaves no process running.
     Raises (both): MirrorError.
     """
 
-    name: str  # `rsync`, `sftp`, `plain`: for people
+    name: str  # `rsync`, `sftp` or `plain`, shown to the user
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files of this machine to the cluster."""

@@ -1,10 +1,10 @@
-"""What files are here, and what files are on the cluster.
+"""List the files on this machine and on the cluster.
 
-Takes a root and a `Wanted`, or exact paths; gives `FileFacts` for each, with notices for what was
-left out. Folders are gone through without following a link; the folders above what is wanted may
-be links, as where a workspace lies on another disk. On the cluster it is one command for
-thousands of paths: names go in and come out with NUL ends, never as arguments of a line.
-Source: GNU find's -printf; `%T@` has all digits of the modification time.
+The input is a root and a `Wanted`, or exact paths; the result is `FileFacts` for each file, with
+notices about files that were left out. Links below the wanted folders are not followed; the folders
+above them may be links, for example if a workspace is on another disk. On the cluster one command
+handles thousands of paths: names are passed through stdin and stdout with NUL terminators, never as
+arguments of a line. Source: -printf of GNU find; `%T@` has all digits of the modification time.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from rowtui.core.text import plural, visible
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import CommandResult, Transport
 
-MOST_FILES = 500_000  # of one listing; their names are 50 MB
+MOST_FILES = 500_000  # of one listing; their names take 50 MB
 _MOST_NOTICES = 50
-_LARGEST = 1 << 63  # of a size in bytes, and of a time in nanoseconds: what a file can have
-_AT_ONCE = 5_000  # paths for one command: the answer on each may be long
-_TIMEOUT = 900.0  # seconds: a busy file system takes its time for many folders
+_LARGEST = 1 << 63  # limit of a size in bytes, and of a time in nanoseconds
+_AT_ONCE = 5_000  # paths for one command, because the output for each path may be long
+_TIMEOUT = 900.0  # seconds; a busy file system is slow for many folders
 
 
 class Listing(NamedTuple):
-    """The files that were found, in no order, and what a person should know."""
+    """The files that were found, in no order, and notices for the user."""
 
     files: dict[str, FileFacts]
     notices: tuple[str, ...] = ()
 
 
 class _Found:
-    """What a listing has found so far, by the rules that hold on both sides."""
+    """The files found so far, filtered by the rules that apply to both sides."""
 
     def __init__(self, where: str) -> None:
         self.files: dict[str, FileFacts] = {}
@@ -63,13 +63,15 @@ class _Found:
             self._more += 1
 
     def count(self) -> None:
-        """One more file was looked at. Raises: MirrorError for too many."""
+        """Count one more file. Raises: MirrorError if there are too many."""
         self._seen += 1
         if self._seen > MOST_FILES:
             raise too_many(self.where)
 
     def add(self, path: str, facts: FileFacts | None, wanted: Wanted, base: str) -> None:
-        """Take a file that may be looked at; None: it is neither file nor link nor folder."""
+        """Add a file if the rules permit; `facts` is None if it is neither file nor link nor
+        folder.
+        """
         if not wanted.picks(path, base):
             return
         if facts is None:
@@ -88,7 +90,7 @@ class _Found:
 
 
 def too_many(where: str) -> MirrorError:
-    """A selection that nobody meant to copy."""
+    """Return the error for a selection with too many files."""
     return MirrorError(
         Cause.TOO_MANY,
         f"there are more than {MOST_FILES:,} files to compare on {where}",
@@ -106,7 +108,7 @@ def leads_out(path: str, target: str) -> bool:
 
 
 def list_here(root: Path, wanted: Wanted) -> Listing:
-    """All wanted files of a folder on this machine. Raises: MirrorError."""
+    """List all wanted files of a folder on this machine. Raises: MirrorError."""
     found = _Found("this machine")
     for base in distinct(wanted.paths):
         if not wanted.descends(base, base):
@@ -142,7 +144,7 @@ def _go_through(root: Path, base: str, wanted: Wanted, found: _Found) -> None:
                 continue
             facts = _facts_at(root, path)
             if isinstance(facts, OSError):
-                continue  # it went away meanwhile
+                continue  # the file was deleted in the meantime
             found.count()
             found.add(path, facts, wanted, base)
             if facts is not None and facts.kind == FOLDER:
@@ -150,7 +152,7 @@ def _go_through(root: Path, base: str, wanted: Wanted, found: _Found) -> None:
 
 
 def facts_here(root: Path, paths: Iterable[str]) -> dict[str, FileFacts]:
-    """The facts of exactly these paths; those that are not there are not in it."""
+    """Return the facts of exactly these paths, without the paths that do not exist."""
     found = {}
     for path in paths:
         facts = _facts_at(root, path)
@@ -176,7 +178,7 @@ def _facts_at(root: Path, path: str) -> FileFacts | OSError | None:
 
 
 def checksums_here(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The SHA-256 of each file that can be read, one after the other."""
+    """Yield the SHA-256 of each file that can be read."""
     import hashlib
 
     for path in paths:
@@ -189,16 +191,16 @@ def checksums_here(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]
 
 # The cluster
 
-# Paths that are not there would be complaints of find's, so they go out first.
+# find would report an error for a missing path, so missing paths are removed first.
 _THERE = """for p; do if [ -e "$p" ] || [ -L "$p" ]; then printf '%s\\0' "$p"; fi; done"""
 _FIND = """[ $# -eq 0 ] || exec find "$@" DEPTH -name PARTIAL -prune -o \
 -printf '%y %m %s %T@ %p\\0%l\\0'""".replace("PARTIAL", PARTIAL)
 _LIST = 'xargs -0 sh -c "$1" sh | xargs -0 sh -c "$2" sh'
-_SOME_FAILED = 123  # xargs: a command ended with 1 to 125
+_SOME_FAILED = 123  # exit status of xargs if a command ended with 1 to 125
 
 
 async def list_there(transport: Transport, root: str, wanted: Wanted, where: str) -> Listing:
-    """All wanted files of a folder on a cluster called `where`. Raises: MirrorError."""
+    """List all wanted files of a folder on a cluster called `where`. Raises: MirrorError."""
     found = _Found(where)
     bases = [base for base in distinct(wanted.paths) if wanted.descends(base, base)]
     for some in _in_parts(bases):
@@ -218,7 +220,7 @@ async def list_there(transport: Transport, root: str, wanted: Wanted, where: str
 async def facts_there(
     transport: Transport, root: str, paths: Iterable[str], where: str
 ) -> dict[str, FileFacts]:
-    """The facts of exactly these paths; those that are not there are not in it.
+    """Return the facts of exactly these paths, without the paths that do not exist.
 
     Raises: MirrorError.
     """
@@ -234,7 +236,7 @@ async def facts_there(
 async def checksums_there(
     transport: Transport, root: str, paths: Iterable[str], where: str
 ) -> AsyncIterator[tuple[str, str]]:
-    """The SHA-256 of each file that can be read. Raises: MirrorError."""
+    """Yield the SHA-256 of each file that can be read. Raises: MirrorError."""
     for some in _in_parts(list(paths), 200):
         result = await transport.run(
             ["xargs", "-0", "sha256sum", "--"], stdin=_ended(some), timeout=_TIMEOUT,
@@ -247,7 +249,7 @@ async def checksums_there(
 
 
 def _checksum(line: bytes) -> tuple[str, str] | None:
-    r"""A line of sha256sum; one that begins with `\` has escapes in the name."""
+    r"""Parse a line of sha256sum; a line that begins with `\` has escapes in the name."""
     escaped = line.startswith(b"\\")
     digest, _, name = line.removeprefix(b"\\").partition(b"  ")
     if escaped:
@@ -259,7 +261,7 @@ def _checksum(line: bytes) -> tuple[str, str] | None:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The folders that a path lies in, the innermost first."""
+    """Yield the folders above a path, the innermost first."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
@@ -297,7 +299,7 @@ def _refuse_unless_ended(result: CommandResult, where: str, what: str) -> None:
 
 
 def _records(data: bytes) -> Iterator[tuple[str, FileFacts | None]]:
-    """What find printed; whatever is not of its form is passed over."""
+    """Parse the output of find; records of another form are skipped."""
     fields = data.split(b"\0")
     for head, target in zip(fields[::2], fields[1::2], strict=False):
         words = head.split(b" ", 4)

@@ -1,9 +1,9 @@
-"""What both sides of a mirror were when they were last made equal, kept between runs.
+"""The state of both sides of a mirror when both were last equal, stored between runs.
 
-One file for each cluster, `.row/rowtui/mirror/<cluster>.json`: which copy it is about (place and
-id), and for each path the facts of both sides. It is replaced as a whole; changes of another
-process that were saved meanwhile are kept. Where it is lost or cannot be read nothing is lost:
-what is equal is found by sizes, times and checksums, and anything else is a conflict.
+There is one file for each cluster, `.row/rowtui/mirror/<cluster>.json`: the copy's place and id,
+and for each path the facts of both sides. The file is replaced as a whole; changes that another
+process saved in the meantime are kept. If the file is lost or damaged, no file of the project is
+lost: equal files are found by sizes, times and checksums, and any other difference is a conflict.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
 
 
 class Manifest(NamedTuple):
-    """One manifest as it was read. `notice`: why there is none though there was a file."""
+    """One manifest as read. `notice`: why the manifest is empty although a file existed."""
 
-    place: str = ""  # the copy's absolute path there
+    place: str = ""  # the copy's absolute path on the cluster
     copy_id: str = ""
     entries: Mapping[str, Entry] = {}
     notice: str = ""
 
     def is_of(self, place: str, copy_id: str) -> bool:
-        """Whether it speaks of this copy; of another it says nothing."""
+        """Whether the manifest describes this copy."""
         return self.place == place and self.copy_id == copy_id
 
 
 def manifest_path(root: Path, cluster: str) -> Path:
-    """Where the manifest of a project's copy on a cluster is."""
+    """Return the path of the manifest of a project's copy on a cluster."""
     from urllib.parse import quote
 
     name = (
@@ -51,10 +51,10 @@ def manifest_path(root: Path, cluster: str) -> Path:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest; an empty one where there is none, or none that can be read.
+    """Read the manifest; return an empty one if the file is missing or damaged.
 
-    What cannot be understood is set aside under a name that ends in `.bad`.
-    Raises: RowtuiError if it is there and cannot be read, or is of a later version.
+    A damaged file is renamed to a name that ends in `.bad`. Raises: RowtuiError if the file exists
+    and cannot be read, or has a later version.
     """
     try:
         data = read_bounded(path, _LIMIT)
@@ -80,7 +80,7 @@ def read_manifest(path: Path) -> Manifest:
 def save_manifest(
     path: Path, place: str, copy_id: str, changed: Mapping[str, Entry], forgotten: Collection[str]
 ) -> Manifest:
-    """Change entries of the manifest on the disk. Raises: RowtuiError."""
+    """Change entries of the stored manifest. Raises: RowtuiError."""
     now = read_manifest(path)
     entries = dict(now.entries) if now.is_of(place, copy_id) else {}
     for gone in forgotten:
@@ -103,7 +103,7 @@ class _LaterVersionError(Exception):
 
 
 def _written(manifest: Manifest) -> bytes:
-    """One line for each path, so that people can read it, and ASCII whatever the names are."""
+    """Return the file's text: one line for each path for readability, in ASCII for all names."""
     lines = [
         f"{json.dumps(path)}: {json.dumps([_row(entry.here), _row(entry.there)])}"
         for path, entry in sorted(manifest.entries.items())

@@ -1,9 +1,10 @@
-"""A project and its copy on one cluster: what differs, and making it equal.
+"""Compare a project with its copy on one cluster, and make both equal.
 
-Takes the project's folder, a transport to the cluster and where the copy shall be; gives plans
-(`Transfer`) that a person can look at, and carries them out. What both sides were when they were
-last equal is kept in the manifest. Between plan and transfer either side may have changed: what
-would be replaced is looked at once more, and left alone if it is not what the plan says.
+A `Mirror` has the project's folder, a transport to the cluster and the place of the copy. It
+returns plans (`Transfer`) that the user can inspect, and carries out these plans. The manifest
+stores the state of both sides when both were last equal. Either side may change between a plan and
+its transfer: a file that would be replaced is checked once more, and is not replaced if it differs
+from the plan.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.mirror.files import Files
 
-_LOCK_PAUSE = 0.2  # seconds between two looks whether another process has ended its transfer
+_LOCK_PAUSE = 0.2  # seconds between two attempts to take the lock that another process holds
 _PATHS_AT_ONCE = 5_000
 
 
@@ -54,13 +55,14 @@ class Mirror:
         *,
         files: Files | None = None,
     ) -> None:
-        """`place`: where the copy is; may begin with `~/` or `$VARIABLE/`. See `default_place`.
+        """Create a mirror with the copy at `place`; see `default_place`.
 
-        `files`: another way of copying than the best that there is.
+        `place` may begin with `~/` or `$VARIABLE/`. `files`: the way of copying files; None for the
+        best one available.
         """
         self.root = root
         self.cluster = cluster
-        self.notices: tuple[str, ...] = ()  # of the last plan, on the manifest
+        self.notices: tuple[str, ...] = ()  # about the manifest, from the last plan
         self.place = place
         self._transport = transport
         self._path = manifest_path(root, cluster)
@@ -68,14 +70,15 @@ class Mirror:
         self._files = files
 
     async def resolve(self) -> str:
-        """Make sure that the copy's folder is there and ours; its absolute path there.
+        """Make the copy's folder if necessary, and return its absolute path on the cluster.
 
-        Looked up once for each `Mirror`. Raises: MirrorError.
+        The cluster is asked once for each `Mirror`. Raises: MirrorError, also if the folder is not
+        this project's copy.
         """
         return (await self._resolve()).path
 
     async def find(self) -> str:
-        """The copy's absolute path there; "" if there is none, and then none is made.
+        """Return the copy's absolute path on the cluster; "" if there is no copy. Make no folder.
 
         Raises: MirrorError.
         """
@@ -100,10 +103,11 @@ class Mirror:
     async def plan_send(
         self, selection: Selection, *, restore: bool = True, make: bool = True
     ) -> Transfer:
-        """What `send` would do, in `send`. `restore`: send again what is gone from the copy.
+        """Return the plan whose `send` the method `send` carries out.
 
-        `fetch` of the plan tells what is newer there; `send` leaves it alone. `make`: a copy that
-        is not there is made. Raises: MirrorError, RowtuiError.
+        `restore`: files deleted from the copy are sent again. The plan's `fetch` lists files that
+        are newer in the copy; the method `send` does not change these. `make`: a missing copy is
+        created. Raises: MirrorError, RowtuiError.
         """
         copy = await self._find(make=make)
         here, notices = await self._list_here(selection)
@@ -111,7 +115,8 @@ class Mirror:
             return compare(here, {}, {})._replace(notices=notices)
         manifest = await self._manifest(copy)
         takes = selection.taker()
-        # What is there and was not listed was left out, for its size or since it can't be read.
+        # A file that exists but was not listed was left out for its size, or because it cannot be
+        # read.
         missing = [path for path in manifest.entries if path not in here and takes(path)]
         left_out = await asyncio.to_thread(facts_here, self.root, missing)
         paths = {*here, *missing} - {*left_out}
@@ -124,10 +129,11 @@ class Mirror:
         return restored(transfer, Side.THERE) if restore else transfer
 
     async def plan_fetch(self, selection: Selection, *, restore: bool = False) -> Transfer:
-        """What `fetch` would do, in `fetch`. `restore`: fetch again what is gone from here.
+        """Return the plan whose `fetch` the method `fetch` carries out.
 
-        `send` of the plan tells what is newer here; `fetch` leaves it alone.
-        Raises: MirrorError, RowtuiError.
+        `restore`: files deleted on this machine are fetched again. The plan's `send` lists files
+        that are newer on this machine; the method `fetch` does not change these. Raises:
+        MirrorError, RowtuiError.
         """
         copy = await self._resolve()
         there, notices = await self._list_there(copy, selection)
@@ -144,9 +150,9 @@ class Mirror:
         return restored(transfer, Side.HERE) if restore else transfer
 
     async def plan_both(self, ours: Selection, theirs: Selection) -> Transfer:
-        """All differences: of what `ours` takes here, and of what `theirs` takes there.
+        """Return all differences: `ours` selects files of this machine, `theirs` files of the copy.
 
-        Nothing is restored: `removed` tells what is gone. Raises: MirrorError, RowtuiError.
+        Deleted files are not restored: `removed` lists them. Raises: MirrorError, RowtuiError.
         """
         copy = await self._resolve()
         here, left_out_here = await self._list_here(ours)
@@ -201,7 +207,9 @@ class Mirror:
         above_here: Mapping[str, FileFacts] | None = None,
         above_there: Mapping[str, FileFacts] | None = None,
     ) -> Transfer:
-        """Compare, with checksums where nothing else can tell; remember what was equal."""
+        """Compare both sides, by checksum where size and time do not decide; save the
+        equal files.
+        """
 
         def compared(same: Mapping[str, bool]) -> Transfer:
             return compare(
@@ -216,7 +224,7 @@ class Mirror:
         return transfer
 
     async def checksums(self, paths: Collection[str]) -> dict[str, bool]:
-        """Whether each file has the same content on both sides; False if one can't be read.
+        """Whether each file has the same content on both sides; False if one cannot be read.
 
         Raises: MirrorError.
         """
@@ -237,10 +245,11 @@ class Mirror:
     # Transfers
 
     async def send(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
-        """Carry out `transfer.send`. What changed there since it was planned is left alone.
+        """Carry out `transfer.send`. Files of the copy that changed since the plan are not
+        replaced.
 
-        The last progress has notices on what was not copied. Whoever may stop before the end
-        uses `contextlib.aclosing`. Raises: MirrorError, RowtuiError.
+        The last progress has notices about files that were not copied. A caller that may stop
+        before the end uses `contextlib.aclosing`. Raises: MirrorError, RowtuiError.
         """
         if not transfer.send:
             yield Progress(0, 0, 0, 0)
@@ -264,9 +273,11 @@ class Mirror:
         yield self._last(last, transfer.send, entries, changed, "sending files")
 
     async def fetch(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
-        """Carry out `transfer.fetch`. What changed here since it was planned is left alone.
+        """Carry out `transfer.fetch`. Files of this machine that changed since the plan are not
+        replaced.
 
-        The last progress has notices on what was not copied. Raises: MirrorError, RowtuiError.
+        The last progress has notices about files that were not copied. Raises: MirrorError,
+        RowtuiError.
         """
         if not transfer.fetch:
             yield Progress(0, 0, 0, 0)
@@ -297,7 +308,7 @@ class Mirror:
         changed: Sequence[str],
         what: str,
     ) -> Progress:
-        """The end of a transfer. Raises: MirrorError if nothing at all arrived."""
+        """Return the last progress of a transfer. Raises: MirrorError if no file arrived."""
         missing = len(copies) - len(arrived) - len(changed)
         if missing and not arrived:
             raise explain("\n".join(last.notices), self.cluster, what)
@@ -309,10 +320,10 @@ class Mirror:
             done_files=len(arrived), files=len(copies), notices=tuple(notices[:MOST_NOTICES])
         )
 
-    # What a person, or whoever cleans up, decides
+    # Decisions of the user, and cleaning up
 
     async def prefer(self, paths: Collection[str], side: Side) -> None:
-        """Decide conflicts: the next plan copies these paths from this side over the other.
+        """Resolve conflicts: the next plan replaces the other side's files by those of `side`.
 
         Raises: MirrorError, RowtuiError.
         """
@@ -329,11 +340,11 @@ class Mirror:
         await self._save(copy, entries, ())
 
     async def make_folders(self, paths: Iterable[str]) -> None:
-        """Make folders in the copy, with those above them. Raises: MirrorError."""
+        """Make folders in the copy, with their parents. Raises: MirrorError."""
         await self._each(["mkdir", "-p", "--"], paths, "making folders")
 
     async def remove(self) -> None:
-        """Remove the copy with all that is in it, and what is remembered of it.
+        """Remove the copy with all files in it, and its manifest.
 
         Raises: MirrorError, RowtuiError.
         """
@@ -355,10 +366,10 @@ class Mirror:
             if result.exit_status != 0:
                 raise explain_result(result, self.cluster, what)
 
-    # What the above rests on
+    # Helpers
 
     async def _manifest(self, copy: Resolved) -> Manifest:
-        """What is remembered of this copy; nothing if it was of another."""
+        """Return the manifest of this copy; an empty one if the stored one is of another copy."""
         manifest = await asyncio.to_thread(read_manifest, self._path)
         if manifest.notice:
             self.notices = (manifest.notice,)
@@ -383,7 +394,7 @@ class Mirror:
 
     @contextlib.asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """One transfer at a time between all processes of this machine; the others wait."""
+        """Hold a lock so that only one process of this machine transfers at a time; others wait."""
         path = self._path.with_suffix(".lock")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -398,7 +409,7 @@ class Mirror:
                 except BlockingIOError:
                     await asyncio.sleep(_LOCK_PAUSE)
                 except OSError:
-                    break  # a file system without locks: partial files are still each one's own
+                    break  # the file system has no locks: continue without one
             yield
         finally:
             os.close(fd)

@@ -1,6 +1,6 @@
-"""Small files as one tar archive in memory, and out of one.
+"""Pack small files into a tar archive in memory, and unpack such an archive.
 
-Modification times go with all their digits, names as the bytes they are (PAX headers).
+Modification times keep all their digits, and names keep their bytes (PAX headers).
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _NAMES = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
 def packed(root: Path, copies: Sequence[Copy], largest: int) -> tuple[bytes, list[str]]:
-    """An archive of these files, and what is not in it. A file has at most `largest` bytes."""
+    """Return an archive of these files, and notices about files that are not in the archive.
+
+    `largest`: the most bytes that a file may have.
+    """
     buffer = io.BytesIO()
     missing = []
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, **_NAMES) as archive:  # type: ignore[call-overload]
@@ -56,16 +59,16 @@ def _read(place: Path, largest: int, member: tarfile.TarInfo) -> bytes:
     member.mode = status.st_mode & 0o755
     member.mtime = int(status.st_mtime)
     seconds, nanoseconds = divmod(status.st_mtime_ns, 10**9)
-    # A negative time has no fraction in this format that every tar reads alike.
+    # tar programs disagree on the fraction of a negative time in this format.
     if seconds >= 0:
         member.pax_headers = {"mtime": f"{seconds}.{nanoseconds:09d}"}
     return data
 
 
 def unpack(root: Path, copies: Sequence[Copy], data: bytes) -> list[str]:
-    """Make these files from an archive; those that it does not hold are told.
+    """Write these files from an archive; return notices about files that are not in the archive.
 
-    Raises: OSError for what cannot be written.
+    Raises: OSError if a file cannot be written.
     """
     wanted = {copy.path: copy for copy in copies}
     for path, copy in wanted.items():
@@ -80,7 +83,8 @@ def unpack(root: Path, copies: Sequence[Copy], data: bytes) -> list[str]:
     ) as archive:  # fmt: skip
         for member in archive:
             path = member.name.removeprefix("./")
-            # What claims to be larger than the whole archive would be made of nothing (sparse).
+            # A sparse member may have a size larger than the whole archive, made of zeros only:
+            # skip it.
             if path not in left or not member.isreg() or member.size > len(data):
                 continue
             file = archive.extractfile(member)
@@ -92,7 +96,7 @@ def unpack(root: Path, copies: Sequence[Copy], data: bytes) -> list[str]:
 
 
 def _facts(member: tarfile.TarInfo, planned: FileFacts) -> FileFacts:
-    """The time is the one that goes with what was read, not the one of the plan."""
+    """Return the facts with the time from the archive, which is the time of the content read."""
     time = _TIME.fullmatch(member.pax_headers.get("mtime", ""))
     if time is None:
         return planned

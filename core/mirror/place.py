@@ -1,8 +1,8 @@
-"""Where a project's copy is on a cluster, and whether it is this project's copy.
+"""Find or make a project's copy on a cluster, and check that it is this project's copy.
 
-Takes a place as a person writes it (`~/rowtui`, `$SCRATCH/copies`); makes the folder and a marker
-in it that says which project of which machine it belongs to. A folder with files and no marker,
-or with the marker of another project, is never written to.
+The input is a place as the user writes it (`~/rowtui`, `$SCRATCH/copies`). The folder is made with
+a marker that names the project and the machine that it belongs to. A folder with files and without
+a marker, or with the marker of another project, is never written to.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _PLACE = re.compile(
     r"(?:\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|(~))(?:/(.*))?", re.S
 )
 _NO_VARIABLE, _TAKEN, _NONE = 7, 8, 9
-# $1: a variable or nothing, $2: the rest, $3: our marker, $4: a random name, $5: a place that was
-# ours before, $6: whether to make it. Prints the place and the marker; the marker is touched, for
-# scratch file systems where what is old is removed.
+# $1: a variable or nothing, $2: the rest, $3: the marker of this project, $4: a random name, $5:
+# the place of the copy in the manifest, $6: whether to make the folder. The script prints the place
+# and the marker. It touches the marker, because scratch file systems remove old files.
 _RESOLVE = f"""
 place=$2
 if [ -n "$1" ]; then
@@ -51,8 +51,8 @@ if ! [ -e {MARKER} ]; then
 fi
 printf '%s\\0' "$place"; touch -c {MARKER} 2>/dev/null; cat {MARKER}
 """
-# $1: the place, $2: the id that its marker has to say. The marker goes last: what was interrupted
-# still is ours.
+# $1: the place, $2: the id that its marker must contain. The marker is removed last, so that an
+# interrupted removal can be repeated.
 _REMOVE = f"""
 cd -- "$1" && [ "$(pwd -P)" = "$1" ] && grep -qF -- "\\"id\\": \\"$2\\"" {MARKER} || exit {_TAKEN}
 find . -mindepth 1 -maxdepth 1 ! -name {MARKER} -exec rm -rf -- {{}} + || exit 1
@@ -62,16 +62,17 @@ _REMOVE_SECONDS = 3600.0
 
 
 class Resolved(NamedTuple):
-    """A copy that is there and ours."""
+    """A copy that exists and belongs to this project."""
 
     path: str  # absolute, without links
     copy_id: str
 
 
 def default_place(mirror: str, root: Path) -> str:
-    """Where the copy of a project goes below `mirror` (`Remote.mirror`), not yet expanded.
+    """Return the place of a project's copy below `mirror` (`Remote.mirror`), not yet expanded.
 
-    The same folder name of two machines, or in two folders, gives two places.
+    Projects whose folders have the same name get different places if their machines or paths
+    differ.
     """
     whole = "\0".join(_owner(root).values())
     code = hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]
@@ -87,7 +88,7 @@ async def resolve(
     *,
     make: bool = True,
 ) -> Resolved | None:
-    """The copy's folder, made if it is not there; None if it is not and shall not be made.
+    """Return the copy's folder, made if it is missing; None if it is missing and `make` is false.
 
     Raises: MirrorError.
     """
@@ -133,7 +134,7 @@ async def resolve(
 
 
 async def remove(transport: Transport, copy: Resolved, where: str) -> None:
-    """Remove a copy with all that is in it, if its marker still says that it is this one.
+    """Remove a copy with all files in it, if its marker still has the id of this copy.
 
     Raises: MirrorError.
     """

@@ -1,9 +1,10 @@
-"""Files copied by commands alone, for any transport: tar for small ones, dd for large ones.
+"""Copy files with commands only, for any transport: tar for small files, dd for large ones.
 
-Small files travel together, some megabytes at a time, and are unpacked apart before they are
-moved to their names. Large ones travel in pieces that are written at their offsets, so that a
-piece may come twice; after a cut they go on where the part that has arrived is right, and their
-checksum is compared at the end. No command needs to know how the one before it ended.
+Small files are sent together, some megabytes at a time, and are unpacked in a separate folder
+before they are moved to their names. Large files are sent in pieces that are written at their
+offsets, so that a piece may be sent twice. After an interruption a large file is continued if the
+part that has arrived is correct, and its checksum is compared at the end. No command depends on how
+the previous one ended.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from rowtui.core.mirror.packing import packed, unpack
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
 
-_BLOCK = 1 << 16  # of dd
+_BLOCK = 1 << 16  # block size of dd
 PIECE = 128 * _BLOCK  # 8 MiB: bytes of one command
 _MOST_TOGETHER = 2_000  # files of one command
-_TIMEOUT = 600.0  # seconds for one command, also over a slow line
+_TIMEOUT = 600.0  # seconds for one command, long enough for a slow connection
 
-# $1: a folder of its own for this batch. All of stdin is unpacked there, then moved: `mv` is
+# $1: a folder for this batch only. All of stdin is unpacked in the folder, then moved: `mv` is
 # started once for each folder, and never moves into a folder that has a file's name.
 _UNPACK = f"""
 here=$PWD t={PARTIAL}/$1
@@ -52,13 +53,13 @@ for d; do
     find "$d" -mindepth 1 -maxdepth 1 ! -type d -exec mv -f -t "$HERE/$d" -- {{}} + || exit 255
 done' sh
 """
-# In the following $1 is the file's folder and $2 its name.
+# In the following scripts $1 is the file's folder and $2 its name.
 _BEGUN = f"""
 mkdir -p -- "$1/{PARTIAL}" && cd -- "$1/{PARTIAL}" || exit 1
 [ -f "$2" ] && [ ! -L "$2" ] || {{ rm -rf -- "./$2" && : > "./$2"; }} || exit 1
 wc -c < "./$2" && sha256sum < "./$2"
 """
-# $3: its first block; nothing of an earlier file remains where that is 0.
+# $3: number of the first block. If it is 0, the content of an earlier file is removed.
 _WRITE = f"""
 cd -- "$1/{PARTIAL}" || exit 1
 [ "$3" = 0 ] && set -- "$1" "$2" 0 || set -- "$1" "$2" "$3" conv=notrunc
@@ -78,7 +79,7 @@ _SUM_OF_FIRST = 'head -c "$2" < "$1" | sha256sum'
 
 
 class PlainFiles:
-    """Copies with commands that run to their ends."""
+    """Copies files with commands that run to their ends."""
 
     name = "plain"
 
@@ -128,7 +129,7 @@ class PlainFiles:
         if names:
             argv = ["tar", "-c", "--format=pax", "--no-recursion", "--null", "--no-unquote"]
             result = await self._run([*argv, "-T", "-", "-f", "-"], names)
-            # 1: a file changed while it was read; 2: some were not there, the others were.
+            # 1: a file changed while it was read; 2: some files were missing, the others were read.
             if result.exit_status not in (0, 1, 2) or not result.stdout:
                 raise explain_result(result, self._where, what, str(self._there))
             data = result.stdout
@@ -138,7 +139,7 @@ class PlainFiles:
             raise explain_here(error, what, self._root) from None
 
     async def _send_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
-        """Send one file piece by piece; how many bytes of it are there."""
+        """Send one file piece by piece; yield the number of bytes that have arrived."""
         place, size = _place(copy.path), copy.facts.size
         begun = await self._script(_BEGUN, *place, what=what)
         try:
@@ -173,7 +174,7 @@ class PlainFiles:
         yield size
 
     async def _fetch_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
-        """Fetch one file piece by piece; how many bytes of it are here."""
+        """Fetch one file piece by piece; yield the number of bytes received."""
         path, size, place = f"./{copy.path}", copy.facts.size, self._root / copy.path
         try:
             fd = await asyncio.to_thread(open_partial, place)
@@ -191,10 +192,10 @@ class PlainFiles:
                 words = (str(done // _BLOCK), str(PIECE // _BLOCK))
                 data = (await self._script(_READ, path, *words, what=what)).stdout[: size - done]
                 if not data:
-                    break  # it has become shorter
+                    break  # the file has become shorter
                 await asyncio.to_thread(_write_at, fd, data, done)
                 done += len(data)
-            # A log may have grown meanwhile, what was asked for is still its beginning.
+            # A log may have grown in the meantime; the planned bytes are still its beginning.
             sum_there = await self._sum_of_first(path, size, what)
             digest = await asyncio.to_thread(checksum_of, fd, size)
             if digest is None or digest.hexdigest() != sum_there:
@@ -208,14 +209,14 @@ class PlainFiles:
         yield size
 
     async def _sum_of_first(self, path: str, size: int, what: str) -> str:
-        """The checksum of a file's first bytes there. Raises: MirrorError."""
+        """Return the checksum of the first bytes of a file on the cluster. Raises: MirrorError."""
         result = await self._script(_SUM_OF_FIRST, path, str(size), what=what)
         return result.stdout[:64].decode("ascii", "replace")
 
     async def _script(
         self, script: str, *words: str, what: str, stdin: bytes = b""
     ) -> CommandResult:
-        """Run a script there. Raises: MirrorError."""
+        """Run a script on the cluster. Raises: MirrorError."""
         result = await self._run(["sh", "-c", script, "sh", *words], stdin)
         if result.exit_status != 0:
             raise explain_result(result, self._where, what, str(self._there))
@@ -232,7 +233,7 @@ def _is_large(copy: Copy) -> bool:
 
 
 def _batches(copies: Sequence[Copy]) -> Iterator[list[Copy]]:
-    """Small files together, each large one alone, in an order that makes folders first."""
+    """Return the small files in batches and each large file alone, folders first."""
     batch: list[Copy] = []
     size = 0
     for copy in sorted(copies, key=lambda copy: (_is_large(copy), copy.facts.kind != FOLDER)):
@@ -247,13 +248,13 @@ def _batches(copies: Sequence[Copy]) -> Iterator[list[Copy]]:
 
 
 def _place(path: str) -> tuple[str, str]:
-    """A path's folder and name, as the scripts take them."""
+    """Return a path's folder and name in the form that the scripts take."""
     folder, _, name = path.rpartition("/")
     return (f"./{folder}" if folder else "."), name
 
 
 def _right(fd: int, size: int, arrived: int, checksum: str) -> int:
-    """How many bytes of what arrived are the file's own: all of it or none. Whole blocks."""
+    """Return how many of the arrived bytes are correct: all (rounded to whole blocks) or none."""
     if not 0 < arrived <= size:
         return 0
     digest = checksum_of(fd, arrived)

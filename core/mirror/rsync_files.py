@@ -1,10 +1,10 @@
-"""Files copied by rsync, where both ends have one: it sends only what differs, in one go.
+"""Copy files by rsync if both ends have it: one rsync sends only the differences.
 
-One rsync for any number of files. Their names go to it on stdin, its connection is the one that
-is open already (`bridge`). What is cut off stays in `PARTIAL` and is continued.
-Source: rsync(1). `./` before each name keeps `#`, `;`, `-` and `:` from meaning anything;
-`--no-implied-dirs` leaves a workspace that is a link as it is; nanoseconds are compared where the
-receiver is 3.1.3 or later.
+One rsync copies any number of files. The names are passed to rsync on stdin; rsync uses the
+connection that is already open (`bridge`). The received part of an interrupted file stays in
+`PARTIAL`, and the next attempt continues it. Source: rsync(1). The `./` before each name prevents a
+special meaning of `#`, `;`, `-` and `:`; `--no-implied-dirs` keeps a workspace that is a link;
+nanoseconds are compared if the receiver is rsync 3.1.3 or later.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
 
-_OLDEST = (3, 1, 0)  # --info=progress2
+_OLDEST = (3, 1, 0)  # the first with --info=progress2
 _NANOSECONDS = (3, 1, 3)
 _VERSION = re.compile(rb"rsync\s+version v?(\d+)\.(\d+)\.(\d+)")
 _PROGRESS = re.compile(
     rb"\s*([\d,.]+)\s+\d+%\s+\S+\s+[\d:]+(?:\s+\(xfr#\d+, (?:to|ir)-chk=(\d+)/\d+\))?"
 )
-_GRACE = 3.0  # seconds for rsync to put away what it has of a file
+_GRACE = 3.0  # seconds for rsync to store the received part of a file
 _KEPT = 1 << 16
-_SOME_FAILED = (23, 24)  # some files were not copied; some were gone before they could be
+_SOME_FAILED = (23, 24)  # exit statuses: some files were not copied, or were deleted before
 Version = tuple[int, int, int]
 
 
 class RsyncFiles:
-    """Copies with rsync over a transport that has streams."""
+    """Copies files with rsync over a transport that has streams."""
 
     name = "rsync"
 
@@ -69,7 +69,7 @@ class RsyncFiles:
 
     def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to the cluster. See `Files`."""
-        # `./` is the copy's folder: the bridge starts the other rsync in it.
+        # `./` is the copy's folder: the bridge starts the remote rsync in this folder.
         return self._copy(copies, ["./", "cluster:./"], "sending files")
 
     def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
@@ -91,9 +91,10 @@ class RsyncFiles:
         yield count.progress()
 
     async def _by_base(self, copies: Sequence[Copy]) -> dict[str, list[Copy]]:
-        """The files by the innermost link that they lie behind, "" for none, on either side.
+        """Group the files by the innermost link above them on either side; "" if there is none.
 
-        A workspace may be a link to another disk; rsync writes through none but its own folder.
+        A workspace may be a link to another disk; rsync follows no link except in its own start
+        folder.
         """
         above = {parent for copy in copies for parent in parents(copy.path)}
         here = await asyncio.to_thread(facts_here, self._root, above)
@@ -107,7 +108,7 @@ class RsyncFiles:
         return found
 
     async def _make_base(self, base: str, what: str) -> None:
-        """The folder must be there on both sides."""
+        """Make the folder on both sides."""
         if not base:
             return
         try:
@@ -123,7 +124,7 @@ class RsyncFiles:
     async def _run(
         self, base: str, copies: Sequence[Copy], ends: Sequence[str], what: str, notices: list[str]
     ) -> AsyncGenerator[tuple[int, int], None]:
-        """One rsync; how many files and bytes it has done."""
+        """Run one rsync; yield how many files and bytes it has copied."""
         cut_off = len(base) + 1 if base else 0
         names = b"".join(b"./" + os.fsencode(copy.path[cut_off:]) + b"\0" for copy in copies)
         options = [
@@ -169,16 +170,17 @@ class RsyncFiles:
     def _conclude(
         self, status: int, said: str, bridge: Bridge, what: str, *, fetches: bool
     ) -> tuple[str, ...]:
-        """What was not copied, if the rest was. Raises: MirrorError."""
+        """Return notices on the files not copied, if the others were. Raises: MirrorError."""
         if bridge.error is not None:
             raise bridge.error
         status = status or bridge.status or 0
         if status == 0:
             return ()
-        # The ends complain of each other; what went wrong with a file comes first.
+        # Each end reports the other's failure; an error of a file is more informative, so look for
+        # it first.
         said = f"{said}\n{bridge.said}"
         error = explain(said, self._where, what, self._there)
-        if fetches and error.cause in (Cause.FULL, Cause.DENIED):  # it is this side that writes
+        if fetches and error.cause in (Cause.FULL, Cause.DENIED):  # this machine is the receiver
             error = explain(said, HERE, what, str(self._root))
         if status in _SOME_FAILED and error.cause is not Cause.FULL:
             lines = [line for line in said.splitlines() if line.startswith(("rsync: ", "file has"))]
@@ -189,7 +191,7 @@ class RsyncFiles:
 
 
 async def _progress(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[int, int | None]]:
-    """Bytes that were copied, and how many files are left to be looked at, where it says so."""
+    """Yield the copied bytes, and the number of files still to be checked, if rsync reports it."""
     assert process.stdout is not None
     left: int | None = None
     kept = b""
@@ -218,13 +220,15 @@ async def _listen(process: asyncio.subprocess.Process, said: bytearray) -> None:
 
 
 def version_in(output: bytes) -> Version | None:
-    """The version that `rsync --version` prints; None for anything that is not that rsync."""
+    """Return the version that `rsync --version` prints; None if the output is of another
+    program.
+    """
     found = _VERSION.match(output)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 async def rsync_there(transport: Transport) -> Version | None:
-    """The cluster's rsync, if there is one that serves and this machine has one as well."""
+    """Return the version of the cluster's rsync; None unless both ends have a suitable rsync."""
     if not has_streams(transport) or shutil.which("rsync") is None:
         return None
     ours = version_in((await run_command(["rsync", "--version"], timeout=20.0)).stdout)

@@ -1,12 +1,13 @@
-"""Which files of a project go to its copy, and which come back.
+"""Select the files of a project that are sent to its copy, and the files that are fetched.
 
-Takes the project's workspace, the directories of the jobs, their products, and `mirror.toml`
-beside workflow.toml if there is one; gives `Selection`s. Without `mirror.toml` everything outside
-the workspace is sent except what is hidden or larger than 100 MB, and the products come back.
+The input is the project's workspace, the directories of the jobs, their products, and `mirror.toml`
+beside workflow.toml if it exists; the result is `Selection`s. Without `mirror.toml`, every file
+outside the workspace is sent unless it is hidden or larger than 100 MB, and the products are
+fetched.
 
-    send = ["scripts/**"]       # outside the workspace; without it everything
+    send = ["scripts/**"]       # outside the workspace; all files if not given
     exclude = ["*.tmp"]         # neither sent nor fetched
-    fetch = ["plots/**"]        # in the directories, beside the products
+    fetch = ["plots/**"]        # in the directories, in addition to the products
     largest_mb = 100            # outside the workspace
 """
 
@@ -31,7 +32,7 @@ _WORKFLOW = "workflow.toml"
 
 
 class MirrorRules(NamedTuple):
-    """What `mirror.toml` says. `send`: () means everything."""
+    """The content of `mirror.toml`. `send`: () means all files."""
 
     send: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -40,7 +41,7 @@ class MirrorRules(NamedTuple):
 
 
 def read_rules(root: Path) -> MirrorRules:
-    """The rules of a project. Raises: InvalidFileError with all problems; RowtuiError."""
+    """Read the rules of a project. Raises: InvalidFileError with all problems; RowtuiError."""
     try:
         data = read_bounded(root / NAME, _LIMIT)
     except FileNotFoundError:
@@ -74,12 +75,11 @@ def to_send(
     *,
     log_patterns: Sequence[str] = (),
 ) -> Selection:
-    """What jobs on these directories need: the project's own files, and the directories whole.
+    """Select the project's own files, and all files of the directories that the jobs work on.
 
-    `workspace`: as workflow.toml says it. `directories`: None for the whole workspace. `needed`:
-    files of other directories, paths in the workspace. `log_patterns`: job logs, read from the
-    project.
-    Raises: MirrorError if the workspace is not in the project.
+    `workspace`: as written in workflow.toml. `directories`: None for the whole workspace. `needed`:
+    files of other directories, as paths in the workspace. `log_patterns`: paths of job logs, read
+    from the project; logs are not sent. Raises: MirrorError if the workspace is not in the project.
     """
     workspace = workspace_in(root, workspace)
     logs = tuple(f"/{pattern.lstrip('/')}" for pattern in log_patterns)
@@ -101,10 +101,11 @@ def to_fetch(
     logs: Sequence[str] = (),
     records: Sequence[str] = (),
 ) -> Selection:
-    """What jobs on these directories made: products, what `fetch` adds, logs, our records.
+    """Select the results of jobs: products, matches of `fetch`, job logs, and rowtui's records.
 
-    `logs`, `records`: paths relative to the project, files or folders; a log that lies elsewhere
-    is told and left where it is. Raises: MirrorError if the workspace is not in the project.
+    `logs`, `records`: paths relative to the project, files or folders. A log outside the project is
+    reported in a notice and not fetched. Raises: MirrorError if the workspace is not in the
+    project.
     """
     workspace = workspace_in(root, workspace)
     only = (*(literal(product) for product in products), *rules.fetch)
@@ -119,23 +120,27 @@ def to_fetch(
 def in_directories(
     rules: MirrorRules, root: Path, workspace: str, directories: Sequence[str]
 ) -> Selection:
-    """All of these directories. Raises: MirrorError if the workspace is not in the project."""
+    """Select all of these directories.
+
+    Raises: MirrorError if the workspace is not in the project.
+    """
     places = _places(workspace_in(root, workspace), directories)
     return Selection((Wanted(places, (), rules.exclude),))
 
 
 def all_there(rules: MirrorRules, *, reports: bool = False) -> Selection:
-    """All of a copy that a person may want: not what `exclude` names, nor our own records.
+    """Select all of a copy except the files that `exclude` names, `.git` and rowtui's records.
 
-    `reports`: also what jobs reported and nobody has fetched. It is fetched after the products
-    that it is about, and never like other files. Nobody wants the hooks of a repository from there.
+    `reports`: also select job reports that have not been fetched. Reports are fetched after the
+    products that they describe, and never like other files. `.git` is left out because its hooks
+    must not come from the cluster.
     """
     ours = "/.row/rowtui" if reports else "/.row"
     return Selection((Wanted(("",), (), (*rules.exclude, "/.git", ours)),))
 
 
 def workspace_in(root: Path, workspace: str) -> str:
-    """The workspace relative to the project. Raises: MirrorError if it is not inside."""
+    """Return the workspace relative to the project. Raises: MirrorError if it is not inside."""
     path = os.path.relpath(os.path.join(root, workspace), root)
     if not is_relative(path):
         raise MirrorError(

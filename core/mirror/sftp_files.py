@@ -1,8 +1,8 @@
-"""Files copied by SFTP, over the connection that is open already.
+"""Copy files by SFTP, over the connection that is already open.
 
-Several small files at a time; a large one is continued where what has arrived of it is right, by
-a checksum made on the cluster. SFTP knows times in whole seconds only: what the cluster then
-really has is looked up afterwards, as for every way of copying.
+Several small files are copied at a time. A large file is continued after the part that has arrived,
+if a checksum made on the cluster confirms that part. SFTP has times in whole seconds only, so the
+times on the cluster are read afterwards, as for every way of copying.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
     from rowtui.core.mirror.streams import HasConnection
 
-PIECE = 2 << 20  # bytes that are under way at a time, and between two looks at how far it is
-_BLOCK = 1 << 15  # bytes of one request: every server takes these
+PIECE = 2 << 20  # bytes in transfer at a time, and between two reports of progress
+_BLOCK = 1 << 15  # bytes of one request: every server accepts this size
 _AT_ONCE = 16  # small files
-_LATEST = 2**32 - 1  # seconds, of this version of SFTP
-_REFUSED = (asyncssh.SFTPNoSuchFile, asyncssh.SFTPPermissionDenied)  # of one file
-# Whoever wants to know why the server just says "Failure" tries it with a command.
+_LATEST = 2**32 - 1  # seconds: the latest time in this version of SFTP
+_REFUSED = (asyncssh.SFTPNoSuchFile, asyncssh.SFTPPermissionDenied)  # errors of one file
+# A server may report only "Failure"; this command finds out why.
 _PROBE = f"""
 mkdir -p {PARTIAL} && head -c 65536 /dev/zero > {PARTIAL}/probe; s=$?
 rm -f {PARTIAL}/probe; rmdir {PARTIAL} 2>/dev/null; exit $s
@@ -51,7 +51,7 @@ _Answer = TypeVar("_Answer")
 
 
 class SftpFiles:
-    """Copies with SFTP over a transport that keeps a connection of asyncssh's."""
+    """Copies files with SFTP over a transport that keeps an asyncssh connection."""
 
     name = "sftp"
 
@@ -113,7 +113,7 @@ class SftpFiles:
     async def _send_one(
         self, sftp: asyncssh.SFTPClient, copy: Copy, count: Counting
     ) -> AsyncGenerator[int, None]:
-        """Send one file; how many bytes of it are there. Raises: MirrorError."""
+        """Send one file; yield the number of bytes that have arrived. Raises: MirrorError."""
         folder, name = _folder(copy.path), os.path.basename(copy.path)
         partial, place = self._place(folder, PARTIAL, name), self._place(copy.path)
         try:
@@ -165,7 +165,7 @@ class SftpFiles:
             os.close(fd)
 
     async def _arrived(self, sftp: asyncssh.SFTPClient, fd: int, copy: Copy, partial: bytes) -> int:
-        """How many bytes of a file are there already, and right; all that are, or none."""
+        """Return the number of bytes that have arrived and are correct: all arrived bytes, or 0."""
         try:
             found = await sftp.lstat(partial)
         except asyncssh.SFTPNoSuchFile:
@@ -183,7 +183,7 @@ class SftpFiles:
     async def _fetch_one(
         self, sftp: asyncssh.SFTPClient, copy: Copy, count: Counting
     ) -> AsyncGenerator[int, None]:
-        """Fetch one file; how many bytes of it are here. Raises: MirrorError, OSError."""
+        """Fetch one file; yield the number of bytes received. Raises: MirrorError, OSError."""
         place = self._root / copy.path
         if copy.facts.kind == LINK:
             make_link(place, copy.facts.target)
@@ -214,7 +214,7 @@ class SftpFiles:
                 await file.close()
 
     async def _same_start(self, fd: int, copy: Copy, size: int) -> bool:
-        """Whether what has arrived here is how the file there begins."""
+        """Whether the received part equals the beginning of the file on the cluster."""
         ours = await asyncio.to_thread(checksum_of, fd, size)
         result = await self._transport.run(
             ["sh", "-c", 'head -c "$2" < "$1" | sha256sum', "sh", f"./{copy.path}", str(size)],
@@ -248,14 +248,14 @@ class SftpFiles:
 
 @contextlib.asynccontextmanager
 async def open_sftp(transport: Transport) -> AsyncIterator[asyncssh.SFTPClient]:
-    """SFTP over the kept connection. Raises: LoginError, asyncssh.Error."""
+    """Open SFTP over the kept connection. Raises: LoginError, asyncssh.Error."""
     connection = await cast("HasConnection", transport).connection()
     async with connection.start_sftp_client(path_encoding=None) as sftp:
         yield sftp
 
 
-# asyncssh's own way of having several requests under way leaves tasks behind whose errors nobody
-# looks at, and which are then printed.
+# asyncssh's own parallel requests leave tasks behind; their errors are never retrieved and are then
+# printed.
 
 
 async def _write(file: asyncssh.SFTPClientFile, data: bytes, at: int) -> None:
@@ -264,19 +264,19 @@ async def _write(file: asyncssh.SFTPClientFile, data: bytes, at: int) -> None:
 
 
 async def _read(file: asyncssh.SFTPClientFile, size: int, at: int) -> bytes:
-    """So many bytes or less; b"" at the end."""
+    """Read at most `size` bytes; b"" at the end of the file."""
     sizes = [min(_BLOCK, size - start) for start in range(0, size, _BLOCK)]
     blocks = await _all([file.read(n, at + i * _BLOCK) for i, n in enumerate(sizes)])
     data = b""
     for block, wanted in zip(cast("list[bytes]", blocks), sizes, strict=True):
         data += block
         if len(block) < wanted:
-            break  # what follows does not belong here
+            break  # a short block: the following blocks do not continue it
     return data
 
 
 async def _all(requests: Sequence[Coroutine[object, object, _Answer]]) -> list[_Answer]:
-    """Their answers, or the first error once all have ended."""
+    """Return the answers of all requests, or raise the first error once all have ended."""
     answers = await asyncio.gather(*requests, return_exceptions=True)
     for answer in answers:
         if isinstance(answer, BaseException):
@@ -301,7 +301,7 @@ async def _together(works: Sequence[AsyncGenerator[int, None]]) -> None:
 
 
 def _batches(copies: Sequence[Copy]) -> Iterator[Sequence[Copy]]:
-    """Small files some at a time, each large one alone."""
+    """Return the small files in batches, and each large file alone."""
     small = [copy for copy in copies if copy.facts.size <= PIECE]
     for start in range(0, len(small), _AT_ONCE):
         yield small[start : start + _AT_ONCE]
@@ -315,7 +315,7 @@ def _folder(path: str) -> str:
 
 
 def _folders(copies: Sequence[Copy]) -> list[str]:
-    """Every folder that has to be there."""
+    """Return every folder that has to exist."""
     folders = {copy.path if copy.facts.kind == FOLDER else _folder(copy.path) for copy in copies}
     return sorted(folders - {""})
 

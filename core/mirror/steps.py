@@ -1,7 +1,7 @@
-"""What lies between a plan and a transfer, and after it: what changed meanwhile, what arrived.
+"""Compare a plan with the present state before a transfer, and with the result after it.
 
-Takes what a plan says and the facts of now; gives what may still be copied, what is told of the
-rest, and which destinations have what was meant for them. Pure.
+The input is the plan and the present facts; the result is the files that may still be copied,
+notices about the others, and the destinations that have the intended content. The module is pure.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from rowtui.core.text import visible
 def merged(
     listings: Sequence[Listing], selection: Selection
 ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
-    """Several listings as one, with all that a person should know of them.
+    """Combine several listings into one, with all notices.
 
-    What lies in something that is no folder is left out: a cluster that says so would have files
-    written through a link that it sends along. Folders above the selection may be links.
+    A file is left out if a parent of it is listed as something other than a folder: a cluster that
+    lists such a file would make rowtui write through a link that the same cluster sends. Folders
+    above the selection may be links.
     """
     files: dict[str, FileFacts] = {}
     notices = list(selection.notices)
@@ -34,16 +35,16 @@ def merged(
 
 
 def folders_above(paths: Iterable[str]) -> set[str]:
-    """The folders that paths lie in."""
+    """Return all folders above the paths."""
     return {parent for path in paths for parent in parents(path)}
 
 
 def as_planned(
     copies: Sequence[Copy], now: Mapping[str, FileFacts], where: str
 ) -> tuple[list[Copy], list[Copy], list[str]]:
-    """What is still to be copied, what is there already, and what is told of the others.
+    """Return the files still to be copied, the files that have arrived, and notices on the others.
 
-    A plan may be carried out again after a cut: what had arrived is there already.
+    A plan may be carried out again after an interruption; some files have then already arrived.
     """
     same, already, changed = [], [], []
     for copy in copies:
@@ -58,7 +59,7 @@ def as_planned(
 
 
 def _is_it(found: FileFacts, facts: FileFacts) -> bool:
-    """Whether a file is what was to be copied; some sides know whole seconds only."""
+    """Whether a file is the one to be copied; some sides have times in whole seconds only."""
     if found.kind != facts.kind or found.kind != FILE:
         return found == facts
     times = (facts.mtime_ns, _second(facts) * 10**9)
@@ -66,21 +67,22 @@ def _is_it(found: FileFacts, facts: FileFacts) -> bool:
 
 
 def arrived(copy: Copy, found: FileFacts | None) -> bool:
-    """Whether what is found at a destination is what was copied, or a later state of it."""
+    """Whether the file at a destination is the copied file, or a later state of it."""
     if found is None or found.kind != copy.facts.kind:
         return False
     if found.kind == LINK:
         return found.target == copy.facts.target
     if found.kind == FOLDER or found != copy.replaces:
         return True
-    # Nothing seems to have happened; on a side that only knows seconds it may have.
+    # The file seems unchanged; on a side with times in whole seconds it may have been replaced.
     return found.size == copy.facts.size and _second(found) == _second(copy.facts)
 
 
 def as_fetched(planned: FileFacts, here: FileFacts) -> FileFacts:
-    """What the other side was when this file was read there.
+    """Return the facts of the other side's file at the time when it was read.
 
-    A log may have grown since the plan: then it is the version that has arrived.
+    If the file changed since the plan, as a growing log does, the facts are those of the version
+    that has arrived.
     """
     if here.kind != FILE or (here.size == planned.size and _second(here) == _second(planned)):
         return planned

@@ -1,7 +1,8 @@
-"""The streams of a command that runs on a cluster, over the connection that is open already.
+"""The streams of a command that runs on a cluster, over the connection that is already open.
 
-Takes a transport; gives a `Stream`, or says that this transport has none (it only runs commands
-to their ends). What a start-up file prints before the command is taken out, as for commands.
+`open_stream` returns a `Stream` for a transport that has streams; other transports only run
+commands to their ends. The output that a start-up file prints before the command is removed, as for
+commands.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
 
 CHUNK = 1 << 18
-_KEPT = 1 << 14  # bytes of what it says on stderr
+_KEPT = 1 << 14  # bytes kept of stderr
 
 
 @runtime_checkable
 class HasConnection(Protocol):
-    """A transport that keeps a connection of asyncssh's."""
+    """A transport that keeps an asyncssh connection."""
 
     async def connection(self) -> asyncssh.SSHClientConnection:
-        """The open connection. Raises: LoginError."""
+        """Return the open connection. Raises: LoginError."""
         ...
 
 
@@ -42,7 +43,7 @@ class HasCommand(Protocol):
     """A transport that runs programs of this machine to reach the cluster."""
 
     async def stream_command(self, line: str) -> list[str]:
-        """The program that runs a line there. Raises: LoginError."""
+        """Return the program that runs a line on the cluster. Raises: LoginError."""
         ...
 
 
@@ -52,26 +53,26 @@ def has_streams(transport: Transport) -> bool:
 
 
 class Stream:
-    """A running command's input and output. Both ends of a slow reader wait."""
+    """The input and output of a running command. A slow reader makes the writer wait."""
 
     def __init__(
         self, process: Any, start: bytes, broken: tuple[type[Exception], ...] = (OSError,)
     ) -> None:
-        # asyncio's Process, or asyncssh's, which was made to look like it.
+        # a Process of asyncio, or one of asyncssh with the same interface
         self._process = process
-        self._broken = broken  # what its streams raise when the connection is lost
+        self._broken = broken  # the exceptions of the streams when the connection is lost
         self._answer = Answer(start, CHUNK * 2)
         self._said = Answer(start, _KEPT)
         self._listening = asyncio.create_task(self._listen())
 
     @property
     def said(self) -> str:
-        """What it said on stderr so far; what came instead of it, if it did not even start."""
+        """The stderr so far; the output of the start-up files if the command did not start."""
         text = self._said.data.decode(errors="surrogateescape")
         return text or ("" if self._answer.started else self._said.noise or self._answer.noise)
 
     async def read(self) -> bytes:
-        """What it printed next; b"" at the end. Raises: OSError."""
+        """Return the next output of the command; b"" at the end. Raises: OSError."""
         while True:
             try:
                 chunk: bytes = await self._process.stdout.read(CHUNK)
@@ -84,7 +85,7 @@ class Stream:
                 return bytes(self._answer.data)
 
     async def write(self, data: bytes) -> None:
-        """Give it something to read. Raises: OSError."""
+        """Write to the command's input. Raises: OSError."""
         try:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
@@ -92,12 +93,12 @@ class Stream:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
-        """There is no more for it to read."""
+        """Close the command's input."""
         with contextlib.suppress(*self._broken):
             self._process.stdin.write_eof()
 
     async def ended(self) -> int | None:
-        """Wait for its end; its exit status, None if unknown."""
+        """Wait for the command's end; return its exit status, None if unknown."""
         await self._listening
         with contextlib.suppress(*self._broken):
             await self._process.wait()
@@ -110,7 +111,7 @@ class Stream:
                 self._said.add(chunk)
 
     def stop_listening(self) -> None:
-        """Nobody wants to know any more."""
+        """Stop reading stderr."""
         self._listening.cancel()
 
 
@@ -123,7 +124,10 @@ async def open_stream(
     where: str,
     env: Mapping[str, str | None] | None = None,
 ) -> AsyncIterator[Stream]:
-    """Run a command there while the block lasts. Raises: MirrorError if it cannot be started."""
+    """Run a command on the cluster while the block lasts.
+
+    Raises: MirrorError if the command cannot be started.
+    """
     line = remote_line(argv, cwd=cwd, env=env)
     if isinstance(transport, HasConnection):
         import asyncssh
@@ -164,7 +168,7 @@ async def open_stream(
 
 
 async def end_process(process: asyncio.subprocess.Process, grace: float = 0.0) -> None:
-    """End a process and its group. It has `grace` seconds to put things in order."""
+    """End a process and its group. The process has `grace` seconds to clean up."""
     if process.returncode is None and grace:
         _signal(process, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
@@ -172,7 +176,8 @@ async def end_process(process: asyncio.subprocess.Process, grace: float = 0.0) -
                 await process.wait()
     if process.returncode is None:
         _signal(process, signal.SIGKILL)
-    # Its `wait` also waits for pipes, which nobody reads any more and others may hold open.
+    # The process's `wait` also waits for pipes, which have no reader any more and which other
+    # processes may hold open.
     process._transport.close()  # type: ignore[attr-defined]
     await process.wait()
 

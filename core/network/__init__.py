@@ -1,1 +1,4 @@
-"""The network: samples that flow, the job graph that they make, and who goes first. Pure."""
+"""The network: the flow of samples, the job graph, and scheduling priorities.
+
+The package has no side effects.
+"""

@@ -1,6 +1,6 @@
-"""Which names, and which paths, a network may use: what is wrong with one, as half a sentence.
+"""Check names and paths that a network may use; a fault is returned as half a sentence.
 
-Names of sources, nodes, sinks, inputs and dimensions stand in names of directories, in templates
+Names of sources, nodes, sinks, inputs and dimensions are used in names of directories, in templates
 and on command lines, so they are plain words.
 """
 
@@ -14,7 +14,8 @@ from rowtui.core.errors import InvalidFileError
 from rowtui.core.network.spec import NODE_KEY
 from rowtui.core.workflow.toml_file import kind_of
 
-LONGEST_NAME: Final = 100  # characters: a directory's name has to hold it, and values, in 255 bytes
+# characters; a directory's name has to hold a name and values in 255 bytes
+LONGEST_NAME: Final = 100
 NAME_HINT: Final = "use letters, digits, `_`, `.` and `-`; begin with a letter, a digit or `_`"
 
 _WORD: Final = re.compile(r"\w[\w.-]*")
@@ -25,7 +26,7 @@ class NetworkError(InvalidFileError):
 
 
 def name_fault(name: str) -> str:
-    """Why this cannot be the name of something: `is not a plain word`; "" if it can."""
+    """Return why a name is not allowed, such as `is not a plain word`; "" if it is allowed."""
     if not name:
         return "is empty"
     if _WORD.fullmatch(name) is None:
@@ -36,7 +37,7 @@ def name_fault(name: str) -> str:
 
 
 def dimension_fault(name: str) -> str:
-    """Why samples cannot have a dimension of this name, wherever it comes from; "" if they can.
+    """Return why samples cannot have a dimension of this name, from any origin; "" if they can.
 
     Columns of tables and keys of value files may have any name that fits on a line.
     """
@@ -48,7 +49,9 @@ def dimension_fault(name: str) -> str:
 
 
 def path_fault(path: str, whole: str) -> str:
-    """Why a path does not stay inside its folder, the `whole` (`the project`); "" if it does."""
+    """Return why a path does not stay inside its folder, the `whole` (`the project`); "" if it
+    does.
+    """
     if not path:
         return "is empty"
     if path.startswith("/"):
@@ -64,7 +67,7 @@ def path_fault(path: str, whole: str) -> str:
 
 
 def kind_said(value: Any) -> str:
-    """What TOML or Python calls a value, with its article."""
+    """Return the type name of a value in TOML or Python, with its article."""
     if value is None:
         return "nothing"
     known = isinstance(value, (str, int, float, list, dict, date, time))
@@ -72,5 +75,5 @@ def kind_said(value: Any) -> str:
 
 
 def listed(dimensions: tuple[str, ...]) -> str:
-    """`temperature x replica`; `no dimensions`."""
+    """Return `temperature x replica`, or `no dimensions`."""
     return " x ".join(dimensions) or "no dimensions"

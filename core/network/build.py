@@ -1,10 +1,10 @@
-"""A network made in Python instead of network.toml.
+"""Build a network in Python instead of network.toml.
 
     Build("study").source("state", temperature=[1.0, 2.0], replica=range(5))
     .node("simulate", "state").node("average", "simulate", collapse=["replica"]).network()
 
-What is built is read as if it stood in a file, so the same rules hold and the same problems are
-told, without lines and columns. `to_toml` writes it down.
+The result is parsed like the content of a file, so the same rules apply and the same problems are
+reported, without lines and columns. `to_toml` writes the network as network.toml.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Build", "InputLike", "link", "linspace", "logspace", "to_toml"]
 InputLike = str | Mapping[str, JSON] | Sequence[str | Mapping[str, JSON]]
 Table = dict[str, JSON]
 
-_DEEPEST: Final = 40  # levels that are made plain; what is deeper is refused anyway
+_DEEPEST: Final = 40  # levels that are converted to plain values; deeper values are refused later
 
 
 def link(
@@ -40,7 +40,7 @@ def link(
     require: float | Literal["all"] | None = None,
     group: str | None = None,
 ) -> Table:
-    """A link into an input, for `inputs` of `Build.node`: its keys as in network.toml."""
+    """Return a link into an input, for `inputs` of `Build.node`: its keys as in network.toml."""
     return _given(
         {
             "from": source,
@@ -55,17 +55,17 @@ def link(
 
 
 def linspace(start: float, stop: float, number: int) -> Table:
-    """So many values at the same distance, from `start` to `stop`."""
+    """Return `number` values at equal distances, from `start` to `stop`."""
     return {"linspace": [start, stop, number]}
 
 
 def logspace(start: float, stop: float, number: int) -> Table:
-    """So many values with the same ratio, from `start` to `stop`."""
+    """Return `number` values with equal ratios, from `start` to `stop`."""
     return {"logspace": [start, stop, number]}
 
 
 class Build:
-    """A network in the making. Each method adds one thing and gives the builder back.
+    """Builds a network. Each method adds one thing and returns the builder.
 
     Nothing is checked before `network()`.
     """
@@ -86,10 +86,10 @@ class Build:
         zipped: Iterable[Sequence[str]] = (),
         **dimensions: Any,
     ) -> Build:
-        """A source of values: for each dimension a list, a `range`, `linspace` or `logspace`.
+        """Add a source of values: for each dimension a list, a `range`, `linspace` or `logspace`.
 
-        `values` are dimensions whose names are no Python names. Dimensions in one set of `zipped`
-        go together; all others are crossed.
+        `values` are dimensions whose names are not Python names. Dimensions in one set of `zipped`
+        vary together; all others are crossed.
         """
         made = {key: _dimension(it) for key, it in {**(values or {}), **dimensions}.items()}
         sets = [list(names) if not isinstance(names, str) else names for names in zipped]
@@ -97,13 +97,13 @@ class Build:
         return self
 
     def csv(self, name: str, path: str | os.PathLike[str], dimensions: Iterable[str] = ()) -> Build:
-        """A source whose rows stand in a CSV file, relative to the project."""
+        """Add a source whose rows are in a CSV file, relative to the project."""
         return self._file(name, "csv", path, dimensions)
 
     def json(
         self, name: str, path: str | os.PathLike[str], dimensions: Iterable[str] = ()
     ) -> Build:
-        """A source whose rows stand in a JSON file, relative to the project."""
+        """Add a source whose rows are in a JSON file, relative to the project."""
         return self._file(name, "json", path, dimensions)
 
     def _file(
@@ -114,14 +114,14 @@ class Build:
         return self
 
     def files(self, name: str, pattern: str, dimension: str | None = None) -> Build:
-        """A source with a sample for each file that a pattern finds."""
+        """Add a source with a sample for each file that matches a pattern."""
         self._sources.append(_given({"name": name, "files": pattern, "dimension": dimension}))
         return self
 
     def workspace(
         self, name: str, include: Iterable[str] = (), dimensions: Iterable[str] = ()
     ) -> Build:
-        """A source of directories that are in the workspace already."""
+        """Add a source of directories that are in the workspace already."""
         patterns = _some(include)
         made = True if patterns is None else {"include": patterns}
         fields = {"name": name, "workspace": made, "dimensions": _some(dimensions)}
@@ -144,8 +144,10 @@ class Build:
         constants: Mapping[str, JSON] | None = None,
         directories: Literal["auto", "own"] | None = None,
     ) -> Build:
-        """A node. Either `from_`, one name (then the keys of its link may be given) or several,
-        or `inputs`, by name: each a name, a `link`, or several of these.
+        """Add a node.
+
+        Give either `from_`, which is one name (then the keys of its link may be given) or several
+        names, or `inputs` by name: each is a name, a `link`, or several of these.
         """
         fields = {
             "name": name,
@@ -165,7 +167,7 @@ class Build:
         return self
 
     def sink(self, name: str, from_: str, output: str, publish: str) -> Build:
-        """A sink: a product of a node, and the template of where it is copied to."""
+        """Add a sink: a product of a node, and the template of the path that it is copied to."""
         fields = {"name": name, "from": from_, "output": output, "publish": publish}
         self._sinks.append(_given(fields))
         return self
@@ -180,9 +182,9 @@ class Build:
         pilot: Mapping[str, Any] | None = None,
         ahead: bool | None = None,
     ) -> Build:
-        """In which order work goes, how it runs, and how much goes into one scheduler job.
+        """Set the order of jobs, how they run, and how much goes into one scheduler job.
 
-        `pilot`: what one holds, with the keys of `[schedule.pilot]`. `ahead`: see `Schedule`.
+        `pilot`: what a pilot holds, with the keys of `[schedule.pilot]`. `ahead`: see `Schedule`.
         """
         together = _given({"size": gather, "walltime": gather_walltime}) or None
         fields: dict[str, Any] = {
@@ -196,14 +198,14 @@ class Build:
         return self
 
     def network(self) -> Network:
-        """The network.
+        """Return the network.
 
         Raises: NetworkError with every problem.
         """
         return self.loaded().network
 
     def loaded(self) -> Loaded:
-        """The network, and the warnings about it.
+        """Return the network and the warnings about it.
 
         Raises: NetworkError with every problem.
         """
@@ -216,7 +218,7 @@ class Build:
 
 
 class _Made(TomlFile):
-    """Tables that were made here: nothing in them has a line."""
+    """Tables that were built in Python: nothing in them has a line."""
 
     def __init__(self, data: Table, file: str) -> None:
         self.file = file
@@ -233,7 +235,7 @@ class _Made(TomlFile):
         severity: str = "error",
         action: int | None = None,
     ) -> None:
-        """Say of which thing it is, as there is no line that could."""
+        """Report a problem with the name of its table, because no line number is known."""
         file = self.file
         if len(path) > 1 and isinstance(path[1], int):
             thing = self.data[str(path[0])][path[1]]
@@ -248,7 +250,10 @@ def _given(fields: Mapping[str, Any]) -> Table:
 
 
 def _some(names: Iterable[str]) -> JSON:
-    """A list, or None for an empty one. A single text is left for the reader to complain about."""
+    """Return a list, or None for an empty one.
+
+    A single text is kept, so that parsing reports it.
+    """
     return names if isinstance(names, str) else list(names) or None
 
 
@@ -259,7 +264,7 @@ def _dimension(values: Any) -> JSON:
 
 
 def _plain(value: Any, depth: int) -> JSON:
-    """What TOML would have given: also for tuples, paths, and the numbers and arrays of numpy."""
+    """Convert tuples, paths, and numbers and arrays of numpy to the values that TOML would give."""
     if isinstance(value, (str, bool)) or value is None or depth > _DEEPEST:
         return value
     if isinstance(value, Integral):

@@ -1,8 +1,8 @@
-"""What the cells of a CSV column are: numbers, true and false, or texts; decided for all at once.
+"""The type of the cells of a CSV column: numbers, true and false, or texts; one type per column.
 
-A column is of numbers only if every cell of it is one, so that one odd cell cannot make samples of
-both 1 and "1". Numbers are those of JSON, and `+1`, `.5` and `1.`: what begins with a zero too
-many (`007`) is somebody's name. An empty cell is null in every column.
+A column is numeric only if every cell of it is a number, so that one odd cell cannot make samples
+of both 1 and "1". Numbers are those of JSON, and `+1`, `.5` and `1.`; a cell with leading zeros
+(`007`) is text. An empty cell is null in every column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BOOLS: Final = {"true": True, "false": False}
 
 
 def typed_column(cells: Sequence[str]) -> list[JSON]:
-    """The values of one column's cells."""
+    """Return the typed values of one column's cells."""
     bare = [cell.strip() for cell in cells]
     filled = [cell for cell in bare if cell]
     read = _numbers(filled)
@@ -34,9 +34,10 @@ def typed_column(cells: Sequence[str]) -> list[JSON]:
 
 
 def _numbers(cells: Sequence[str]) -> list[JSON] | None:
-    """All of them as integers, else all of them as doubles; None if some are neither."""
+    """Return all cells as integers, else all as doubles; None if some are neither."""
     if all(map(_INTEGER.fullmatch, cells)):
-        # What has more digits than an integer can have is an identifier, which no double keeps.
+        # A number with more digits than an integer can have is an identifier, which no double
+        # keeps.
         if any(len(cell) > 21 for cell in cells):
             return None
         integers = [int(cell) for cell in cells]

@@ -1,7 +1,8 @@
-"""What a network.toml and a workflow.toml say that does not go together.
+"""Find contradictions between a network.toml and a workflow.toml.
 
-Takes both, gives `Problem`s of network.toml: errors for what could never run, warnings for what
-Row, or a `submit` by hand, would do otherwise than the network means it.
+Takes both, gives `Problem`s of network.toml: errors for jobs that could never run, and for jobs
+that Row would run before their inputs exist; warnings for other cases in which Row, or a manual
+`submit`, would not do what the network means.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _POINTER = f"/{NODE_KEY}"
 def check_against_workflow(
     network: Network, workflow: Workflow, file: str = "network.toml"
 ) -> tuple[Problem, ...]:
-    """Everything that does not go together, in the order of the file.
+    """Return all contradictions, in the order of the file.
 
     The network has no errors of its own.
     """
@@ -68,7 +69,7 @@ class _Check:
         self.problems.append(problem._replace(action=None if action < 0 else action))
 
     def value_file(self) -> None:
-        """Directories are told apart, and find their values, by their value files."""
+        """Require value files, which identify the node of a directory and hold the values."""
         if self.workflow.value_file is not None:
             return
         hint = 'add to workflow.toml:\n    [workspace]\n    value_file = "value.json"'
@@ -99,7 +100,10 @@ class _Check:
                     self.output(what, source, link.output, link.place)
 
     def output(self, what: str, source: Node, output: str, place: Place) -> None:
-        """An output is a product, or lies in a folder that is one: else nobody waits for it."""
+        """Require an output to be a product, or in a folder that is a product.
+
+        Otherwise no job would wait for the output.
+        """
         actions = self.workflow.named(source.action)
         if not actions:
             return
@@ -116,7 +120,7 @@ class _Check:
         self.note(place, message, hint)
 
     def products(self, node: Node, actions: Sequence[Action]) -> None:
-        """An action without products never completes."""
+        """Report an action without products, because the action never completes."""
         if actions[0].products:
             return
         waiting = [
@@ -127,10 +131,12 @@ class _Check:
         if waiting:
             self.note(node.place, f"{message} completes and {waiting[0]} waits for ever", hint)
         else:
-            self.note(node.place, f"{message} completes", hint, "warning")
+            # A node that no sink needs does not run.
+            severity = "error" if node.name in self.needed else "warning"
+            self.note(node.place, f"{message} completes", hint, severity)
 
     def previous(self, node: Node, actions: Sequence[Action]) -> None:
-        """Previous actions must run in the same directories, and before."""
+        """Require previous actions to run in the same directories, before the action."""
         home = self.homes.get(node.name)
         if home is None:
             return
@@ -155,7 +161,7 @@ class _Check:
                 self.note(node.place, message, hint, "error", actions[0].index)
 
     def above(self, node: Node) -> set[str]:
-        """All nodes that a node needs, near or far."""
+        """Return all nodes that a node needs, directly or indirectly."""
         found: set[str] = set()
         todo = list(upstream(node))
         while todo:
@@ -166,7 +172,7 @@ class _Check:
         return found
 
     def told_apart(self, node: Node, actions: Sequence[Action]) -> None:
-        """Row runs an action in every directory that `include` lets through."""
+        """Warn if `include` lets Row run an action in directories of other nodes."""
         home = self.homes.get(node.name)
         if home is None or self.only_home() or self.is_kept(node.action, frozenset()):
             return
@@ -181,7 +187,7 @@ class _Check:
         )
 
     def how_to_keep(self, actions: Sequence[Action], homes: Sequence[str]) -> str:
-        """The lines for workflow.toml."""
+        """Return a hint with the lines to add to workflow.toml."""
         wanted = [f'["{_POINTER}", "==", "{home}"]' for home in homes]
         if any(action.group.include for action in actions):
             hint = f"add {' or '.join(wanted)} to each `include` of the action in workflow.toml: "
@@ -196,12 +202,12 @@ class _Check:
         return hint
 
     def only_home(self) -> bool:
-        """Whether all directories that the network knows of are of one home."""
+        """Whether all directories that the network uses belong to one home."""
         homes = {self.homes.get(node.name, node.name) for node in self.network.nodes}
         return len(homes.union(source.name for source in self.network.sources)) == 1
 
     def homes_of(self, action: str) -> set[str]:
-        """Whose directories the nodes with an action use."""
+        """Return the homes whose directories the nodes with an action use."""
         nodes = (it.name for it in self.network.nodes if it.action == action)
         return {self.homes.get(name, name) for name in nodes}
 
@@ -222,7 +228,7 @@ class _Check:
         )
 
     def waits_in_row(self, node: Node, actions: Sequence[Action]) -> None:
-        """In shared directories Row sees no links, only previous actions."""
+        """Require `previous_actions` in shared directories, because Row does not use links."""
         home = self.homes.get(node.name)
         if home is None or home == node.name:
             return
@@ -237,10 +243,10 @@ class _Check:
                 f'"{visible(each)}"' for each in (*actions[0].previous_actions, it.action)
             )
             hint = f"add to the action in workflow.toml:\n    previous_actions = [{names}]"
-            self.note(node.place, message, hint, "warning", actions[0].index)
+            self.note(node.place, message, hint, "error", actions[0].index)
 
     def behind(self, action: str) -> set[str]:
-        """All actions that an action waits for, near or far."""
+        """Return all actions that an action waits for, directly or indirectly."""
         found: set[str] = set()
         todo = [action]
         while todo:
@@ -261,7 +267,7 @@ class _Check:
                 return
 
     def same_jobs(self) -> None:
-        """A job is an action in a directory, whichever node it is of."""
+        """Report two nodes that run the same action in the same directories."""
         first: dict[tuple[str, str], Node] = {}
         for node in self.network.nodes:
             home = self.homes.get(node.name)
@@ -276,8 +282,8 @@ class _Check:
 
 
 def _names_one_of(selector: Selector, homes: Iterable[str]) -> bool:
-    """Whether a selector lets only directories of these homes through."""
-    wanted = list(homes)  # an operand may be anything, also what no set can hold
+    """Whether a selector includes only directories of these homes."""
+    wanted = list(homes)  # a list, because an operand may be any value, even an unhashable one
     return any(
         it.pointer == _POINTER and it.operator == "==" and it.operand in wanted
         for it in selector.conditions

@@ -1,7 +1,7 @@
-"""Samples as columns of small integers, and what is done with whole columns at once.
+"""Samples as columns of small integers, and operations on whole columns.
 
 A million samples of three dimensions are three arrays of 4 MB. A row is a sample; its codes are
-positions in the dimensions' domains; rows stand in the order of their indexes.
+positions in the dimensions' domains; rows are in the order of their indexes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
 
 _MOST = 1 << 62  # keys stay in 63 bits
-_DENSE = 8  # a table of so many places for each row is quicker than a search
+_DENSE = 8  # a table of at most this many entries per row is quicker than a search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Samples: for each axis a domain, and for each sample a code in it.
+    """Samples: for each axis a domain, and for each sample a code in that domain.
 
-    `count` is said for its own: without axes there is one sample, or none. `prefix` are labels that
-    ids begin with, of dimensions that are there no more. `unnamed`: the labels mean nothing (a
-    constant's values, or that everything was collapsed), so these samples go by their position.
+    `count` is stored separately, because without axes there is one sample, or none. `prefix` are
+    labels at the beginning of ids, of dimensions that no longer exist. `unnamed`: the labels have
+    no meaning (a constant's values, or a fully collapsed sample), so samples are matched by
+    position.
     """
 
     axes: tuple[Domain, ...]
@@ -45,39 +46,39 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The dimensions' names."""
+        """Return the dimensions' names."""
         return tuple(axis.name for axis in self.axes)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """Names and sizes: how many positions lead to a sample, whether or not all are there."""
+        """Return names and sizes; a size counts all positions, including those without a sample."""
         return tuple(Dimension(axis.name, len(axis)) for axis in self.axes)
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one sample at most, which goes with all others."""
+        """Whether there is at most one sample, which is combined with all others."""
         return not self.axes or (self.unnamed and len(self.axes[0]) == 1)
 
     def index(self, row: int) -> SampleIndex:
-        """The index of a row."""
+        """Return the index of a row."""
         return tuple(int(column[row]) for column in self.codes)
 
     def id(self, row: int) -> SampleId:
-        """The id of a row."""
+        """Return the id of a row."""
         labels = (
             axis.label(int(column[row])) for axis, column in zip(self.axes, self.codes, strict=True)
         )
         return (*self.prefix, *labels)
 
     def row(self, index: SampleIndex) -> int:
-        """The row of an index. Raises: KeyError."""
+        """Return the row of an index. Raises: KeyError."""
         if len(index) != len(self.axes):
             raise KeyError(index)
         first, end = 0, self.count
         for at, axis, column in zip(index, self.axes, self.codes, strict=True):
             if not 0 <= at < len(axis):
                 raise KeyError(index)
-            # Rows stand in order, so those that agree so far are neighbours.
+            # Rows are in order, so rows that agree so far are neighbours.
             here, wanted = column[first:end], np.int32(at)
             end = first + int(np.searchsorted(here, wanted, side="right"))
             first += int(np.searchsorted(here, wanted, side="left"))
@@ -86,7 +87,7 @@ class Columns:
         return first
 
     def row_of_id(self, labels: SampleId) -> int:
-        """The row of an id. Raises: KeyError."""
+        """Return the row of an id. Raises: KeyError."""
         skip = len(self.prefix)
         if labels[:skip] != self.prefix or len(labels) != skip + len(self.axes):
             raise KeyError(labels)
@@ -98,7 +99,7 @@ class Columns:
         )
 
     def take(self, rows: Rows) -> Columns:
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         return replace(self, codes=tuple(column[rows] for column in self.codes), count=len(rows))
 
 
@@ -110,7 +111,7 @@ def columns(
     prefix: SampleId = (),
     unnamed: bool = False,
 ) -> tuple[Columns, Rows | None]:
-    """Samples in the order of their indexes, and where each was before (None: nothing moved)."""
+    """Return samples sorted by index, with the old row of each (None if nothing moved)."""
     made = tuple(np.ascontiguousarray(column, dtype=np.int32) for column in codes)
     if count is None:
         count = len(made[0]) if made else 1
@@ -121,9 +122,9 @@ def columns(
 
 
 def codes_on(axis: Domain, domain: Domain, codes: Codes) -> tuple[Codes, int]:
-    """Codes of a domain as those of an axis of the same name, and how many there can be.
+    """Convert a domain's codes to codes of an axis of the same name; return the number of codes.
 
-    Values that the axis has not are behind its last one.
+    Values that the axis does not have get codes behind its last one.
     """
     there = domain.codes_in(axis)
     if there is None:
@@ -133,7 +134,7 @@ def codes_on(axis: Domain, domain: Domain, codes: Codes) -> tuple[Codes, int]:
 
 
 def product(axes: Sequence[Domain]) -> Columns:
-    """Every combination, the last axis fastest."""
+    """Return every combination; the last axis varies fastest."""
     sizes = [len(axis) for axis in axes]
     count = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
     codes = []
@@ -157,7 +158,7 @@ class Grouped(NamedTuple):
 
 
 def group(table: Columns, axes: Sequence[int]) -> Grouped:
-    """The groups of rows that have the same codes on these axes, in the order of those."""
+    """Return the groups of rows with the same codes on these axes, in the order of the codes."""
     count = table.count
     if not axes:
         starts = np.array([0, count] if count else [0], dtype=np.int64)
@@ -174,14 +175,14 @@ def group(table: Columns, axes: Sequence[int]) -> Grouped:
 
 
 def match(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """All pairs of equal keys: their places on the left, ascending, and on the right.
+    """Return all pairs of equal keys: their places on the left, ascending, and on the right.
 
-    Raises: DimensionError if they are too many.
+    Raises: DimensionError if there are too many pairs.
     """
     order: Rows | None = None if _ascending(right) else np.argsort(right, kind="stable")
     ordered = right if order is None else right[order]
     most = int(max(left.max(initial=0), right.max(initial=0)))
-    if most < _DENSE * (len(left) + len(right)):  # looked up in a table, not searched for
+    if most < _DENSE * (len(left) + len(right)):  # use a table instead of a search
         numbers_of = np.bincount(right, minlength=most + 1)
         numbers = numbers_of[left]
         begin = (np.cumsum(numbers_of) - numbers_of)[left]
@@ -195,7 +196,7 @@ def match(left: Rows, right: Rows) -> tuple[Rows, Rows]:
 
 
 def refuse_too_many(samples: int) -> None:
-    """Raise DimensionError before what has no room in memory is made."""
+    """Raise DimensionError for too many samples, before memory is allocated."""
     if samples > MOST_SAMPLES:
         raise DimensionError(
             f"there would be {samples:,} samples, more than the {MOST_SAMPLES:,} that are allowed"
@@ -203,7 +204,9 @@ def refuse_too_many(samples: int) -> None:
 
 
 def ranges(begin: Rows, numbers: Rows) -> Rows:
-    """`begin[0], begin[0] + 1, ...` `numbers[0]` times, then those of `begin[1]`, and so on."""
+    """Return `begin[0], begin[0] + 1, ...` (`numbers[0]` values), then the same for `begin[1]`,
+    etc.
+    """
     total = int(numbers.sum())
     if total == len(numbers) and (not total or int(numbers.min()) == 1):
         return begin.astype(np.int64)
@@ -213,13 +216,13 @@ def ranges(begin: Rows, numbers: Rows) -> Rows:
 
 
 def joint_keys(tables: Sequence[Sequence[Codes]], sizes: Sequence[int]) -> list[Rows]:
-    """One number for each row of each table; equal where the codes are, and in their order.
+    """Return one number for each row of each table; numbers are equal and ordered as the codes are.
 
     `tables[t][a]` are the codes of axis a, which has `sizes[a]` positions.
     """
     if _fits(sizes):
         return [_packed(table, sizes, len(table[0]) if len(table) else 0) for table in tables]
-    # Too many combinations for a number: those that occur are counted instead.
+    # Too many combinations for 63 bits: number only the combinations that occur.
     lengths = [len(table[0]) for table in tables]
     keys = np.concatenate([table[0].astype(np.int64) for table in tables])
     for at in range(1, len(sizes)):

@@ -1,9 +1,9 @@
-"""Combinations of a node's groups by the name that network.toml gives: ours, and installed ones.
+"""Combinations of a node's groups, by the name in network.toml: built-in and installed ones.
 
 A package adds one with an entry point in the group `rowtui.combinations`: a function that takes the
 samples of each group (`Columns`) and gives a `Combined`, with the dimensions that `join` would
-have. What it gives is checked, and what goes wrong in it is told as its own. Source: Fastr's
-documentation (NodeRun combines payloads, plug-in based).
+have. The result is checked, and errors of a plug-in are reported with the plug-in's name. Source:
+Fastr's documentation (NodeRun combines payloads, plug-in based).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PLUG_INS = "rowtui.combinations"
 
 
 def find_combination(name: str) -> Combination:
-    """The combination of this name. Raises: DimensionError (there is none, or it is of no use)."""
+    """Return the combination of this name. Raises: DimensionError if it is missing or unusable."""
     ours = COMBINATIONS.get(name)
     if ours is not None:
         return ours
@@ -41,7 +41,7 @@ def _plug_in(point: EntryPoint) -> Combination:
     hint = f"it comes from {point.value}; mend it, uninstall it or choose another"
     try:
         made = point.load()
-    except (Exception, SystemExit) as error:  # whatever it does, we go on
+    except (Exception, SystemExit) as error:  # any failure of a third-party plug-in
         failed = f"the combination '{point.name}' failed with {type(error).__name__}"
         raise DimensionError(failed, hint) from None
     if not callable(made):
@@ -64,7 +64,7 @@ def _plug_in(point: EntryPoint) -> Combination:
 
 
 def _fault(found: object, tables: Sequence[Columns]) -> str:
-    """What is wrong with what a plug-in gave; "" if nothing is."""
+    """Return what is wrong with the result of a plug-in; "" if it is valid."""
     if not isinstance(found, Combined) or not isinstance(found.columns, Columns):
         return "nothing that is a combination of samples"
     if len(found.rows) != len(tables):

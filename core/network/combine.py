@@ -1,9 +1,9 @@
-"""How the samples of several inputs, or of several groups of inputs, become those of one.
+"""Combine the samples of several inputs, or of several groups of inputs, into one table.
 
-A combination takes the columns of each and gives the columns together, and for each of their rows
-which row of each it is made of. All of them go by names and values, never by size or position,
-except `zipped`, and a constant's values, which have no names. Source: Fastr's documentation
-(broadcast matching, cross product, merging).
+A combination takes the columns of each table. It returns the combined columns, and for each
+combined row the row of each table. All combinations match by names and values, never by size or
+position, except `zipped`, and except a constant's values, which have no names. Source: Fastr's
+documentation (broadcast matching, cross product, merging).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rowtui.core.network.model import DimensionError, dimensions_text
 
 
 class Combined(NamedTuple):
-    """Samples together. `rows[t][i]`: the row of table t that sample i is made of.
+    """Combined samples. `rows[t][i]`: the row of table t in sample i.
 
-    `left_over[t]`: rows of table t that are in no sample, as they have no partner.
+    `left_over[t]`: rows of table t that are in no sample, because they have no partner.
     """
 
     columns: Columns
@@ -41,10 +41,10 @@ Combination = Callable[[Sequence[Columns]], Combined]
 
 
 def broadcast(tables: Sequence[Columns], *, more_may_come: bool = False) -> Combined:
-    """The first table with the most dimensions leads; each other has a sample for each of its.
+    """Extend the table with the most dimensions (the leader) by the matching rows of the others.
 
-    Its dimensions must be among the leader's. `more_may_come`: what has no partner is left over.
-    Raises: DimensionError.
+    The dimensions of the others must be among the leader's. With `more_may_come`, samples without a
+    partner are left over. Raises: DimensionError.
     """
     lead = max(range(len(tables)), key=lambda at: _leads(tables[at], at))
     leader = tables[lead]
@@ -69,31 +69,33 @@ def broadcast(tables: Sequence[Columns], *, more_may_come: bool = False) -> Comb
 
 
 def join(tables: Sequence[Columns]) -> Combined:
-    """Every combination in which dimensions of the same name have the same value.
+    """Combine samples in which dimensions of the same name have the same value.
 
-    Dimensions in the order in which they first occur. What has no partner is left over.
+    Dimensions are in the order in which they first occur. Rows without a partner are left over.
     """
     return _joined(tables, at_end=False, only=None)
 
 
 @dataclass(frozen=True)
 class merge:  # noqa: N801 - one of the combinations, beside the functions
-    """As Fastr merges: dimensions that several tables have (or these alone) are one, at the end."""
+    """Merge as Fastr does: dimensions that tables share (or only `names`) become one, at
+    the end.
+    """
 
     names: Sequence[str] | None = None
 
     def __call__(self, tables: Sequence[Columns]) -> Combined:
-        """The samples together."""
+        """Return the combined samples."""
         return _joined(tables, at_end=True, only=self.names)
 
 
 def cross(tables: Sequence[Columns]) -> Combined:
-    """Every combination; the last table is the fastest. A name may then occur more than once."""
+    """Return every combination; the last table varies fastest. A name may then occur repeatedly."""
     return _joined(tables, at_end=False, only=())
 
 
 def disjoint_cross(tables: Sequence[Columns]) -> Combined:
-    """Every combination of tables that have no dimension in common. Raises: DimensionError."""
+    """Return every combination of tables without common dimensions. Raises: DimensionError."""
     seen: dict[str, Columns] = {}
     for table in tables:
         for name in () if table.is_single else table.names:
@@ -108,9 +110,10 @@ def disjoint_cross(tables: Sequence[Columns]) -> Combined:
 
 
 def zipped(tables: Sequence[Columns]) -> Combined:
-    """The first sample of each, the second of each, and so on; the first table names them.
+    """Combine the first sample of each table, the second of each, and so on.
 
-    Raises: DimensionError where the numbers of samples differ.
+    The dimensions are those of the first table. Raises: DimensionError where the numbers of samples
+    differ.
     """
     leading = next((it for it in tables if not it.is_single), tables[0])
     everything: Rows = np.arange(leading.count, dtype=np.int64)
@@ -136,22 +139,24 @@ COMBINATIONS: dict[str, Combination] = {"join": join, "cross": disjoint_cross, "
 
 
 def only_grows(how: Combination) -> bool:
-    """Whether samples stay together when others come to theirs. By position, they do not."""
+    """Whether existing samples stay combined when samples are added; by position they do not."""
     return how in (broadcast, join, cross, disjoint_cross) or isinstance(how, merge)
 
 
 def _leads(table: Columns, at: int) -> tuple[bool, bool, int, int]:
-    """Samples before constants, then the most dimensions, then the first."""
+    """Return the sort key of the leader: samples before constants, most dimensions, then
+    the first.
+    """
     return (not table.is_single, not table.unnamed, len(table.axes), -at)
 
 
 def _same_places(leader: Columns, table: Columns) -> bool:
-    """Whether the samples of a constant go with the leader's one by one."""
+    """Whether the samples of a constant match the leader's one by one."""
     return table.unnamed and not table.is_single and table.count == leader.count
 
 
 def _looked_up(leader: Columns, table: Columns, more_may_come: bool) -> Rows:
-    """For each of the leader's samples the one of the table, or -1."""
+    """Return for each of the leader's samples the row of the table, or -1."""
     names = leader.names
     unknown = [name for name in table.names if names.count(name) != 1]
     if unknown or len(set(table.names)) != len(table.names):
@@ -182,9 +187,9 @@ def _looked_up(leader: Columns, table: Columns, more_may_come: bool) -> Rows:
 
 
 def _joined(tables: Sequence[Columns], *, at_end: bool, only: Sequence[str] | None) -> Combined:
-    """Tables one after another; shared names (`only`: among these) are matched, others crossed.
+    """Combine tables one after another; shared names (`only`: of these) match, others are crossed.
 
-    The dimension of a constant of one value is there only if there is nothing else.
+    The dimension of a constant of one value is kept only if there is no other dimension.
     """
     if len(tables) == 1:
         everything: Rows = np.arange(tables[0].count, dtype=np.int64)
@@ -212,7 +217,7 @@ def _joined(tables: Sequence[Columns], *, at_end: bool, only: Sequence[str] | No
             tuple(axes[at] for at in order),
             tuple(codes[at] for at in order),
             len(lefts),
-            result.prefix or table.prefix,  # one is enough to tell these ids from others
+            result.prefix or table.prefix,  # one prefix is enough to keep these ids distinct
         )
     if not result.axes:
         named = next((it for it in tables if it.axes), tables[0])
@@ -249,7 +254,7 @@ def _pairs(left: Columns, right: Columns, shared: Sequence[str]) -> tuple[Rows, 
 def _comparable(
     left: Columns, left_axes: Sequence[int], right: Columns, right_axes: Sequence[int]
 ) -> list[Rows]:
-    """A number for each row of both, the same where the values on these axes are."""
+    """Return a number for each row of both tables; equal where the values on these axes are."""
     codes = []
     sizes = []
     for here, there in zip(left_axes, right_axes, strict=True):
@@ -260,7 +265,7 @@ def _comparable(
 
 
 def _left_over(tables: Sequence[Columns], rows: Sequence[Rows]) -> tuple[Rows, ...]:
-    """The rows of each table that are in no sample."""
+    """Return the rows of each table that are in no sample."""
     found = []
     for table, used in zip(tables, rows, strict=True):
         unused = np.ones(table.count, dtype=bool)

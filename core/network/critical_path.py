@@ -1,4 +1,4 @@
-"""How long it still takes from each job to the end of all that depends on it."""
+"""Compute the remaining time from each job to the end of all jobs that depend on it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.network.job_model import Edges
 
-_FEW = 64  # jobs at a time: below, plain Python is faster than numpy
+_FEW = 64  # jobs at a time: below this, plain Python is faster than numpy
 
 
 def remaining_seconds(edges: Edges, seconds: NDArray[Any]) -> NDArray[np.float64]:
-    """For each job its own seconds and those of the longest way through its dependents."""
+    """Return for each job its own seconds plus those of the longest path through its dependents."""
     if not len(edges.needs):
         return np.array(seconds, np.float64)
     sweep = _Sweep(edges, seconds)
@@ -23,23 +23,24 @@ def remaining_seconds(edges: Edges, seconds: NDArray[Any]) -> NDArray[np.float64
 
 
 class _Sweep:
-    """From the ends back: a job is done when all that need it are.
+    """A sweep from the last jobs back: a job is done when all jobs that need it are done.
 
-    Many at a time are done by numpy, few (long chains) one after another.
+    Many jobs at a time are processed with numpy, few (long chains) one after another.
     """
 
     def __init__(self, edges: Edges, seconds: NDArray[Any]) -> None:
         count = len(seconds)
         self.remaining = np.array(seconds, np.float64)
-        self.left = np.bincount(edges.needs, minlength=count)  # dependents that are not done yet
-        self._longest = np.zeros(count)  # of the dependents that are done
-        # What each job needs: `needs[starts[job]:starts[job + 1]]`.
+        # number of dependents that are not done yet
+        self.left = np.bincount(edges.needs, minlength=count)
+        self._longest = np.zeros(count)  # seconds of the longest path through done dependents
+        # The dependencies of each job are `needs[starts[job]:starts[job + 1]]`.
         self._needs = edges.needs[np.argsort(edges.jobs, kind="stable")].astype(np.int64)
         self._starts = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(edges.jobs, minlength=count), out=self._starts[1:])
 
     def many(self, front: NDArray[np.int64]) -> NDArray[np.int64]:
-        """These jobs are done; gives those that are done by that."""
+        """Process these done jobs with numpy; return the jobs that become done."""
         lengths = self._starts[front + 1] - self._starts[front]
         base = self._starts[front] - np.cumsum(lengths) + lengths
         needed = self._needs[np.repeat(base, lengths) + np.arange(int(lengths.sum()))]
@@ -50,8 +51,10 @@ class _Sweep:
         return done
 
     def few(self, front: list[int]) -> NDArray[np.int64]:
-        """The same one by one, as long as they are few; gives those that come next."""
-        # Memory views give Python's own numbers, some times as fast as an array's items.
+        """Process these jobs one by one, as long as they are few; return the jobs that
+        come next.
+        """
+        # Memory views yield Python numbers, several times as fast as an array's items.
         needs, left = self._needs.data, self.left.data
         starts = self._starts.data
         longest, remaining = self._longest.data, self.remaining.data

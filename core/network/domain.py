@@ -1,7 +1,7 @@
-"""The values of one dimension, wherever in the network it occurs: each has one position in it.
+"""The values of one dimension in the whole network: each value has one position.
 
-Samples of two outputs belong together where their dimensions have the same values: so these are
-told apart once, here, and are small integers everywhere else.
+Samples of two outputs match where their dimensions have the same values. Values are therefore
+compared once, here, and are small integers everywhere else.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ from rowtui.core.network.sources import value_key
 
 
 class Domain:
-    """The distinct values of a dimension, in order. Only ever replaced by a longer one."""
+    """The distinct values of a dimension, in order.
+
+    A domain is immutable; a longer one replaces it.
+    """
 
     __slots__ = ("_codes", "_codes_of_labels", "_labels", "name", "values")
 
     def __init__(self, name: str, values: Iterable[Any], labels: Iterable[str] | None = None):
-        """`labels`: how each value is written in ids, all different; as in names of directories
-        if they are not given.
+        """Create a domain.
+
+        `labels`: the unique text of each value in ids; by default the text used in names of
+        directories.
         """
         self.name = name
         self.values = tuple(values)
@@ -30,32 +35,32 @@ class Domain:
         self._codes_of_labels: Mapping[str, int] | None = None
 
     def __len__(self) -> int:
-        """How many values there are."""
+        """Return the number of values."""
         return len(self.values)
 
     def __repr__(self) -> str:
-        """Name and size."""
+        """Return name and size."""
         return f"Domain({self.name!r}, {len(self)})"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """How each value is written in ids."""
+        """Return the text of each value in ids."""
         return tuple(map(text_of, self.values)) if self._labels is None else self._labels
 
     def label(self, code: int) -> str:
-        """How one value is written in ids."""
+        """Return the text of one value in ids."""
         return text_of(self.values[code]) if self._labels is None else self._labels[code]
 
     def code(self, value: Any) -> int:
-        """The position of a value. Raises: KeyError."""
+        """Return the position of a value. Raises: KeyError."""
         return self._positions()[value_key(value)]
 
     def codes(self, values: Iterable[Any]) -> Iterable[int]:
-        """The position of each value. Raises: KeyError."""
+        """Return the position of each value. Raises: KeyError."""
         return map(self._positions().__getitem__, _keys(tuple(values)))
 
     def code_of_label(self, label: str) -> int:
-        """The position of what is written so. Raises: KeyError."""
+        """Return the position of the value with this label. Raises: KeyError."""
         if self._labels is not None:
             if self._codes_of_labels is None:
                 self._codes_of_labels = {each: at for at, each in enumerate(self._labels)}
@@ -64,14 +69,14 @@ class Domain:
             code = self.code(value_of(label))
         except ValueError:
             raise KeyError(label) from None
-        if self.label(code) != label:  # 1.0 is here, but it is written 1
+        if self.label(code) != label:  # 1.0 has the same key as 1, but the label is "1"
             raise KeyError(label)
         return code
 
     def extended(self, values: Iterable[Any], text: Callable[[Any], str] = text_of) -> Domain:
-        """With these values behind its own; itself if it has them all.
+        """Return a domain with these values appended; itself if it has all of them.
 
-        `text` makes labels of new values, where this domain has labels of its own.
+        `text` makes labels of new values, if this domain has labels of its own.
         """
         known = dict(self._positions())
         new = []
@@ -88,14 +93,14 @@ class Domain:
         return longer
 
     def codes_in(self, other: Domain) -> list[int] | None:
-        """For each value its position in another domain; None if they are where they are here.
+        """Return the position of each value in another domain; None if the positions are the same.
 
-        Those that it has not are numbered behind its last one.
+        Values that the other domain does not have are numbered behind its last one.
         """
         shorter = min(len(self), len(other))
         if other is self or all(
             map(operator.is_, self.values[:shorter], other.values[:shorter])
-        ):  # what comes after the shorter one's end is not in it, and has its number already
+        ):  # values behind the shorter end are missing there and have the right number already
             return None
         known = other._positions()
         behind = len(other)
@@ -114,12 +119,12 @@ class Domain:
 
 
 def _keys(values: tuple[Any, ...]) -> Iterable[Hashable]:
-    """`value_key` of each: most are their own, and nobody waits for a million of them."""
+    """Return the `value_key` of each value; most values are their own key, which is much faster."""
     return values if set(map(type, values)) <= _OWN_KEYS else map(value_key, values)
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Each value once, where it is first, if that is told quickly."""
+    """Return each value once, at its first place, if the values are their own keys."""
     return tuple(dict.fromkeys(values)) if set(map(type, values)) <= _OWN_KEYS else values
 
 
@@ -127,7 +132,7 @@ _OWN_KEYS = {int, float, str}
 
 
 def natural(value: Any) -> tuple[int, Any]:
-    """By which values are put in order: none, truth, numbers, texts."""
+    """Return a sort key of values: null, true and false, numbers, texts."""
     if value is None:
         return (0, 0)
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""What each job needs: the outputs that its samples come from, followed back through the flow.
+"""What each job needs: the outputs of its samples, traced back through the flow.
 
-For many jobs at once, as columns; for one job, what stands in its inputs. A sample that collapses
-lists of unknown length also waits for the jobs that will tell how long they are.
+For many jobs at once the result is in columns; for one job it is the content of its inputs. A
+sample that collapses lists of unknown length also waits for the jobs that make these lists.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from rowtui.core.network.stage import Origin
 class LinkEdges(NamedTuple):
     """What jobs need through one link. Row `jobs[e]` of the node needs row `rows[e]` of `owner`.
 
-    `number` counts the links of the node. `places[e]`: where in the sample's cardinality (None: all
-    of it). `owner`: the number of the source or node at the link's other end.
+    `number` is the link's number among the node's links. `places[e]`: the place in the sample's
+    cardinality (None: all of it). `owner`: the number of the source or node at the link's other
+    end.
     """
 
     number: int
@@ -34,12 +35,14 @@ class LinkEdges(NamedTuple):
 
     @property
     def owner(self) -> int:
-        """The number of the source or node that the samples come from."""
+        """Return the number of the source or node that the samples come from."""
         return self.output.owner
 
 
 def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
-    """What these jobs of a node (all of them) need, link by link, in the order of the members."""
+    """Yield what these jobs of a node (None: all) need, link by link, in the order of the
+    members.
+    """
     if jobs is None:
         jobs = np.arange(node.columns.count, dtype=np.int64)
     for number, (part, link, to_link, of_input) in enumerate(_links(node, jobs)):
@@ -47,9 +50,9 @@ def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
 
 
 def _links(node: NodeRun, jobs: Rows) -> Iterator[tuple[Input, Link, Origin, Rows]]:
-    """The links of a node in order: each with its input, and the input's rows for these jobs.
+    """Yield the links of a node in order: each with its input and the input's rows for these jobs.
 
-    The origin leads from those to the link's rows.
+    The origin leads from the input's rows to the link's rows.
     """
     for group, to_group in zip(node.sources, node.origins, strict=True):
         assert isinstance(group, InputGroup)
@@ -83,7 +86,7 @@ def _through(link: Link, part: Input, number: int, jobs: Rows, rows: Rows) -> Li
 class Awaited(NamedTuple):
     """Jobs that wait for lists: row `jobs[e]` needs row `rows[e]` of node `owners[e]`.
 
-    `number` is the link's through which the list's samples will come.
+    `number` is the number of the link that the list's samples will come through.
     """
 
     number: int
@@ -93,7 +96,7 @@ class Awaited(NamedTuple):
 
 
 def awaited(node: NodeRun) -> Iterator[Awaited]:
-    """What jobs wait for before it is known whether they have all their members, link by link."""
+    """Yield the jobs whose lists must be known before jobs have all their members, link by link."""
     everything: Rows = np.arange(node.columns.count, dtype=np.int64)
     for number, (_, link, to_link, of_input) in enumerate(_links(node, everything)):
         if link.collapsed and link.opens.number:
@@ -104,7 +107,7 @@ def awaited(node: NodeRun) -> Iterator[Awaited]:
 
 
 def _agreeing(table: Columns, opens: Opens) -> tuple[Rows, Rows]:
-    """The rows that open samples may still belong to: equal in all that is known of those."""
+    """Return the rows that open samples may belong to: equal in all known codes."""
     rows: list[Rows] = [np.zeros(0, dtype=np.int64)]
     which: list[Rows] = [np.zeros(0, dtype=np.int64)]
     known = np.zeros(opens.number, dtype=np.int64)
@@ -119,7 +122,7 @@ def _agreeing(table: Columns, opens: Opens) -> tuple[Rows, Rows]:
                     [table.codes[at] for at in axes],
                     [opens.codes[at][alike] for at in axes],
                 ],
-                # a value that no row has is a code behind the axis's last
+                # a value that no row has gets a code behind the axis's last
                 [max(len(table.axes[at]), int(opens.codes[at].max()) + 1) for at in axes],
             )
             left, right = match(had, wanted)

@@ -1,6 +1,6 @@
-"""Where a project's network stands, and whether it has one.
+"""The path of a project's network, and whether it exists.
 
-Apart from reading it, because every command may ask.
+This module is separate from the parser, because every command may use it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ NETWORK_FILE = "network.toml"
 
 
 def has_network(root: Path) -> bool:
-    """Whether the project at `root` has a network.toml, good or bad."""
+    """Whether the project at `root` has a network.toml, valid or not."""
     try:
         return (root / NETWORK_FILE).exists()
-    except OSError:  # a folder that may not be looked into
+    except OSError:  # a folder without permission to search
         return False

@@ -1,8 +1,8 @@
-"""A network with the rows of its sources: the samples of every node, and what is known of them.
+"""A network with the rows of its sources: the known samples of every node.
 
-Pure: what lists hold is given. When more becomes known, a flow is made again with the domains of
-the one before, which are only ever extended, so that a sample keeps its codes, its id and its name.
-Samples are directories; there is no barrier: the graph grows by samples.
+This module has no side effects; the content of lists is given. When more becomes known, a new flow
+is made with the extended domains of the flow before, so that a sample keeps its codes, its id and
+its name. Samples are directories; there is no barrier: the graph grows by samples.
 """
 
 from __future__ import annotations
@@ -45,23 +45,24 @@ class ListEntry(Protocol):
 
     @property
     def value(self) -> JSON:
-        """Of the dimension that it becomes."""
+        """Return the entry's value of the new dimension."""
         ...
 
     @property
     def more(self) -> Mapping[str, JSON]:
-        """Further keys of the value file."""
+        """Return further keys of the value file."""
         ...
 
 
-Lists = Mapping[ListKey, Mapping[str, Sequence[ListEntry]]]  # then by the directory that has it
+# then by the directory that holds the list
+Lists = Mapping[ListKey, Mapping[str, Sequence[ListEntry]]]
 
 
 class Flow:
-    """The samples of a network, as far as they are known.
+    """The known samples of a network.
 
-    Sources have the numbers 0.., nodes those behind them; sample r of a node is the row r of its
-    columns. Nodes that no sink needs are not here.
+    Sources have the numbers 0.., followed by nodes; sample r of a node is row r of its columns.
+    Nodes that no sink needs are left out.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Flow:
         lists: Lists | None = None,
         before: Flow | None = None,
     ) -> None:
-        """`before`: a flow of the same network and rows in which less was known.
+        """Build the flow. `before`: an earlier flow of the same network and rows, with less known.
 
         Raises: DimensionError naming the node whose samples cannot be matched.
         """
@@ -110,18 +111,18 @@ class Flow:
                     raise
 
     def columns(self, name: str) -> Columns:
-        """The samples of a source or node. Raises: KeyError."""
+        """Return the samples of a source or node. Raises: KeyError."""
         source = self.sources.get(name)
         return self.runs[name].columns if source is None else source.columns
 
     def directories(self, name: str) -> list[str]:
-        """The directory of each sample of a source or node. Raises: KeyError."""
+        """Return the directory of each sample of a source or node. Raises: KeyError."""
         if name not in self._named:
             self._named[name] = self._directories(name)
         return self._named[name]
 
     def values(self, name: str, row: int) -> dict[str, JSON]:
-        """The dimensions of one sample, with their values."""
+        """Return the dimensions of one sample, with their values."""
         table = self.columns(name)
         return {
             axis.name: axis.values[int(column[row])]
@@ -129,7 +130,7 @@ class Flow:
         }
 
     def value(self, home: str, row: int) -> dict[str, JSON]:
-        """What stands in the value file of a directory that is this source's or node's own."""
+        """Return the content of the value file of a source's or node's own directory."""
         found: dict[str, JSON] = {NODE_KEY: home, **self.values(home, row)}
         source = self.sources.get(home)
         if source is not None:
@@ -139,19 +140,21 @@ class Flow:
         return {**self._more_of_lists(node, row), **node.constants, **found}
 
     def is_made(self, home: str) -> bool:
-        """Whether the directories of a source or node are made by the network (or were there)."""
+        """Whether the network makes the directories of a source or node; otherwise they existed
+        before.
+        """
         source = self.network.source(home)
         return source is None or not isinstance(source.data, Existing)
 
     @cached_property
     def homes(self) -> tuple[str, ...]:
-        """The sources and nodes whose own directories some node works in."""
+        """Return the sources and nodes whose own directories some node works in."""
         return tuple(dict.fromkeys(self.shape.home(name) for name in self.runs))
 
-    # How a node's samples come about
+    # Samples of a node
 
     def _is_as_before(self, node: Node, before: Flow) -> bool:
-        """Whether no list has anything to do with a node's samples."""
+        """Whether no list affects a node's samples."""
         for it in node.inputs:
             for link in it.links:
                 upstream = self.runs.get(link.source)
@@ -161,9 +164,9 @@ class Flow:
         return all(self.domains[axis.name] is axis for axis in axes)
 
     def _learn(self, before: Lists) -> None:
-        """Every value that lists bring, first of all: a dimension is one domain for everybody.
+        """Extend the domains by every value of lists, before any samples are made.
 
-        Those of the lists `before`, the same objects, are learnt already.
+        Lists in `before` that are the same objects are in the domains already.
         """
         for key, known in sorted(self.lists.items()):
             name, had = key[2], before.get(key, {})
@@ -207,7 +210,7 @@ class Flow:
             raise
 
     def _entries(self, link: Link, table: Columns) -> tuple[Codes, Entries]:
-        """The lists of an output as far as they are known, and their values in the domain."""
+        """Return the known lists of an output, with their values as codes of the domain."""
         known = self.lists.get((link.source, link.output, link.expand), {})
         domain = self.domains.setdefault(link.expand, Domain(link.expand, ()))
         cards = np.full(table.count, UNKNOWN, dtype=np.int32)
@@ -228,7 +231,7 @@ class Flow:
         return cards, Entries(domain, starts, codes)
 
     def _more_of_lists(self, node: Node, row: int) -> dict[str, JSON]:
-        """The further keys of the entries that a sample was expanded from."""
+        """Return the further keys of the entries that a sample was expanded from."""
         from rowtui.core.network.edges import edges
 
         if not any(link.expand for link in node.links):
@@ -246,7 +249,7 @@ class Flow:
                     more.update(entries[place].more)
         return more
 
-    # What their directories are called
+    # Names of directories
 
     def _directories(self, name: str) -> list[str]:
         home = self.shape.home(name)
@@ -258,15 +261,15 @@ class Flow:
             return _names(home, table)
         node = self.network.node(name)
         assert node is not None
-        (link,) = node.links  # what shares directories has the samples of its one input
+        (link,) = node.links  # a node with shared directories has the samples of its one input
         return self.directories(link.source)
 
 
 class SourceTable:
     """The samples of a source, in the order of their codes.
 
-    `rows[r]` is the place that sample r has in the source's own order. Its `values[d]` become codes
-    of the dimension's domain in the whole network.
+    `rows[r]` is the place of sample r in the source's own order. Its `values[d]` become codes of
+    the dimension's domain in the whole network.
     """
 
     def __init__(self, rows: SourceRows, domains: Mapping[str, Domain]) -> None:
@@ -293,7 +296,7 @@ class SourceTable:
         self.missing: Rows = np.flatnonzero(self._is_missing)
 
     def with_domains(self, domains: Mapping[str, Domain]) -> SourceTable:
-        """The same samples, with domains that have been extended since."""
+        """Return the same samples, with domains that have been extended since."""
         axes = tuple(domains[axis.name] for axis in self.columns.axes)
         if all(new is old for new, old in zip(axes, self.columns.axes, strict=True)):
             return self
@@ -303,17 +306,17 @@ class SourceTable:
         return made
 
     def are_missing(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Whether the data of each of these samples is known to be absent."""
+        """Return for each of these samples whether its data is known to be absent."""
         found: npt.NDArray[np.bool_] = self._is_missing[rows]
         return found
 
     def more(self, row: int) -> Mapping[str, Any]:
-        """Further keys of the value file of a sample."""
+        """Return further keys of the value file of a sample."""
         return self._more[int(self.rows[row])] if self._more else {}
 
 
 def _domains(network: Network, rows: Mapping[str, SourceRows]) -> dict[str, Domain]:
-    """The values of every dimension of a source, in the order in which the sources have them."""
+    """Return the values of every dimension of a source, in the order of the sources."""
     found: dict[str, Domain] = {}
     for source in network.sources:
         its = rows[source.name]
@@ -323,7 +326,7 @@ def _domains(network: Network, rows: Mapping[str, SourceRows]) -> dict[str, Doma
 
 
 def _plain(value: JSON) -> JSON:
-    """A whole number without a point: else whose list comes first would say how it is written."""
+    """Return an integral float as an integer, so that the order of lists does not affect labels."""
     if isinstance(value, float) and value.is_integer():
         return int(value) if LEAST_INTEGER <= value <= GREATEST_INTEGER else value
     return value

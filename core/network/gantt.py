@@ -1,7 +1,7 @@
-"""A Gantt chart of a simulated run in few lines: what each machine, or each node, did when.
+"""A Gantt chart of a simulated run in few lines: the activity of each machine or node over time.
 
-Takes spans, and gives rows of cells: in each the node that took most, and how full it was. Cells
-of a million spans are made by adding up, not by drawing: what is shorter than a cell still counts.
+Takes spans, and gives rows of cells: each cell names the node that took most of it, and how full
+the cell was. Cells are computed as sums over all spans, so spans shorter than a cell still count.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ NOTHING = -1  # in a cell: no node
 
 
 class Cell(NamedTuple):
-    """A moment of a row: the node that took most of it (`NOTHING` for none), and how full it was.
+    """One cell of a row: the node that took most of it (`NOTHING` for none), and how full it was.
 
-    `share` is of the row's cores, or of a node at its busiest; from 0 to 1.
+    `share` is the share of the row's cores, or of a node's maximum; from 0 to 1.
     """
 
     node: int
@@ -30,7 +30,7 @@ class Cell(NamedTuple):
 
 
 class GanttRow(NamedTuple):
-    """One line. `first` and `last`: the machines, or the nodes, that it stands for."""
+    """One line. `first` and `last`: the range of machines or nodes in the row."""
 
     label: str
     first: int
@@ -56,18 +56,19 @@ def gantt(
     height: int = 20,
     width: int = 60,
 ) -> Gantt:
-    """The chart of a run in at most so many rows of so many cells.
+    """Return the chart of a run in at most `height` rows of `width` cells.
 
     Neighbouring machines (or nodes) share a row where there are more of them than rows.
     """
     height, width = max(1, height), max(1, width)
-    names = tuple(it.name for it in work.nodes)
+    names = tuple(dict.fromkeys(it.name for it in work.nodes))
     spans = run.spans
     length = run.makespan / width
     if not len(spans.job) or length <= 0:
         return Gantt(by, 0.0, names, ())
-    node = np.asarray(work.node)[spans.job].astype(np.int64)
-    cpus = np.maximum([it.cpus for it in work.nodes], 1).astype(np.float64)[node]
+    kind = np.asarray(work.node)[spans.job].astype(np.int64)
+    node = np.array([names.index(it.name) for it in work.nodes], np.int64)[kind]
+    cpus = np.maximum([it.cpus for it in work.nodes], 1).astype(np.float64)[kind]
     if by == "machines":
         of_span, things = spans.machine.astype(np.int64), len(run.opened)
     else:
@@ -106,16 +107,17 @@ def _taken(
     times: tuple[NDArray[np.float64], NDArray[np.float64]],
     shape: tuple[int, int, int],
 ) -> NDArray[np.float64]:
-    """How many cores each node had of each row in each cell, on average. `times` are in cells.
+    """Return the mean number of cores of each node for each row and cell. `times` are in cells.
 
-    A span adds its cores from its start on and takes them away from its end on; what has come
-    together by the end of each cell is a sum of such steps times how long ago they were.
+    A span adds its cores at its start and subtracts them at its end. The integral until the end of
+    each cell is the sum of such steps, each times its distance to that end.
     """
     rows, nodes, width = shape
     size = rows * nodes * (width + 1)
     steps, moments = np.zeros(size), np.zeros(size)
     for at, sign in zip(times, (1.0, -1.0), strict=True):
-        bound = np.clip(np.ceil(at), 0, width).astype(np.int64)  # the first one not before it
+        # the first cell boundary not before the time
+        bound = np.clip(np.ceil(at), 0, width).astype(np.int64)
         key = line * (width + 1) + bound
         steps += np.bincount(key, sign * cpus, size)
         moments += np.bincount(key, sign * cpus * at, size)
@@ -123,7 +125,7 @@ def _taken(
     bounds = np.arange(width + 1)
     until = steps.reshape(parts).cumsum(axis=2) * bounds - moments.reshape(parts).cumsum(axis=2)
     taken: NDArray[np.float64] = np.diff(until, axis=2)
-    taken[taken < 1e-9 * cpus.max()] = 0.0  # what floats leave over
+    taken[taken < 1e-9 * cpus.max()] = 0.0  # rounding errors
     return taken
 
 
@@ -139,7 +141,7 @@ def _machine_labels(
 
 
 def _joined(first: str, last: str, number: int) -> str:
-    """`node 1`, `node 1-4`; two names where they differ in more than a number."""
+    """Return `node 1` or `node 1-4`; both names if they differ in more than a number."""
     if number == 1:
         return first
     start, _, end = last.rpartition(" ")

@@ -1,9 +1,9 @@
-"""Which ready jobs run one after another on one host, as one job of a scheduler.
+"""Gather ready jobs that run one after another on one host, as one scheduler job.
 
-Fewer jobs for the scheduler to keep track of, and files that stay where they are needed. A unit is
-made within the limits that the user set; units come in the order of their first jobs. Source:
-Fastr's documentation (group jobs to run on a single host; together they take memory = max, cores =
-max, runtime = sum, and run sequentially).
+Gathering gives the scheduler fewer jobs, and files stay where they are needed. A unit is made
+within the limits that the user set; units are in the order of their first jobs. Source: Fastr's
+documentation (group jobs to run on a single host; together they take memory = max, cores = max,
+runtime = sum, and run sequentially).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def gather(
     seconds: Callable[[int], float],
     size: Callable[[int], int] = lambda _: 1,
 ) -> list[list[int]]:
-    """Units of jobs of the same kind, in the order in which they are ready.
+    """Return units of jobs of the same kind, in the order of the ready jobs.
 
     `kind`: what jobs of one unit have in common (their action and the class of their destination);
-    `seconds`: how long one runs at most; `size`: as how many it counts (chains are several). A job
-    that is longer than the limit is a unit by itself.
+    `seconds`: the maximum run time of a job; `size`: how many jobs it counts as (chains are
+    several). A job that is longer than the limit is a unit by itself.
     """
     units: list[list[int]] = []
     rooms: dict[Hashable, _Room] = {}
@@ -46,11 +46,11 @@ def gather_chains(
     seconds: Callable[[int], float],
     followers: Callable[[int], Sequence[tuple[int, int]]],
 ) -> list[list[int]]:
-    """Units that begin with a ready job and go on with what waits for nothing but the unit.
+    """Return units that begin with a ready job and continue with jobs that wait only for the unit.
 
-    So a sample goes through several nodes on one host. `followers` gives the waiting jobs that
-    need one, each with the number of dependencies that it still waits for
-    (`JobGraph.followers`); `kind` is what a chain must have in common (the class of destination).
+    A sample can so go through several nodes on one host. `followers` gives the waiting jobs that
+    need a job, each with the number of dependencies that it still waits for (`JobGraph.followers`);
+    `kind` is what a chain must have in common (the class of destination).
     """
     units: list[list[int]] = []
     for first in ready:
@@ -58,7 +58,7 @@ def gather_chains(
         room.take(first, seconds(first))
         met: Counter[int] = Counter()
         mine = kind(first)
-        for job in room.jobs:  # it grows
+        for job in room.jobs:  # the list grows during the loop
             for follower, unmet in followers(job):
                 met[follower] += 1
                 if (
@@ -72,7 +72,7 @@ def gather_chains(
 
 
 class _Room:
-    """A unit that is being made."""
+    """A unit under construction."""
 
     def __init__(self, jobs: list[int], seconds: float) -> None:
         self.jobs = jobs
@@ -86,7 +86,7 @@ class _Room:
         return not limit.walltime_seconds or self.seconds + seconds <= limit.walltime_seconds
 
     def take(self, job: int, seconds: float, size: int = 1) -> None:
-        """One more job."""
+        """Add one more job."""
         self.jobs.append(job)
         self.size += size
         self.seconds += seconds

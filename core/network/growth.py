@@ -1,8 +1,8 @@
-"""The job graph of a network's samples, and how both grow as lists become known.
+"""The job graph of a network's samples; both grow as lists become known.
 
-A job is a sample of a node. Its number never changes, while its row in the flow may, when a flow is
-made in which more is known. What a collapse still waits for is part of what its jobs need. Source:
-Fastr's documentation (the DAG is extended by callbacks).
+A job is a sample of a node. Its number never changes; its row may change in a new flow with more
+samples. Jobs whose lists a collapse waits for are among the dependencies of a job. Source: Fastr's
+documentation (the DAG is extended by callbacks).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Jobs = NDArray[np.int32]
 
 
 class Where(NamedTuple):
-    """What a job is: a row of a node's samples, in the newest flow."""
+    """The node and row of a job, in the newest flow."""
 
     node: str
     row: int
@@ -33,9 +33,10 @@ class Where(NamedTuple):
 class Member(NamedTuple):
     """One sample that goes into an input of a job.
 
-    `source` and `directory` are whose it is and where; `output` the product that is meant ("": all
-    of it). `entry`: the place in its list, None for no list, and `expanded` the dimension that the
-    list became. `job`: who makes it; None: a source, whose data may be `absent`.
+    `source` and `directory` are the source or node and the directory of the sample; `output` is the
+    product ("": the whole directory). `entry`: the place in the sample's list, None for no list,
+    and `expanded` the dimension that the list became. `job`: the job that makes the sample; None
+    for a source, whose data may be `absent`.
     """
 
     input: str
@@ -50,8 +51,10 @@ class Member(NamedTuple):
 
 
 class _Needs(NamedTuple):
-    """What the rows of a node need. `uses` are the numbers of the node's links twice over: 2 n for
-    members that come through link n, 2 n + 1 for jobs whose lists may bring more of them.
+    """The dependencies of the rows of a node.
+
+    `uses` encode the numbers of the node's links: 2 n for members through link n, 2 n + 1 for jobs
+    whose lists may add members through link n.
     """
 
     jobs: Rows  # rows of the node
@@ -60,7 +63,7 @@ class _Needs(NamedTuple):
 
 
 class Growth:
-    """A flow and its job graph, kept in step."""
+    """A flow and its job graph, which grow together."""
 
     def __init__(self, flow: Flow) -> None:
         self.graph = JobGraph()
@@ -71,11 +74,11 @@ class Growth:
         self._extend(None)
 
     def grow(self, lists: Lists, check: Callable[[Flow], None] = lambda _: None) -> Change:
-        """Take what lists hold into account; the new jobs, and what follows from them.
+        """Add the content of lists; return the new jobs and the changes of states.
 
-        To be told before the jobs that made the lists are said to be complete. `check` raises if
-        the new samples may not be.
-        Raises: DimensionError, and what `check` does; nothing has changed then.
+        Call this before the jobs that made the lists are completed in the graph. `check` raises if
+        the new samples are not allowed. Raises: DimensionError, and the errors of `check`; nothing
+        has changed then.
         """
         before = self.flow
         flow = Flow(before.network, before.shape, {}, lists=lists, before=before)
@@ -84,40 +87,50 @@ class Growth:
         with self.graph.lock:
             return self._extend(before)
 
-    # Who is who
+    # Jobs, samples and directories
 
     def job(self, node: str, row: int) -> int:
-        """The number of a sample's job."""
+        """Return the number of a sample's job."""
         return int(self._jobs[node][row])
 
     def jobs(self, node: str) -> Jobs:
-        """The jobs of a node, by row."""
+        """Return the jobs of a node, by row."""
         return self._jobs[node]
 
     def where(self, job: int) -> Where:
-        """Whose a job is."""
+        """Return the node and row of a job."""
         node = self.flow.names[self.graph.node(job)]
         return Where(node, self._row(node, job))
 
     def directory(self, job: int) -> str:
-        """Where a job runs."""
+        """Return the directory in which a job runs."""
         node, row = self.where(job)
         return self.flow.directories(node)[row]
 
     def job_in(self, node: str, directory: str) -> int | None:
-        """The job of a node in a directory; None if it has no sample there."""
+        """Return the job of a node in a directory; None if the node has no sample there."""
         row = self.places(node).get(directory)
         return None if row is None else int(self._jobs[node][row])
 
+    def jobs_of(self, action: str, directories: Iterable[str]) -> list[int]:
+        """Return the jobs that an action's job in these directories carries out."""
+        nodes = [
+            name
+            for name in self.flow.runs
+            if (node := self.flow.network.node(name)) and node.action == action
+        ]
+        found = (self.job_in(node, name) for name in directories for node in nodes)
+        return [job for job in found if job is not None]
+
     def places(self, node: str) -> Mapping[str, int]:
-        """The row of each directory of a node."""
+        """Return the row of each directory of a node."""
         if node not in self._places:
             every = self.flow.directories(node)
             self._places[node] = dict(zip(every, range(len(every)), strict=True))
         return self._places[node]
 
     def members(self, job: int) -> list[Member]:
-        """What goes into a job, input by input, in order."""
+        """Return the members of a job, input by input, in order."""
         node, row = self.where(job)
         found = []
         for part in edges(self.flow.runs[node], np.array([row], dtype=np.int64)):
@@ -144,8 +157,8 @@ class Growth:
         return found
 
     def lost_lists(self, job: int) -> list[tuple[str, int]]:
-        """Jobs without whose lists a job goes, which might have brought it more members: with the
-        name of the input that these would have come into.
+        """Return jobs whose lists a job does without, with the input that their members would be
+        in.
         """
         name = self.where(job).node
         node = self.flow.network.node(name)
@@ -158,7 +171,7 @@ class Growth:
             if it.slot % 2
         ]
 
-    # Growing
+    # Growth
 
     def _extend(self, before: Flow | None) -> Change:
         change = nothing()
@@ -182,11 +195,11 @@ class Growth:
             if before is not None:
                 self._add_to_old(name, needs, new, first, change)
         if missing:
-            _add(change, self.graph.missing(missing))
+            _add(change, self.graph.skip(missing))
         return change
 
     def _numbered(self, name: str, had: Columns | None, now: Columns) -> tuple[Jobs, Rows]:
-        """The job of each row: that of the row before, or a new one; and which rows are new."""
+        """Return the job of each row, reused or new, and the rows that are new."""
         first = len(self.graph)
         if had is None or not had.count:
             new: Rows = np.arange(now.count, dtype=np.int64)
@@ -203,7 +216,7 @@ class Growth:
         return jobs, new
 
     def _needs(self, run: NodeRun) -> list[_Needs]:
-        """Link by link; edges to sources are none, as their samples are there."""
+        """Return the needs of each link; samples of sources exist, so they need no edges."""
         found: list[_Needs] = []
         for part in edges(run):
             jobs = self._jobs.get(self.flow.names[part.owner])
@@ -218,13 +231,13 @@ class Growth:
                 of_owner = wait.owners == owner
                 jobs = self._jobs.get(self.flow.names[int(owner)])
                 needs[of_owner] = -1 if jobs is None else jobs[wait.rows[of_owner]]
-            told = needs >= 0  # a source's list that is not there is told when sources are read
+            told = needs >= 0  # an absent list of a source is reported when sources are read
             uses = np.full(int(told.sum()), 2 * wait.number + 1, dtype=np.int64)
             found.append(_Needs(wait.jobs[told], needs[told], uses))
         return found
 
     def _block(self, name: str, run: NodeRun, new: Rows, needs: list[_Needs]) -> tuple[Block, Rows]:
-        """The new rows of a node as a block, and those of them whose sources' data is absent."""
+        """Return the new rows of a node as a block, and those whose sources' data is absent."""
         place = np.full(run.columns.count, -1, dtype=np.int64)
         place[new] = np.arange(len(new))
         jobs = np.concatenate([place[it.jobs] for it in needs] or [new[:0]])
@@ -245,8 +258,10 @@ class Growth:
         return block, self._without_data(name, run, new)
 
     def _slots(self, name: str, count: int, jobs: Rows, uses: Rows) -> tuple[Rows, Rows, Rows]:
-        """Dependencies that a job may do without: for each link that allows it two slots of every
-        job, one for the members and one for the lists that may bring more.
+        """Return the optional dependencies of jobs as slots, with the minimum for each slot.
+
+        Each link that does not require all members gets two slots per job: one for the members and
+        one for the lists that may add members.
         """
         slots = np.full(len(jobs), -1, dtype=np.int64)
         slot_jobs: list[Rows] = [slots[:0]]
@@ -264,7 +279,7 @@ class Growth:
         return slots, np.concatenate(slot_jobs), np.concatenate(slot_least)
 
     def _tolerant(self, name: str) -> list[tuple[int, Require]]:
-        """The links of a node that need not bring all members, by number."""
+        """Return the links of a node that do not require all members, by number."""
         return [
             (number, link.require)
             for number, link in enumerate(self._links(name))
@@ -272,13 +287,13 @@ class Growth:
         ]
 
     def _links(self, name: str) -> list[Link]:
-        """The links of a node in the order of the flow: by group, input, link."""
+        """Return the links of a node in the order of the flow: by group, input, link."""
         node = self.flow.network.node(name)
         assert node is not None
         return [link for group in node.groups for it in group for link in it.links]
 
     def _without_data(self, name: str, run: NodeRun, new: Rows) -> Rows:
-        """Those rows among the new that lack samples of sources whose data is absent."""
+        """Return the new rows that lack samples of sources whose data is absent."""
         tolerant = dict(self._tolerant(name))
         absent: list[Rows] = [new[:0]]
         for part in edges(run, new):
@@ -298,8 +313,10 @@ class Growth:
     def _add_to_old(
         self, name: str, needs: list[_Needs], new: Rows, first: int, change: Change
     ) -> None:
-        """Jobs that were there, and collect more than was known: jobs from `first` on, or entries
-        of lists on the very link that expands them.
+        """Add dependencies to existing jobs that collect more samples than were known.
+
+        The new dependencies are jobs from number `first` on, or entries of lists on the link that
+        expands them.
         """
         links = self._links(name)
         if not any(link.collapse for link in links):
@@ -350,14 +367,14 @@ class Growth:
 
 
 def _least(require: Require, members: int, lists: int) -> tuple[int, int]:
-    """How many members must be there, and how many of the lists that may bring more.
+    """Return the minimum of present members, and of the lists that may add members.
 
-    As long as there is no member, all lists must come: none of them may have had the one.
+    As long as there is no member, all lists must arrive, because any of them may have one.
     """
     return require.least(members), 0 if members else lists
 
 
-_MAY_GROW = (JobState.WAITING, JobState.FAILED, JobState.CANCELLED, JobState.MISSING)
+_MAY_GROW = (JobState.WAITING, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
 
 
 def _add(change: Change, more: Change) -> None:

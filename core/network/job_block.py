@@ -1,4 +1,4 @@
-"""Blocks of new jobs, checked and as arrays; and what their dependencies mean to them at once."""
+"""Blocks of new jobs as checked arrays, and the effect of their dependencies on their states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _KIND = np.frombuffer(KIND, np.uint8)
 
 @dataclass(frozen=True, slots=True)
 class NewJobs:
-    """A block as arrays. `owner[e]` is the position in the block of the job that needs `needs[e]`;
+    """A block as arrays. The job at position `owner[e]` of the block needs `needs[e]`.
+
     `slots[e]` is the position of a slot of the block, or -1.
     """
 
@@ -50,8 +51,10 @@ class SlotCounts(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """For each job of a block: how many of its dependencies it waits for; how many of them and of
-    its slots are lost, and how many gone.
+    """The dependencies of each job of a block, counted.
+
+    `unmet`: dependencies that the job waits for. `lost`, `gone`: dependencies and slots that are
+    lost or gone.
     """
 
     unmet: Int32
@@ -61,7 +64,10 @@ class Outlook(NamedTuple):
 
 
 def new_jobs(block: Block, first: int) -> NewJobs:
-    """The block as arrays, its jobs numbered from `first` on. Raises: JobGraphError."""
+    """Return the block as checked arrays, with its jobs numbered from `first` on.
+
+    Raises: JobGraphError.
+    """
     count = block.count
     needs = _ints(block.dependencies)
     starts = _ints(block.starts) if len(block.starts) else np.zeros(count + 1, np.int32)
@@ -110,7 +116,7 @@ def _check_slots(
 
 
 def outlook(jobs: NewJobs, states: NDArray[np.uint8]) -> Outlook:
-    """What the states of all jobs before the block mean to its jobs; those in it count as open."""
+    """Count the dependencies of new jobs by the states of earlier jobs; new jobs count as open."""
     known = np.zeros(len(jobs.needs), np.uint8)
     earlier = jobs.needs < jobs.first
     known[earlier] = _KIND[states[jobs.needs[earlier]]]
@@ -141,7 +147,7 @@ def _slot_counts(jobs: NewJobs, known: NDArray[np.uint8]) -> SlotCounts:
 
 
 def _number(jobs: NewJobs, which: NDArray[np.bool_]) -> Int32:
-    """How many of each job's dependencies these are."""
+    """Return how many dependencies of each job are in `which`."""
     return _bincount(jobs.owner[which], jobs.count)
 
 
@@ -150,7 +156,7 @@ def _bincount(positions: Int32, number: int) -> Int32:
 
 
 def _ints(numbers: Ints) -> Int32:
-    """As 32 bits, or an error where one does not fit."""
+    """Return numbers as 32-bit integers. Raises: JobGraphError if one does not fit."""
     array: NDArray[Any] = np.asarray(numbers)
     if array.dtype == np.int32:
         return array

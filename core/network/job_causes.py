@@ -1,7 +1,7 @@
-"""Why jobs are lost, and what was lost with a job: walks over the dependencies of a job graph.
+"""Find why jobs are lost, and what was lost with a job, along the dependencies of a job graph.
 
-Only what decides is followed: a strict dependency that is lost, and lost members of a slot that can
-no longer have enough. A member that a slot can do without explains nothing.
+Only deciding dependencies are followed: a lost strict dependency, and lost members of a slot that
+can no longer have enough members. A lost member of a slot with enough others explains nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rowtui.core.network.job_states import CANCELLED, JobStates
 
 
 def root_causes(jobs: JobStates, job: int) -> list[int]:
-    """The jobs that are lost by themselves because of which this one is; in order."""
+    """Return the jobs that were lost by themselves and caused the loss of this job, in order."""
     kind = KIND[jobs.states[job]]
     if kind not in (LOST, GONE):
         return []
@@ -33,7 +33,7 @@ def root_causes(jobs: JobStates, job: int) -> list[int]:
 
 
 def lost_by(jobs: JobStates, job: int) -> set[int]:
-    """The jobs that are cancelled because of this one, which is lost; without itself."""
+    """Return the jobs that are cancelled because of this lost job, without the job itself."""
     if KIND[jobs.states[job]] != LOST:
         return set()
     lost: set[int] = set()

@@ -1,9 +1,9 @@
-"""The dependencies of a job graph, in both directions, and the slots of its jobs, as plain arrays.
+"""The dependencies of a job graph in both directions, and the slots of its jobs, as plain arrays.
 
-What a job needs lies one after another, in the order of the jobs; what an existing job came to
-need later is kept beside it. Who needs a job is a chain of segments of `targets`: one for each
-extension in which somebody did. A target is the number of a job, or, where the dependency is in a
-slot, `~slot`: the slot knows its job. Whoever holds these arrays holds the graph's lock.
+The dependencies of a job are consecutive, in the order of the jobs; dependencies added later are
+kept separately. The dependents of a job are a chain of segments of `targets`: one for each
+extension that added dependents. A target is the number of a job, or `~slot` where the dependency is
+in a slot; the slot stores its job. Callers hold the graph's lock.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rowtui.core.network.job_block import NewJobs, SlotCounts
 from rowtui.core.network.job_model import GONE, LOST, Edges
 
 NO_SLOT = -1
-_END = -1  # of a chain
+_END = -1  # end of a chain
 
 
 class JobSlots:
-    """Inputs that can do with some of their members. All columns are by slot but `chain`."""
+    """Inputs that need only some of their members. All columns but `_chain` are by slot."""
 
     def __init__(self) -> None:
         self.job = array("i")
@@ -29,7 +29,7 @@ class JobSlots:
         self.members = array("i")
         self.lost = array("i")
         self.gone = array("i")
-        self.place = array("i")  # among the slots of its job
+        self.place = array("i")  # position among the slots of its job
         self._next = array("i")
         self._chain = array("i")  # by job: its latest slot
 
@@ -37,14 +37,14 @@ class JobSlots:
         return len(self.job)
 
     def broken(self, slot: int) -> int:
-        """LOST or GONE if too few members can still come, else 0."""
+        """Return LOST or GONE if too few members are left, otherwise 0."""
         members, lost = self.members[slot], self.lost[slot]
         if members - lost - self.gone[slot] >= min(self.least[slot], members):
             return 0
         return LOST if lost else GONE
 
     def of(self, job: int) -> list[int]:
-        """The slots of a job, in their order."""
+        """Return the slots of a job, in their order."""
         found: list[int] = []
         slot = self._chain[job]
         while slot != _END:
@@ -53,7 +53,7 @@ class JobSlots:
         return found[::-1]
 
     def add(self, job: int, least: int) -> int:
-        """One more slot of a job; its number."""
+        """Add a slot to a job; return the slot's number."""
         before = self._chain[job]
         place = 0 if before == _END else self.place[before] + 1
         slot = len(self.job)
@@ -64,7 +64,7 @@ class JobSlots:
         return slot
 
     def append(self, jobs: NewJobs, counts: SlotCounts) -> None:
-        """The slots of new jobs, none of which has any yet."""
+        """Add the slots of new jobs, which have no slots yet."""
         _extend(self._chain, np.full(jobs.count, _END, np.int32))
         for job, least in zip(jobs.slot_jobs.tolist(), jobs.slot_least.tolist(), strict=True):
             self.add(job + jobs.first, least)
@@ -74,7 +74,7 @@ class JobSlots:
 
 
 class JobEdges:
-    """Who needs whom."""
+    """The dependencies of jobs in both directions."""
 
     def __init__(self) -> None:
         self.slots = JobSlots()
@@ -90,11 +90,11 @@ class JobEdges:
 
     @property
     def number(self) -> int:
-        """How many dependencies there are."""
+        """Return the number of dependencies."""
         return len(self.targets)
 
     def append(self, jobs: NewJobs, counts: SlotCounts) -> None:
-        """The dependencies and slots of new jobs."""
+        """Add the dependencies and slots of new jobs."""
         base, slot_base = len(self._needs), len(self.slots)
         self.slots.append(jobs, counts)
         _extend(self.head, np.full(jobs.count, _END, np.int32))
@@ -123,7 +123,7 @@ class JobEdges:
         _extend(self.targets, targets)
 
     def add(self, job: int, needed: int, slot: int) -> None:
-        """One more dependency of a job that is there already; `slot` NO_SLOT for a strict one."""
+        """Add a dependency to an existing job; `slot` is NO_SLOT for a strict dependency."""
         self._later.setdefault(job, []).append((needed, slot))
         self.segment_start.append(len(self.targets))
         self.targets.append(job if slot == NO_SLOT else ~slot)
@@ -134,13 +134,13 @@ class JobEdges:
             self.slots.members[slot] += 1
 
     def backward(self, job: int) -> Iterator[tuple[int, int]]:
-        """What a job needs: numbers with their slots (NO_SLOT for strict ones)."""
+        """Yield the dependencies of a job: numbers with their slots (NO_SLOT for strict ones)."""
         start, end = self._starts[job], self._starts[job + 1]
         yield from zip(self._needs[start:end], self._need_slots[start:end], strict=True)
         yield from self._later.get(job, ())
 
     def forward(self, job: int) -> Iterator[tuple[int, int]]:
-        """Who needs a job: numbers with their slots (NO_SLOT for strict ones)."""
+        """Yield the dependents of a job: numbers with their slots (NO_SLOT for strict ones)."""
         segment = self.head[job]
         while segment != _END:
             for target in self.targets[self.segment_start[segment] : self.segment_end[segment]]:
@@ -148,7 +148,7 @@ class JobEdges:
             segment = self.segment_next[segment]
 
     def columns(self) -> Edges:
-        """All dependencies, copied."""
+        """Return a copy of all dependencies."""
         starts = np.frombuffer(self._starts, np.int32)
         jobs = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
         needs = np.array(self._needs, np.int32)

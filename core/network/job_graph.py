@@ -1,11 +1,11 @@
-"""The job graph of a run: jobs numbered as they come, their states, and which are ready.
+"""The job graph of a run: numbered jobs, their states, and the ready ones.
 
-It takes blocks of new jobs and what is said of jobs (with a scheduler, complete, failed, ...), and
-gives what followed. It grows while it runs, and numbers never change. It may be read, extended and
-told things by several threads at the same time: each method is one step for all others; hold `lock`
-around several that belong together. A job that makes a list ends in this order: extend the graph by
-the list's jobs (which need it), add them to the dependencies of whoever collects them, then
-`complete` it, so that no collector becomes ready in between. Source: Fastr's documentation, Job DAG
+The graph takes blocks of new jobs and events of jobs (active, complete, failed, ...), and returns
+the consequences. It grows while it runs, and numbers never change. Several threads may read, extend
+and update it at the same time: each method is atomic; hold `lock` around several calls that belong
+together. When a job that makes a list ends, the order is: extend the graph by the list's jobs
+(which need that job), add these to the dependencies of the jobs that collect them, then `complete`
+the job, so that no collector becomes ready in between. Source: Fastr's documentation, Job DAG
 (thread-safe, extended while read, forward and backward links; on finished: newly ready jobs, or
 cancelled ones taken away).
 """
@@ -35,12 +35,12 @@ from rowtui.core.network.job_model import (
     Snapshot,
 )
 from rowtui.core.network.job_states import (
-    ACTIVE,
     CANCELLED,
-    COMPLETE,
+    COMPLETED,
+    ELIGIBLE,
     FAILED,
-    MISSING,
-    READY,
+    SKIPPED,
+    SUBMITTED,
     WAITING,
     JobStates,
     Was,
@@ -50,7 +50,7 @@ _Jobs = int | Iterable[int]
 
 
 class JobGraph:
-    """Jobs that need others. See the module."""
+    """Jobs and their dependencies (see the module docstring)."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -62,9 +62,9 @@ class JobGraph:
     def extend(self, *blocks: Block) -> Extended:
         """Add new jobs: all blocks, or none if one is refused.
 
-        What is complete already need not be waited for; what is lost cancels at once. New jobs
-        have the rank of the first that they need, until ranks are set that include them.
-        Raises: JobGraphError (numbers that cannot be, jobs that would need later ones).
+        New jobs do not wait for complete jobs; a lost dependency cancels them at once. New jobs
+        have the rank of their first dependency, until ranks that include them are set. Raises:
+        JobGraphError for invalid numbers, or jobs that would need later jobs.
         """
         with self.lock:
             first = len(self._jobs.states)
@@ -89,19 +89,19 @@ class JobGraph:
         slots: Sequence[int] = (),
         least: Mapping[int, int] | None = None,
     ) -> Change:
-        """A job that still waits comes to need others as well.
+        """Add dependencies to a job that still waits.
 
-        `slots`: for each of them -1, or which of the job's slots it is in, counted from 0; `least`
-        gives the slots named in it a new least number of members, and makes those that are new.
-        One that failed or was given up, is cancelled or is missing may get more, too: it needs
-        that when it is tried again, and one that is lost because of what it needs comes back if
-        that is enough.
-        Raises: JobGraphError (the job is ready, active or complete; a circle; no such slot).
+        `slots`: for each dependency -1, or the position of one of the job's slots, counted from 0.
+        `least` sets the minimum number of members of the slots named in it, and creates the new
+        ones among them. A failed, cancelled or skipped job may also get more dependencies: they
+        apply when the job is retried, and a job that is lost because of its dependencies comes back
+        if the change suffices. Raises: JobGraphError (the job is eligible, submitted or completed;
+        a cycle; an unknown slot).
         """
         with self.lock:
             self._check([job, *others])
             state = self._jobs.states[job]
-            if state in (READY, ACTIVE, COMPLETE):
+            if state in (ELIGIBLE, SUBMITTED, COMPLETED):
                 raise JobGraphError(
                     f"job {job} is {_name(state)}: what it needs cannot change",
                     "add to what a job needs before all that it needs by then is complete",
@@ -116,7 +116,7 @@ class JobGraph:
     def _refuse_places(
         self, job: int, others: Sequence[int], places: Sequence[int], least: Mapping[int, int]
     ) -> None:
-        """Raise unless the slots are there, or are new and follow those that are."""
+        """Raise unless the slots exist, or are new and directly follow the existing ones."""
         if len(places) != len(others):
             raise JobGraphError(f"{len(places)} slots for {len(others)} dependencies")
         number = len(self._jobs.edges.slots.of(job))
@@ -146,46 +146,50 @@ class JobGraph:
                     seen.add(other)
                     todo.append(other)
 
-    # -- what is said of jobs ----------------------------------------------------------------------
+    # -- events of jobs
+    # -------------------------------------------------------------------------------
 
     def activate(self, jobs: _Jobs) -> list[int]:
-        """Jobs go to a scheduler, ready ones or (in a chain that it holds) waiting ones.
+        """Mark jobs as submitted: ready ones, or waiting ones in a chain that the scheduler keeps.
 
-        Gives those that do: not those that are with one already, nor those that are over. Whoever
-        gets a job's number here, and nobody else, submits it.
+        Returns the jobs that changed, without jobs that were active already or are over. Only the
+        caller that gets a job's number here submits that job.
         """
         with self.lock:
             return [job for job in self._check(jobs) if self._jobs.activate(job)]
 
     def complete(self, jobs: _Jobs) -> Change:
-        """Jobs are complete, wherever they were (people may run them by hand)."""
+        """Mark jobs as complete from any state, because the user may run them outside the run."""
         with self.lock:
             numbers = self._check(jobs)
             states, finish = self._jobs.states, self._jobs.finish
             ready: list[int] = []
             over: list[int] = []
             for job in numbers:
-                if states[job] <= ACTIVE:  # nearly all: the shortest way
+                if states[job] <= SUBMITTED:  # nearly all jobs: the fastest path
                     ready += finish(job)
                 else:
                     over.append(job)
             if len(numbers) == 1 and not over:
                 return Change(ready, [], [], [], [])
-            change = self._say(over, COMPLETE)
-            change.ready.extend(job for job in ready if states[job] == READY)
+            change = self._say(over, COMPLETED)
+            change.ready.extend(job for job in ready if states[job] == ELIGIBLE)
             return change
 
     def fail(self, jobs: _Jobs, reason: str = "") -> Change:
-        """Jobs failed by themselves. One that is complete, or given up by a person, stays so."""
+        """Mark jobs as failed.
+
+        A job that is complete or was cancelled by the user keeps its state.
+        """
         return self._say(jobs, FAILED, reason)
 
     def cancel(self, jobs: _Jobs, reason: str = "") -> Change:
-        """A person gives jobs up, with what depends on them. A complete one stays so."""
+        """Cancel jobs for the user, with their dependents. A complete job keeps its state."""
         return self._say(jobs, CANCELLED, reason)
 
-    def missing(self, jobs: _Jobs) -> Change:
-        """The data of jobs is known to be absent."""
-        return self._say(jobs, MISSING)
+    def skip(self, jobs: _Jobs) -> Change:
+        """Mark jobs whose data is known to be absent."""
+        return self._say(jobs, SKIPPED)
 
     def _say(self, jobs: _Jobs, word: int, reason: str = "") -> Change:
         with self.lock:
@@ -198,15 +202,15 @@ class JobGraph:
             return self._jobs.changed(was)
 
     def retry(self, jobs: _Jobs) -> Change:
-        """Jobs that failed, were cancelled or are missing by themselves are wanted again, and so
-        is all that was cancelled or missing only because of them.
+        """Retry jobs that failed, were cancelled or are skipped by themselves.
 
-        Raises: JobGraphError (a job that is not over, is complete, or was only lost with others).
+        Jobs that were cancelled or missing only because of them come back as well. Raises:
+        JobGraphError for a job that is not over, is complete, or was lost only because of others.
         """
         with self.lock:
             numbers = self._check(jobs)
             for job in numbers:
-                if self._jobs.own[job] not in (FAILED, CANCELLED, MISSING):
+                if self._jobs.own[job] not in (FAILED, CANCELLED, SKIPPED):
                     causes = ", ".join(map(str, self.root_causes(job)[:5]))
                     raise JobGraphError(
                         f"job {job} is {_name(self._jobs.states[job])}: it did not fail by itself",
@@ -215,17 +219,18 @@ class JobGraph:
             return self._take_back(numbers)
 
     def release(self, jobs: _Jobs) -> Change:
-        """Submissions of active jobs were taken back; others stay as they are."""
+        """Undo the submission of active jobs; other jobs keep their states."""
         with self.lock:
-            return self._take_back([job for job in self._check(jobs) if self._is(job, ACTIVE)])
+            return self._take_back([job for job in self._check(jobs) if self._is(job, SUBMITTED)])
 
     def reopen(self, jobs: _Jobs) -> Change:
-        """Products of complete jobs are no longer there; others stay as they are.
+        """Mark complete jobs as incomplete because their products no longer exist.
 
-        Ready jobs that need them wait again; what is active or over by now stays so.
+        Other jobs in `jobs` keep their states. Ready dependents wait again; dependents that are
+        active or over keep their states.
         """
         with self.lock:
-            return self._take_back([job for job in self._check(jobs) if self._is(job, COMPLETE)])
+            return self._take_back([job for job in self._check(jobs) if self._is(job, COMPLETED)])
 
     def _is(self, job: int, state: int) -> bool:
         return self._jobs.states[job] == state
@@ -243,44 +248,46 @@ class JobGraph:
     # -- what is known -----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many jobs there are."""
+        """Return the number of jobs."""
         return len(self._jobs.states)
 
     @property
     def generation(self) -> int:
-        """A number that grows with every change."""
+        """Return a number that increases with every change."""
         return self._jobs.generation
 
     def state(self, job: int) -> JobState:
-        """The state of a job."""
+        """Return the state of a job."""
         with self.lock:
             self._check(job)
             return JobState(self._jobs.states[job])
 
     def node(self, job: int) -> int:
-        """The node of a job."""
+        """Return the node of a job."""
         with self.lock:
             self._check(job)
             return self._jobs.node[job]
 
     def reason(self, job: int) -> str:
-        """What was said when a job failed or a person cancelled it; "" for others."""
+        """Return the reason of a failure or of a cancellation by the user; "" for other jobs."""
         return self._reasons.get(job, "")
 
     def snapshot(self) -> Snapshot:
-        """All states and counts at one moment."""
+        """Return all states and counts at one moment."""
         with self.lock:
             return Snapshot(self.generation, bytes(self._jobs.states), self.counts())
 
     def counts(self) -> tuple[tuple[int, ...], ...]:
-        """How many jobs of each node are in each state: `counts()[node][state]`."""
+        """Return how many jobs of each node are in each state: `counts()[node][state]`."""
         with self.lock:
             return tuple(tuple(counts) for counts in self._jobs.counts)
 
     @property
     def left(self) -> int:
-        """How many jobs are waiting, ready or active."""
-        return sum(counts[WAITING] + counts[READY] + counts[ACTIVE] for counts in self.counts())
+        """Return how many jobs are waiting, eligible or submitted."""
+        return sum(
+            counts[WAITING] + counts[ELIGIBLE] + counts[SUBMITTED] for counts in self.counts()
+        )
 
     @property
     def is_over(self) -> bool:
@@ -288,13 +295,13 @@ class JobGraph:
         return not self.left
 
     def dependencies(self, job: int) -> list[int]:
-        """What a job needs, each once, in order."""
+        """Return the dependencies of a job, each once, in order."""
         with self.lock:
             self._check(job)
             return sorted({needed for needed, _ in self._jobs.edges.backward(job)})
 
     def slotted(self, job: int) -> list[tuple[int, int]]:
-        """What a job needs, each with which of the job's slots it is in, counted from 0, or -1."""
+        """Return the dependencies of a job, each with the position of its slot from 0, or -1."""
         with self.lock:
             self._check(job)
             place = self._jobs.edges.slots.place
@@ -304,15 +311,16 @@ class JobGraph:
             ]
 
     def dependents(self, job: int) -> list[int]:
-        """Who needs a job, each once, in order."""
+        """Return the dependents of a job, each once, in order."""
         with self.lock:
             self._check(job)
             return sorted({other for other, _ in self._jobs.edges.forward(job)})
 
     def followers(self, job: int) -> list[tuple[int, int]]:
-        """Waiting jobs that need this one complete: number, and for how many they still wait.
+        """Return waiting jobs that strictly need this job, with the number of their open
+        dependencies.
 
-        One that needs it more than once is there as often.
+        A job that needs this one several times occurs as often.
         """
         with self.lock:
             self._check(job)
@@ -324,7 +332,7 @@ class JobGraph:
             ]
 
     def left_out(self, job: int) -> list[LeftOut]:
-        """The members of a job's slots that it goes without."""
+        """Return the lost or missing members of a job's slots."""
         with self.lock:
             self._check(job)
             states, place = self._jobs.states, self._jobs.edges.slots.place
@@ -335,33 +343,42 @@ class JobGraph:
             )
 
     def root_causes(self, job: int) -> list[int]:
-        """Why a job is cancelled (or missing): those that failed, that a person cancelled, or
-        (for a missing one) whose data is absent. Of a job that did so itself: that job.
+        """Return the jobs that caused a job to be cancelled or skipped.
+
+        The causes are jobs that failed, that the user cancelled, or (for a skipped job) whose data
+        is absent. The result is the job itself if it was lost by itself.
         """
         with self.lock:
             self._check(job)
             return job_causes.root_causes(self._jobs, job)
 
     def lost_by(self, job: int) -> int:
-        """How many jobs are cancelled because this one failed or was cancelled."""
+        """Return how many jobs are cancelled because this one failed or was cancelled."""
         with self.lock:
             self._check(job)
             return len(job_causes.lost_by(self._jobs, job))
 
     def edges(self) -> Edges:
-        """All dependencies, for what looks at the graph as a whole."""
+        """Return all dependencies, for algorithms on the whole graph."""
         with self.lock:
             return self._jobs.edges.columns()
 
+    def have_inputs(self, jobs: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return for each job whether all its dependencies are complete or left out, in
+        any state.
+        """
+        with self.lock:
+            return self._jobs.have_inputs(np.asarray(jobs, np.int64))
+
     def nodes(self) -> NDArray[np.int32]:
-        """The node of each job."""
+        """Return the node of each job."""
         with self.lock:
             return np.array(self._jobs.node, np.int32)
 
     # -- the order of ready jobs -------------------------------------------------------------------
 
     def set_priorities(self, ranks: Sequence[int] | NDArray[np.integer]) -> None:
-        """Ranks of all jobs, or of as many as there were when they were worked out: lower first.
+        """Set the ranks of all jobs, or of the first ones; jobs with lower ranks are first.
 
         Raises: JobGraphError (more ranks than jobs; ranks that do not fit 32 bits).
         """
@@ -376,12 +393,12 @@ class JobGraph:
             self._jobs.queue.set_ranks(given.astype(np.int32))
 
     def ready(self, limit: int | None = None) -> list[int]:
-        """The ready jobs, or the first of them: by rank, then by number."""
+        """Return the ready jobs, or the first `limit` of them: by rank, then by number."""
         with self.lock:
             return self._jobs.queue.first(limit)
 
     def _check(self, jobs: int | Iterable[int]) -> Sequence[int]:
-        """Their numbers, all of jobs that are there."""
+        """Return the numbers, after a check that all jobs exist."""
         size = len(self._jobs.states)
         if isinstance(jobs, int):
             if 0 <= jobs < size:

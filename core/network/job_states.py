@@ -1,10 +1,10 @@
-"""What follows from what: the states of a graph's jobs, and how they carry over to others.
+"""The states of a graph's jobs, and how changes spread to dependents.
 
-The arithmetic of `JobGraph`, without its lock. For each job it counts the dependencies that it
-waits for, those that are lost and those that are missing; a job's state follows from these counts
-and from what was said of the job itself. When a job becomes another kind (open, good, lost, gone;
-see `job_model`), the counts of those that need it change, and so on. What an event changed is
-told by where jobs were before and after it: on the way they may be elsewhere for a moment.
+This is the arithmetic of `JobGraph`, without its lock. For each job it counts the dependencies that
+the job waits for, the lost ones and the skipped ones; a job's state follows from these counts and
+from the job's own events. When a job changes its kind (open, good, lost, gone; see `job_model`),
+the counts of its dependents change, and so on. The changes of an event are reported by comparing
+states before and after the event, because jobs may pass through other states in between.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from rowtui.core.network.job_model import (
 )
 from rowtui.core.network.ready_queue import ReadyQueue
 
-# As plain numbers: members of an enumeration cost more in the loops below.
+# Plain numbers: members of an enumeration are slower in the loops below.
 WAITING = int(JobState.WAITING)
-READY = int(JobState.READY)
-ACTIVE = int(JobState.ACTIVE)
-COMPLETE = int(JobState.COMPLETE)
+ELIGIBLE = int(JobState.ELIGIBLE)
+SUBMITTED = int(JobState.SUBMITTED)
+COMPLETED = int(JobState.COMPLETED)
 FAILED = int(JobState.FAILED)
 CANCELLED = int(JobState.CANCELLED)
-MISSING = int(JobState.MISSING)
+SKIPPED = int(JobState.SKIPPED)
 
-Was = dict[int, int]  # the jobs that one event changed, with their states before it
-_Todo = list[tuple[int, int, int]]  # a job, what it was to those that need it, what it is now
+Was = dict[int, int]  # the jobs that one event changed, with their states before the event
+_Todo = list[tuple[int, int, int]]  # a job, its former kind, its present kind
 
 
 class JobStates:
-    """States and counts of all jobs. `own` is what was said of a job itself; WAITING: nothing."""
+    """States and counts of all jobs. `own` is the state from a job's own events; WAITING: none."""
 
     def __init__(self) -> None:
         self.generation = 0
@@ -56,9 +56,9 @@ class JobStates:
         self.edges = JobEdges()
         self.queue = ReadyQueue(self.states)
         self._lost = array("i")  # dependencies and slots that are lost
-        self._gone = array("i")  # dependencies and slots that are missing
+        self._gone = array("i")  # dependencies and slots that are skipped
         edges = self.edges
-        self._columns = (  # that are looked into most: they grow, but are never others
+        self._columns = (  # the columns that are read most: they grow, but are never replaced
             self.unmet,
             self.states,
             edges.head,
@@ -70,11 +70,13 @@ class JobStates:
         )
 
     def append(self, node: int, jobs: NewJobs, was: Was) -> list[int]:
-        """New jobs of one node; gives those that are ready at once, which are not put in `was`."""
+        """Add new jobs of one node; return the ones that are ready at once, which are not put in
+        `was`.
+        """
         first = jobs.first
         seen = outlook(jobs, np.frombuffer(self.states, np.uint8))
-        states = np.where(seen.unmet == 0, np.uint8(READY), np.uint8(WAITING))
-        states[seen.gone > 0] = MISSING
+        states = np.where(seen.unmet == 0, np.uint8(ELIGIBLE), np.uint8(WAITING))
+        states[seen.gone > 0] = SKIPPED
         states[seen.lost > 0] = CANCELLED
         self.edges.append(jobs, seen.slots)
         self.generation += 1
@@ -89,10 +91,10 @@ class JobStates:
             self.counts.append([0] * STATES)
         for state, number in enumerate(np.bincount(states, minlength=STATES).tolist()):
             self.counts[node][state] += number
-        ready = np.flatnonzero(states == READY).astype(np.int32) + np.int32(first)
+        ready = np.flatnonzero(states == ELIGIBLE).astype(np.int32) + np.int32(first)
         self.queue.add_many(ready)
         todo: _Todo = []
-        for state in (CANCELLED, MISSING):
+        for state in (CANCELLED, SKIPPED):
             lost = (np.flatnonzero(states == state) + first).tolist()
             was.update(dict.fromkeys(lost, WAITING))
             todo.extend((job, OPEN, KIND[state]) for job in lost)
@@ -108,7 +110,7 @@ class JobStates:
         least: Mapping[int, int],
         was: Was,
     ) -> None:
-        """More dependencies of a job: each in a place among its slots, or NO_SLOT."""
+        """Add dependencies to a job: each at a position among its slots, or NO_SLOT."""
         table = self.edges.slots
         self.generation += 1
         mine = table.of(job)
@@ -120,7 +122,7 @@ class JobStates:
         for other, place in zip(others, places, strict=True):
             slot = NO_SLOT if place == NO_SLOT else mine[place]
             self.edges.add(job, other, slot)
-            self.unmet[job] += 1  # as if it were open; then what it is
+            self.unmet[job] += 1  # count it as open first, then by its kind
             kind = KIND[self.states[other]]
             if kind != OPEN:
                 self._count(job, slot, OPEN, kind)
@@ -131,23 +133,33 @@ class JobStates:
         self._settle(job, todo, was)
         self._spread(todo, was)
 
+    def have_inputs(self, jobs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for each of these jobs whether no dependency is open, lost or missing."""
+        met: NDArray[np.bool_] = np.ones(len(jobs), np.bool_)
+        for column in (self.unmet, self._lost, self._gone):
+            # a copy: a growing array must not be shared
+            met &= np.array(column, np.int32)[jobs] == 0
+        return met
+
     def activate(self, job: int) -> bool:
-        """A job goes to a scheduler, if it is waiting or ready."""
+        """Make a waiting or ready job active; return whether its state changed."""
         state = self.states[job]
-        if state > READY:
+        if state > ELIGIBLE:
             return False
-        self.own[job] = ACTIVE
-        self._put(job, state, ACTIVE)
+        self.own[job] = SUBMITTED
+        self._put(job, state, SUBMITTED)
         return True
 
     def finish(self, job: int) -> list[int]:
-        """A waiting, ready or active job is complete; gives what is ready by that."""
-        self.own[job] = COMPLETE
-        self._put(job, self.states[job], COMPLETE)
+        """Complete a waiting, eligible or submitted job; return the jobs that become eligible."""
+        self.own[job] = COMPLETED
+        self._put(job, self.states[job], COMPLETED)
         return self._met(job)
 
     def say(self, jobs: Iterable[int], word: int, was: Was) -> list[int]:
-        """Something is said of jobs; gives those of which nothing as strong was said before."""
+        """Apply an event to jobs; return the jobs without an event of the same or greater
+        strength.
+        """
         todo: _Todo = []
         heard: list[int] = []
         own, strength = self.own, STRENGTH[word]
@@ -161,7 +173,7 @@ class JobStates:
         return heard
 
     def take_back(self, jobs: Iterable[int], was: Was) -> None:
-        """What was said of jobs holds no longer."""
+        """Undo the own events of jobs."""
         todo: _Todo = []
         for job in jobs:
             self.generation += 1
@@ -170,27 +182,27 @@ class JobStates:
         self._spread(todo, was)
 
     def changed(self, was: Was) -> Change:
-        """What became of the jobs that an event changed."""
+        """Return the changes of the jobs that an event touched."""
         change = nothing()
         states = self.states
         for job, old in was.items():
             new = states[job]
             if new == old:
                 continue
-            if new == READY:
+            if new == ELIGIBLE:
                 change.ready.append(job)
             elif new == CANCELLED:
                 change.cancelled.append(job)
-            elif new == MISSING:
-                change.missing.append(job)
-            if old == ACTIVE and new in (CANCELLED, MISSING):
+            elif new == SKIPPED:
+                change.skipped.append(job)
+            if old == SUBMITTED and new in (CANCELLED, SKIPPED):
                 change.stopped.append(job)
-            elif old in (CANCELLED, MISSING) and new <= ACTIVE:
+            elif old in (CANCELLED, SKIPPED) and new <= SUBMITTED:
                 change.back.append(job)
         return change
 
     def _put(self, job: int, old: int, new: int) -> None:
-        """The one place where the state of a job changes."""
+        """Change the state of a job; all changes of states go through this method."""
         self.generation += 1
         self.states[job] = new
         counts = self.counts[self.node[job]]
@@ -198,27 +210,27 @@ class JobStates:
         counts[new] += 1
 
     def _settle(self, job: int, todo: _Todo, was: Was) -> None:
-        """Give a job the state that follows, and note what that means to others."""
+        """Give a job the state that follows from its counts, and queue a change of its kind."""
         old, new = self.states[job], self.own[job]
-        if new in (WAITING, ACTIVE):
+        if new in (WAITING, SUBMITTED):
             if self._lost[job] or self._gone[job]:
-                self.own[job] = WAITING  # should it come back, it is with no scheduler
-                new = CANCELLED if self._lost[job] else MISSING
+                self.own[job] = WAITING  # if the job comes back, it is not submitted
+                new = CANCELLED if self._lost[job] else SKIPPED
             elif new == WAITING and not self.unmet[job]:
-                new = READY
-        elif new == MISSING and self._lost[job]:
+                new = ELIGIBLE
+        elif new == SKIPPED and self._lost[job]:
             new = CANCELLED
         if new == old:
             return
         self._put(job, old, new)
         was.setdefault(job, old)
-        if new == READY:
+        if new == ELIGIBLE:
             self.queue.add(job)
         if KIND[old] != KIND[new]:
             todo.append((job, KIND[old], KIND[new]))
 
     def _spread(self, todo: _Todo, was: Was) -> None:
-        """Carry what jobs became to those that need them, and so on. In order: counts add up."""
+        """Spread changes of kinds to dependents, in order, because counts add up."""
         for job, old, new in todo:
             if old == OPEN and new == GOOD:
                 for one in self._met(job):
@@ -229,7 +241,9 @@ class JobStates:
                 self._settle(one, todo, was)
 
     def _met(self, job: int) -> list[int]:
-        """A job is complete that was open: nothing is to be weighed. Gives what is ready now."""
+        """Update the dependents of an open job that is complete now; return the ones that are
+        ready.
+        """
         unmet, states, head, following, starts, ends, targets, slot_jobs = self._columns
         ready: list[int] = []
         segment = head[job]
@@ -239,14 +253,14 @@ class JobStates:
                 left = unmet[one] - 1
                 unmet[one] = left
                 if not left and states[one] == WAITING:
-                    self._put(one, WAITING, READY)
+                    self._put(one, WAITING, ELIGIBLE)
                     self.queue.add(one)
                     ready.append(one)
             segment = following[segment]
         return ready
 
     def _weigh(self, job: int, slot: int, old: int, new: int) -> None:
-        """Something that a job needs was one kind and is another: count that, with its slot."""
+        """Count a dependency's change of kind, and its effect on the slot."""
         if slot == NO_SLOT:
             self._count(job, slot, old, new)
             return
@@ -258,7 +272,7 @@ class JobStates:
         self._gone[job] += (after == GONE) - (before == GONE)
 
     def _count(self, job: int, slot: int, old: int, new: int) -> None:
-        """The same, without what it means to a slot as a whole."""
+        """Count a dependency's change of kind, without the effect on the slot."""
         if slot == NO_SLOT:
             lost, gone, at = self._lost, self._gone, job
             self.unmet[job] += (old == GOOD) - (new == GOOD)
@@ -270,7 +284,9 @@ class JobStates:
 
 
 def _parents(jobs: NewJobs) -> NDArray[np.int32]:
-    """For each new job the first that it needs; -1 without any, or where that is new as well."""
+    """Return for each new job its first dependency; -1 without one, or if that job is new
+    as well.
+    """
     parents = np.full(jobs.count, -1, np.int32)
     has = np.diff(jobs.starts) > 0
     parents[has] = jobs.needs[jobs.starts[:-1][has]]

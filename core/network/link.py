@@ -1,4 +1,4 @@
-"""Links: they forward samples, and turn dimensions into cardinality, and cardinality into one.
+"""Links forward samples, and convert dimensions to cardinality and back.
 
 Source: Fastr's documentation, "Sample flow": SubOutput, Link, SubInput.
 """
@@ -31,21 +31,21 @@ from rowtui.core.network.stage import Origin, Stage
 
 
 class SubOutput(Stage):
-    """Selects in the cardinality; the samples are the same."""
+    """A selection in the cardinality; the samples are the same."""
 
     def __init__(self, output: Output, start: int, stop: int | None) -> None:
-        """As a slice."""
+        """Select as a slice does."""
         super().__init__([output], output.columns, [Origin()], output.opens)
         self.slice = slice(start, stop)
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """The values that are selected."""
+        """Return the selected values."""
         ((one,),) = samples
         return self.combined(key, [one], tuple(one.data)[self.slice])
 
     @property
     def cards(self) -> int | Codes:
-        """How many are selected."""
+        """Return how many values are selected."""
         cards = self.sources[0].cards
         if isinstance(cards, int):
             return UNKNOWN if cards == UNKNOWN else len(range(cards)[self.slice])
@@ -53,7 +53,7 @@ class SubOutput(Stage):
         return np.where(cards == UNKNOWN, UNKNOWN, numbers).astype(np.int32)
 
     def entries(self, dimension: str) -> Entries:
-        """Those of the lists that are selected."""
+        """Return the selected entries of the lists."""
         output = self.sources[0]
         assert isinstance(output, Output)
         every = output.entries(dimension)
@@ -64,13 +64,13 @@ class SubOutput(Stage):
         )
 
     def first_places(self) -> Rows:
-        """Where in each sample's list the selection begins: 0 where that is not known yet."""
+        """Return the start of the selection in each sample's list; 0 where it is not known yet."""
         output = self.sources[0]
         cards = counted(output.cards, output.columns.count)
         return self._selected(np.maximum(cards, 0).astype(np.int64))[0]
 
     def _selected(self, lengths: Rows) -> tuple[Rows, Rows]:
-        """Where the selection begins in lists of these lengths, and how much of them it is."""
+        """Return the start and the length of the selection in lists of these lengths."""
         begin = _bound(self.slice.start or 0, lengths)
         end = lengths if self.slice.stop is None else _bound(self.slice.stop, lengths)
         return begin, np.maximum(end - begin, 0)
@@ -81,11 +81,12 @@ def _bound(at: int, lengths: Rows) -> Rows:
 
 
 class Link(Stage):
-    """Forwards samples, and may turn dimensions into cardinality and cardinality into a dimension.
+    """Forwards samples, and may convert dimensions to cardinality and cardinality to a dimension.
 
     First each value of a sample becomes a sample (expand, the new dimension last), then samples
-    that are equal in all other dimensions become one (collapse): together, that transposes samples
-    and cardinality. `places` is where in its source's cardinality each member is (None: all of it).
+    that are equal in all other dimensions become one (collapse): together, these steps transpose
+    samples and cardinality. `places` is the place of each member in its source's cardinality (None:
+    all of it).
     """
 
     def __init__(
@@ -95,10 +96,10 @@ class Link(Stage):
         expand: str = "",
         target: str = COLLAPSED,
     ) -> None:
-        """`target`: the receiving node, after which a collapse of everything is named (""
-        : it then has no dimension at all).
+        """Create a link.
 
-        Raises: DimensionError.
+        `target`: the receiving node, which names the dimension after everything was collapsed (with
+        "" there is no dimension then). Raises: DimensionError.
         """
         dropped = _dropped(source.columns, collapse)
         made = _Made(source.columns, Origin(), source.opens)
@@ -112,7 +113,7 @@ class Link(Stage):
         self.expanded = expand
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """The members' values in order; of each the one that became this sample, if expanded."""
+        """Return the members' values in order; of expanded members only the sample's own value."""
         (members,) = samples
         if self.places is None:
             return super().combine_samples(key, samples)
@@ -129,7 +130,7 @@ class Link(Stage):
 
     @property
     def cards(self) -> int | Codes:
-        """The sum of the members'; of samples that were values, one each."""
+        """Return the sum of the members' cardinalities; samples that were values count one each."""
         origin = self.origins[0]
         if self.places is None and origin.starts is None:
             return super().cards
@@ -146,7 +147,7 @@ class Link(Stage):
 
 
 class _Made(NamedTuple):
-    """What a link's samples are made of, on the way."""
+    """The samples of a link under construction."""
 
     columns: Columns
     origin: Origin
@@ -155,7 +156,7 @@ class _Made(NamedTuple):
 
 
 class SubInput(Stage):
-    """One of the links into an input, as it is."""
+    """One of the links into an input, unchanged."""
 
     def __init__(self, link: Link) -> None:
         super().__init__([link], link.columns, [Origin()], link.opens)
@@ -179,7 +180,7 @@ def _expanded(source: Output | SubOutput, name: str) -> _Made:
     table, had = source.columns, source.opens
     if name in table.names:
         raise DimensionError(f"there is a dimension '{name}' already, so nothing can become it")
-    if table.axes and table.is_single:  # all the samples are those of one list
+    if table.axes and table.is_single:  # all samples are those of one list
         table = Columns((), (), table.count, (*table.prefix, table.axes[0].label(0)))
         had = Opens((), had.owners, had.rows)
     cards = counted(source.cards, table.count)
@@ -232,7 +233,7 @@ def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
             codes = [np.zeros(count, dtype=np.int32)]
             left = (np.zeros(opens.number, dtype=np.int32),)
     elif places is not None and len(kept) == 1:
-        prefix = (COLLAPSED,)  # Fastr's id of what is nothing but a list's position
+        prefix = (COLLAPSED,)  # Fastr's id of a sample that is only a list's position
     made = Columns(tuple(axes), tuple(codes), count, prefix, unnamed=bool(axes) and not kept)
     rows = found.members if origin.rows is None else origin.rows[found.members]
     if places is not None:

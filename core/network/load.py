@@ -1,6 +1,6 @@
-"""network.toml -> Network, or all that is wrong with it at once.
+"""Parse network.toml into a `Network`, or report all problems at once.
 
-`from_tables` reads what `build` makes in Python by the same rules.
+`from_tables` applies the same rules to tables that `build` makes in Python.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ __all__ = [
     "parse_network",
 ]
 
-LARGEST_FILE: Final = 16 << 20  # bytes; many samples come from a table in a file of its own
+# bytes; large sets of samples belong into a table in a file of its own
+LARGEST_FILE: Final = 16 << 20
 
 
 class Loaded(NamedTuple):
-    """A network that can be used, and the warnings about it."""
+    """A valid network, and the warnings about it."""
 
     network: Network
     problems: tuple[Problem, ...]
 
 
 def load_network(root: Path) -> Loaded:
-    """The network of the project at `root`.
+    """Read the network of the project at `root`.
 
-    Raises: NetworkError with every problem; RowtuiError if it cannot be read.
+    Raises: NetworkError with every problem; RowtuiError if the file cannot be read.
     """
     path = root / NETWORK_FILE
     file = visible(str(path))
@@ -63,21 +64,21 @@ def load_network(root: Path) -> Loaded:
 
 
 def parse_network(data: bytes, file: str, default_name: str) -> Loaded:
-    """The network that `data` describes; `file` is the name shown in problems.
+    """Parse the network in `data`; `file` is the name shown in problems.
 
-    `default_name`, made a plain word, is its name if the file gives none.
-    Raises: NetworkError with every problem.
+    `default_name`, converted to a plain word, is its name if the file gives none. Raises:
+    NetworkError with every problem.
     """
     try:
         return from_tables(NetworkFile(data, file), default_name)
     except NetworkError:
         raise
-    except InvalidFileError as error:  # no TOML at all
+    except InvalidFileError as error:  # not TOML at all
         raise NetworkError(error.problems) from None
 
 
 def from_tables(toml: TomlFile, default_name: str) -> Loaded:
-    """The network that the tables of a file describe.
+    """Build the network that the tables of a file describe.
 
     Raises: NetworkError with every problem.
     """
@@ -129,7 +130,7 @@ def _name(top: TomlTable, default: str) -> str:
 
 
 def _outputs_of_sources(network: Network, file: str) -> Iterable[Problem]:
-    """Nothing runs in the directories that a source makes before a node does."""
+    """Report links to outputs of a source: its directories have no files but their values."""
     made = {it.name for it in network.sources if not isinstance(it.data, Existing)}
     for node, link in _links(network):
         if link.output and link.source in made:

@@ -1,7 +1,7 @@
 """The `[[node]]` tables of network.toml: actions, and the links into their inputs.
 
-Takes tables, gives `Node`s; what is wrong is noted in the file. Whether links lead anywhere is
-`structure`'s to say, and whether dimensions match is `shape`'s.
+Takes tables, gives `Node`s; problems are recorded in the file object. `structure` checks the
+targets of links, and `shape` checks whether dimensions match.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _REQUIRE_HINT: Final = 'write a number of samples (4), a share of them (0.8), or
 
 
 class ReadNode(NamedTuple):
-    """A node; `sound`: nothing is wrong with it, so that its links are as they were meant."""
+    """A node; `sound`: whether it has no errors, so that its links are as intended."""
 
     node: Node
     sound: bool
 
 
 def read_node(table: TomlTable) -> ReadNode:
-    """One node; its name is "" if it has none."""
+    """Read one node; its name is "" if it has none."""
     noted = len(table.file.problems)
     table.only(_NODE)
     name = checked_name(table, "a node")
@@ -189,7 +189,7 @@ def _input(inputs: TomlTable, name: str) -> Input:
 
 
 def _link(table: TomlTable, source: str) -> Link:
-    """The link that a table describes: a node's or an input's."""
+    """Return the link that a table describes: a node's or an input's."""
     place = place_of(table, "from")
     output = table.string("output")
     if output is not None and (fault := path_fault(output, "the directory")):
@@ -293,7 +293,7 @@ def _key_fault(key: str) -> str:
 
 
 def _value_fault(value: Any, depth: int) -> str:
-    """Why this cannot stand in a value file, which is JSON."""
+    """Return why a value cannot be in a value file, which is JSON; "" if it can."""
     if depth > _DEEPEST:
         return "is nested too deeply"
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""The `[schedule]` table of network.toml: in which order work goes, and how it runs.
+"""The `[schedule]` table of network.toml: the order of jobs, and how they run.
 
-Takes the file's top, gives a `Schedule`; what is wrong is noted in the file.
+Takes the file's top table, gives a `Schedule`; problems are recorded in the file object.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PILOT_HINT: Final = 'write [schedule.pilot] with cpus = 16 and walltime = "08:00
 
 _SCHEDULE: Final = ("priority", "execution", "gather", "pilot", "ahead")
 _PILOT: Final = ("cpus", "walltime", "memory", "gpus", "idle", "number")
-_LEAST_SECONDS: Final = 60  # less is over before a job has begun in it
+_LEAST_SECONDS: Final = 60  # a shorter pilot is over before a job has begun in it
 _AFTER_COLON: Final = re.compile(r"(sink|source):(.*)", re.DOTALL)
 
 
 def read_schedule(top: TomlTable, sinks: Collection[str]) -> Schedule:
-    """The schedule; `sinks` are the names of all sinks."""
+    """Read the schedule; `sinks` are the names of all sinks."""
     table = top.table("schedule")
     if table is None:
         return Schedule()
@@ -57,7 +57,7 @@ def read_schedule(top: TomlTable, sinks: Collection[str]) -> Schedule:
 
 
 def _is_near_sink(table: TomlTable, priority: str, sinks: Collection[str]) -> bool:
-    """Whether it is `sink:NAME` or `source:...`, which are no plug-ins; noted if it is wrong."""
+    """Whether it is `sink:NAME` or `source:...`, which are not plug-ins; errors are recorded."""
     match = _AFTER_COLON.fullmatch(priority)
     if match is None or priority in PRIORITIES:
         if priority == "sink" and not sinks:
@@ -94,7 +94,7 @@ def _gather(schedule: TomlTable) -> Gather:
     table.only(("size", "walltime"))
     size = table.integer("size")
     seconds = _seconds(table, "walltime", 1, "leave it out for no limit") or 0
-    if size is None:  # with a walltime alone, that is the limit
+    if size is None:  # without a size, a given walltime is the only limit
         size = 0 if "walltime" in table and "size" not in table else 1
     return Gather(size, seconds)
 
@@ -126,7 +126,7 @@ def _pilot(schedule: TomlTable) -> Pilot | None:
 
 
 def _seconds(table: TomlTable, key: str, least: int, hint: str) -> int | None:
-    """A time of at least that many seconds; None if there is none, or a wrong one."""
+    """Read a time of at least `least` seconds; return None if it is absent or invalid."""
     text = table.string(key)
     if text is None:
         return None

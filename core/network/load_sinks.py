@@ -1,6 +1,6 @@
 """The `[[sink]]` tables of network.toml.
 
-Takes tables, gives `Sink`s; what is wrong is noted in the file.
+Takes tables, gives `Sink`s; problems are recorded in the file object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OUR_FILES: Final = (".row", "network.toml", "workflow.toml")
 
 
 def read_sink(table: TomlTable) -> Sink | None:
-    """One sink; None if a part of it is missing."""
+    """Read one sink; return None if a part of it is missing."""
     table.only(_SINK)
     name = checked_name(table, "a sink")
     what = f"sink '{visible(name)}'"
@@ -63,7 +63,7 @@ def _check_path(table: TomlTable, publish: str) -> None:
 
 
 def check_fields(table: TomlTable, sink: Sink, dimensions: tuple[str, ...]) -> None:
-    """Whether the template's fields are known, and whether samples get different paths."""
+    """Check that the template's fields are known, and that samples get different paths."""
     try:
         fields = [piece.text for piece in pieces_of(sink.publish) if piece.is_field]
     except PublishError:

@@ -1,6 +1,6 @@
-"""The `[[source]]` tables of network.toml, and what values they may give.
+"""The `[[source]]` tables of network.toml, and the values that they may have.
 
-Takes tables, gives `Source`s; what is wrong is noted in the file.
+Takes tables, gives `Source`s; problems are recorded in the file object.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KIND_HINT: Final = "give it one of `values`, `csv`, `json`, `files` and `worksp
 
 
 class ReadSource(NamedTuple):
-    """A source; `sound`: nothing is wrong with it, so that what it says of dimensions holds."""
+    """A source; `sound`: whether it has no errors, so that its dimensions are as intended."""
 
     source: Source
     sound: bool
 
 
 def read_source(table: TomlTable) -> ReadSource:
-    """One source; its name is "" if it has none."""
+    """Read one source; its name is "" if it has none."""
     noted = len(table.file.problems)
     table.only(("name", *_KINDS, *_EXTRAS))
     name = checked_name(table, "a source")

@@ -1,6 +1,6 @@
-"""What all tables of network.toml have in common: names, places, and values that can be kept.
+"""Common parts of all tables of network.toml: names, places, and values that can be stored.
 
-Takes a table and notes in its file what is wrong.
+Takes a table and records problems in its file object.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlFile, TomlTable
 
 
 class NetworkFile(TomlFile):
-    """A network.toml. Every part of a network keeps its place, so places are looked up quickly."""
+    """A network.toml. Each part of a network stores its place, so places are found quickly."""
 
     def __init__(self, data: bytes, file: str) -> None:
         super().__init__(data, file)
-        self._lines: list[int] = []  # where each line begins, once somebody asks
+        self._lines: list[int] = []  # where each line begins; filled at the first use
 
     def locate(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of a key path or of its nearest parent; (0, 0) if there is none."""
+        """Return line and column of a key path or of its nearest parent; (0, 0) if there
+        is none.
+        """
         if self._offsets is None:
             self._offsets = offsets(self.text)
             self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
@@ -38,12 +40,12 @@ class NetworkFile(TomlFile):
 
 
 def place_of(table: TomlTable, *path: str | int) -> Place:
-    """Where a key of a table stands; where the table does, without one."""
+    """Return the place of a key of a table; without a key, the place of the table."""
     return Place(*table.file.locate((*table.path, *path)))
 
 
 def checked_name(table: TomlTable, what: str) -> str:
-    """The name that every source, node and sink has; "" if it has none."""
+    """Return the checked name of a source, node or sink; "" if it has none."""
     name = table.string("name")
     if name is None:
         if "name" not in table:
@@ -55,7 +57,7 @@ def checked_name(table: TomlTable, what: str) -> str:
 
 
 def scalar_fault(value: Any) -> str:
-    """Why this cannot be the value of a dimension: `must be ...`; "" if it can."""
+    """Return why a value cannot be that of a dimension: `must be ...`; "" if it can."""
     if isinstance(value, bool):
         return ""
     if isinstance(value, str):
@@ -68,7 +70,7 @@ def scalar_fault(value: Any) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
+    """Whether a text can be written as UTF-8; a lone surrogate cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""The `values` of a source in network.toml: lists, and numbers at equal steps.
+"""The `values` of a source in network.toml: lists, and equally spaced numbers.
 
-Takes the source's table, gives `Values` as written; what is wrong is noted in the file. How many
-values and samples there are is worked out without making them.
+Takes the source's table, gives `Values` as written; problems are recorded in the file object. The
+numbers of values and samples are computed without making them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rowtui.core.text import visible
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
 
-_MOST_TOLD: Final = 20  # problems of one list of values
+_MOST_TOLD: Final = 20  # reported problems of one list of values
 
 _SPACED: Final = ("range", "linspace", "logspace")
 _VALUES_HINT: Final = "write a list, or { range = 5 }, { linspace = [start, stop, number] }"
 
 
 def read_values(table: TomlTable, name: str) -> Values | None:
-    """The `values` of a source of this name, with its `zip`; None if they are no table."""
+    """Read the `values` of a source, with its `zip`; None if they are not a table."""
     values = table.table("values")
     if values is None:
         return None
@@ -59,7 +59,7 @@ def _named_in_zip(table: TomlTable) -> set[str]:
 
 
 def _size(values: TomlTable, dimension: str, *, alone: bool) -> int | None:
-    """How many values a dimension has; None if that cannot be told. `alone`: not zipped."""
+    """Return the number of a dimension's values; None if it is invalid. `alone`: not zipped."""
     written = values.values[dimension]
     if isinstance(written, list):
         _check_list(values, dimension, written, alone=alone)
@@ -100,7 +100,7 @@ def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone:
 
 
 def _spaced(table: TomlTable) -> int | None:
-    """How many values `range`, `linspace` or `logspace` makes."""
+    """Return how many values `range`, `linspace` or `logspace` makes."""
     noted = len(table.file.problems)
     table.only(_SPACED)
     keys = [key for key in _SPACED if key in table]
@@ -179,7 +179,7 @@ def _number(table: TomlTable, key: str, bounds: list[Any]) -> int | None:
 
 
 def _too_close(start: float, stop: float, number: int) -> bool:
-    """Whether neighbours of so many values would be one double."""
+    """Whether neighbours among `number` values would be the same double."""
     largest = max(abs(start), abs(stop))
     return abs(stop - start) / (number - 1) < 2 * math.ulp(float(largest))
 
@@ -218,9 +218,9 @@ def _zipped(table: TomlTable, sizes: dict[str, int | None]) -> tuple[tuple[str, 
 
 
 def _check_rows(table: TomlTable, where: KeyPath, columns: list[Any]) -> None:
-    """Values of zipped dimensions may be there several times, but not the same ones together."""
+    """Report repeated rows of zipped dimensions; single values may repeat."""
     if not all(isinstance(column, list) for column in columns):
-        return  # numbers at equal steps are never the same
+        return  # equally spaced numbers never repeat
     seen: dict[Hashable, int] = {}
     for index, row in enumerate(zip(*columns, strict=True)):
         if any(scalar_fault(value) for value in row):

@@ -14,8 +14,8 @@ from rowtui.core.errors import RowtuiError
 
 SampleIndex = tuple[int, ...]  # a position for each dimension
 SampleId = tuple[str, ...]  # a label for each dimension
-MOST_SAMPLES = 1 << 27  # of a source or a node: each has a code, 4 bytes, for every dimension
-COLLAPSED = "all"  # the label of a sample in which everything was collapsed
+MOST_SAMPLES = 1 << 27  # of a source or a node: each has a code of 4 bytes for every dimension
+COLLAPSED = "all"  # the label of a fully collapsed sample
 
 
 class DimensionError(RowtuiError):
@@ -23,21 +23,21 @@ class DimensionError(RowtuiError):
 
 
 class SampleState(enum.IntEnum):
-    """What a sample is worth. The state of several together is the worst: the largest."""
+    """The state of a sample. The state of several samples together is the largest (the worst)."""
 
     VALID = 0
-    MISSING = 1  # its data is known to be absent: no failure
+    MISSING = 1  # its data is known to be absent: not a failure
     FAILED = 2
 
 
 class Dimension(NamedTuple):
-    """One dimension. `size` None: not known before something has run."""
+    """One dimension. `size` is None if it is not known before something has run."""
 
     name: str
     size: int | None
 
     def __str__(self) -> str:
-        """`replica (5)`."""
+        """Return a text such as `replica (5)`."""
         return f"{self.name} ({'?' if self.size is None else f'{self.size:,}'})"
 
 
@@ -45,8 +45,9 @@ class Dimension(NamedTuple):
 class Sample:
     """One sample of an output, a link, an input or a node.
 
-    `data` is its values in order (their number is its cardinality); of a group or a node, the
-    values of each input by name. `jobs` are those that it comes from, as (node's number, row).
+    `data` is its values in order (their number is its cardinality); for a group or a node, it is
+    the values of each input by name. `jobs` are the jobs that it comes from, as (node's number,
+    row).
     """
 
     index: SampleIndex
@@ -57,5 +58,5 @@ class Sample:
 
 
 def dimensions_text(dimensions: tuple[Dimension, ...]) -> str:
-    """`temperature (11) x replica (5)`; `one sample` without dimensions."""
+    """Return a text such as `temperature (11) x replica (5)`; `one sample` without dimensions."""
     return " x ".join(map(str, dimensions)) or "one sample"

@@ -1,9 +1,9 @@
-"""How the directories of samples are called: readable, stable, and no two samples alike.
+"""The names of the directories of samples: readable, stable, and unique.
 
-Takes whose samples they are (the home), dimensions and values; gives
-`average,temperature=1.0,replica=0`. What would need quotes in a shell, or would be taken apart
-wrongly, stands as `%` and its bytes in hex. A name that is too long for a file system ends in a
-hash. Names are the same in every version of Python: they outlive it.
+Takes the source or node of the samples (the home), dimensions and values; gives
+`average,temperature=1.0,replica=0`. Characters that would need quotes in a shell, or that would be
+parsed wrongly, are written as `%` and their bytes in hex. A name that is too long for a file system
+ends in a hash. Names are the same in every version of Python, because they are stored for longer.
 """
 
 from __future__ import annotations
@@ -20,34 +20,36 @@ from typing import Final
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.spec import JSON
 
-# File systems allow 255 bytes; what is derived from a name (`.name.tmp`, logs) needs some of them.
+# File systems allow 255 bytes; derived names (`.name.tmp`, logs) need some of them.
 LONGEST: Final = 200
-# 64 bits: among a million long names that begin alike, two have one hash once in 40 million times.
+# 64 bits: among a million long names with the same beginning, two have the same hash with a
+# probability of one in 40 million.
 HASH_DIGITS: Final = 16
-CUT: Final = "~"  # stands in no name that is whole
+CUT: Final = "~"  # occurs in no unshortened name
 
-# Beyond these, Row makes doubles of the integers in value files.
+# Beyond these limits, Row converts the integers in value files to doubles.
 LEAST_INTEGER: Final = -(1 << 63)
 GREATEST_INTEGER: Final = (1 << 64) - 1
 
-# What needs no quotes anywhere. `:` does for rsync and scp, which take it for a host's end.
+# Characters that need no quotes anywhere. `:` needs them for rsync and scp, which end a host's name
+# there.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_+@][A-Za-z0-9_+@.-]*")
 _KEPT: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+@.-")
-# How JSON writes what is no string.
+# The JSON texts of values that are not strings.
 _NO_STRING: Final = re.compile(
     r"true|false|null|-?(0|[1-9][0-9]*)(?P<fraction>(\.[0-9]+)?([eE][+-]?[0-9]+)?)"
 )
 _ESCAPED: Final = re.compile(r"(?:%[0-9A-F]{2})+")
-# Which characters are letters, and how they compose, must not depend on the version of Python.
+# Letters and their composition must not depend on the version of Python.
 _UNICODE: Final = unicodedata.ucd_3_2_0
 
 
 def text_of(value: JSON) -> str:
-    """A value as it stands in names: `5`, `1.0`, `1e-06`, `true`, `null`, `left%20lung`.
+    """Return the text of a value in names: `5`, `1.0`, `1e-06`, `true`, `null`, `left%20lung`.
 
-    A string that reads like one of the others has its first character escaped (`%31`), and the
-    empty string is `%`: different values have different texts (1 and 1.0 have, too).
-    Raises: RowtuiError for a list, an object, NaN, an infinity, or an integer beyond 64 bits.
+    A string that looks like one of the others has its first character escaped (`%31`), and the
+    empty string is `%`: different values have different texts (also 1 and 1.0). Raises: RowtuiError
+    for a list, an object, NaN, an infinity, or an integer beyond 64 bits.
     """
     if isinstance(value, str):
         return _text_of_string(value)
@@ -63,9 +65,9 @@ def text_of(value: JSON) -> str:
 
 
 def value_of(text: str) -> JSON:
-    """What `text_of` made the text of.
+    """Return the value with this text; the inverse of `text_of`.
 
-    Raises: ValueError if it made no such text.
+    Raises: ValueError if `text_of` makes no such text.
     """
     match = _NO_STRING.fullmatch(text)
     value: JSON
@@ -87,7 +89,7 @@ _WORDS: Final[dict[str, JSON]] = {"true": True, "false": False, "null": None}
 
 
 def sample_name(home: str, dimensions: Sequence[str], values: Sequence[JSON]) -> str:
-    """The name of one sample's directory; just the home's without dimensions.
+    """Return the name of one sample's directory; only the home's name without dimensions.
 
     Raises: RowtuiError for a value that has no text.
     """
@@ -100,11 +102,10 @@ def names_of(
     dimensions: Sequence[str],
     columns: Sequence[tuple[Sequence[JSON], Iterable[int]]],
 ) -> list[str]:
-    """The names of many samples at once; for no dimensions at all, that of the one sample.
+    """Return the names of many samples; without dimensions, the name of the one sample.
 
-    `columns[d]` are the values of dimension d, and for each sample the position of its own in
-    them (an array of numpy or a sequence of integers).
-    Raises: RowtuiError for a value that has no text.
+    `columns[d]` are the values of dimension d, and for each sample the position of its value (an
+    array of numpy or a sequence of integers). Raises: RowtuiError for a value that has no text.
     """
     if not dimensions:
         return [shortened_name(escaped(home))]
@@ -121,19 +122,19 @@ def names_of(
         map(texts.__getitem__, _as_integers(codes))
         for texts, (_, codes) in zip(parts, columns, strict=True)
     ]
-    # Two at a time, without a tuple for each name.
+    # Join two parts at a time, without a tuple for each name.
     *_, joined = accumulate(picked, lambda left, right: map(add, left, right))
     return list(joined if longest <= LONGEST else map(shortened_name, joined))
 
 
 def _as_integers(codes: Iterable[int]) -> Iterable[int]:
-    """The integers of Python: those of numpy are slow to use one by one."""
+    """Return Python integers, because single numpy integers are slow."""
     as_list = getattr(codes, "tolist", None)
     return codes if as_list is None else as_list()
 
 
 def shortened_name(name: str) -> str:
-    """The name if it is short enough, else as much of it as there is room for, and its hash."""
+    """Return the name if it is short enough, otherwise the beginning of the name and its hash."""
     data = name.encode()
     if len(data) <= LONGEST:
         return name
@@ -143,9 +144,10 @@ def shortened_name(name: str) -> str:
 
 
 def case_collisions(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of names that are one name to a file system that ignores case.
+    """Return pairs of names that are the same on a case-insensitive file system.
 
-    Each with the first that is like it, in their order. The same name twice is a pair, too.
+    Each name is paired with the first one like it, in the order of the names. The same name twice
+    is a pair, too.
     """
     folded = [_folded(name) for name in names]
     if len(set(folded)) == len(folded):
@@ -158,17 +160,18 @@ def case_collisions(names: Sequence[str]) -> list[tuple[str, str]]:
 def _folded(name: str) -> str:
     if name.isascii():
         return name.lower()
-    # As Unicode defines caseless matching: folding may take the composed form apart again.
+    # As in Unicode's definition of caseless matching, because folding may decompose characters.
     composed = unicodedata.normalize("NFD", name).casefold()
     return unicodedata.normalize("NFC", composed)
 
 
 def escaped(text: str) -> str:
-    """A text that is no value (a home, a dimension) as it stands in names."""
+    """Return the text of a home or a dimension in names."""
     if _PLAIN.fullmatch(text):
         return text
     written = _escaped(text, _is_readable)
-    # What some file systems would compose is escaped, also with the `=` or `%2A` before it.
+    # Escape characters that some file systems would compose, also with the `=` or `%2A` before
+    # them.
     if not (written.isascii() or _UNICODE.is_normalized("NFC", "=" + written)):
         written = _escaped(text, _KEPT.__contains__)
     return written or "%"
@@ -188,12 +191,12 @@ def _text_of_string(text: str) -> str:
 
 
 def _escape(char: str) -> str:
-    # Half a surrogate pair stands for a byte that was not UTF-8, or for nothing at all.
+    # A lone surrogate stands for a byte that was not UTF-8, or for no character.
     return "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogatepass"))
 
 
 def _is_readable(char: str) -> bool:
-    """Also letters, marks and digits of other alphabets."""
+    """Whether a character is plain, or a letter, mark or digit of another alphabet."""
     return char in _KEPT or (char > "\x7f" and _UNICODE.category(char)[0] in "LMN")
 
 

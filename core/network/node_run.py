@@ -1,13 +1,13 @@
-"""What samples pass on their way from an output into a node: the seven stages of Fastr's flow.
+"""The stages between an output and a node: the seven stages of Fastr's sample flow.
 
 Output -> SubOutput (selects in the cardinality) -> Link (collapse, expand) -> SubInput -> Input
 (links one after another in the cardinality) -> InputGroup (inputs matched) -> NodeRun (groups
 combined): one job for each sample of a NodeRun.
 
-Each stage has its samples as columns, and for each of them the rows of its sources that it is made
-of, so that a million samples are a few arrays; a `Sample` is made when somebody asks for it. A list
-whose length is not known yet is an *open* sample: it is in no column, but goes along, so that what
-collapses it later knows whom to wait for. Source: Fastr's documentation, "Sample flow".
+Each stage has its samples as columns, and for each sample the rows of its sources, so that a
+million samples are a few arrays; a `Sample` is made on request. A list of unknown length is an
+*open* sample: it is in no column, but is passed on, so that a later collapse has the jobs to wait
+for. Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from rowtui.core.network.stage import Stage, opens_of, origins_of
 
 
 def together(sources: Sequence[Stage], how: Combination) -> Combined:
-    """Samples combined, as far as they are known.
+    """Return the known samples, combined.
 
-    What goes by position has to wait until all of them are. Raises: DimensionError.
+    Combinations by position have to wait until all samples are known. Raises: DimensionError.
     """
     tables = [source.columns for source in sources]
     more_may_come = any(source.opens.number for source in sources)
@@ -40,10 +40,10 @@ def together(sources: Sequence[Stage], how: Combination) -> Combined:
 
 
 class Input(Stage):
-    """An input: the values of its links one after another. A link of one sample goes with all."""
+    """An input: the values of its links one after another. A single sample goes with all others."""
 
     def __init__(self, name: str, parts: Sequence[SubInput]) -> None:
-        """Raises: DimensionError if the links' samples cannot be matched."""
+        """Create an input. Raises: DimensionError if the links' samples cannot be matched."""
         self.name = name
         combined = together(parts, broadcast)
         table = combined.columns
@@ -58,7 +58,7 @@ class Input(Stage):
 
     @property
     def cards(self) -> int | Codes:
-        """The sum over the links."""
+        """Return the sum over the links."""
         every = []
         for part, origin in zip(self.sources, self.origins, strict=True):
             cards = counted(part.cards, part.columns.count)
@@ -68,10 +68,10 @@ class Input(Stage):
 
 
 class InputGroup(Stage):
-    """Inputs that are matched: each of its samples has one of every input."""
+    """Matched inputs: each sample of the group has one sample of every input."""
 
     def __init__(self, name: str, inputs: Sequence[Input], how: Combination = broadcast) -> None:
-        """Raises: DimensionError if the inputs cannot be matched."""
+        """Create a group. Raises: DimensionError if the inputs cannot be matched."""
         self.name = name
         combined = together(inputs, how)
         self.left_over = combined.left_over
@@ -79,7 +79,7 @@ class InputGroup(Stage):
         super().__init__(inputs, combined.columns, origins_of(combined.rows, inputs), opens)
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """The values of each input by its name."""
+        """Return the values of each input by its name."""
         data = {
             part.name: tuple(sample.data)
             for part, (sample,) in zip(self.sources, samples, strict=True)
@@ -89,12 +89,15 @@ class InputGroup(Stage):
 
 
 class NodeRun(Stage):
-    """A node in a run: groups of inputs combined. One job for each of its samples."""
+    """A node in a run: its combined groups of inputs. Each sample has one job."""
 
     def __init__(
         self, number: int, name: str, groups: Sequence[InputGroup], how: Combination = cross
     ) -> None:
-        """`number`: by which outputs and edges call it. Raises: DimensionError."""
+        """Create a node run.
+
+        `number`: the node's number for outputs and edges. Raises: DimensionError.
+        """
         self.number = number
         self.name = name
         combined = together(groups, how)
@@ -103,7 +106,7 @@ class NodeRun(Stage):
         super().__init__(groups, combined.columns, origins_of(combined.rows, groups), opens)
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """The values of each input by its name."""
+        """Return the values of each input by its name."""
         data: dict[str, Any] = {}
         for (sample,) in samples:
             assert isinstance(sample.data, Mapping)
@@ -111,5 +114,5 @@ class NodeRun(Stage):
         return self.combined(key, [sample for (sample,) in samples], data)
 
     def output(self, name: str = "", **facts: Any) -> Output:
-        """An output with a sample for each job. `facts`: see `Output`."""
+        """Return an output with a sample for each job. `facts`: see `Output`."""
         return Output(self.columns, self.number, name=name, opens=self.opens, **facts)

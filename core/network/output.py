@@ -1,4 +1,4 @@
-"""What an output of a node or source holds: its samples, their lists, and what is not known yet.
+"""The content of an output of a node or source: samples, their lists, and the unknown ones.
 
 Source: Fastr's documentation, "Sample flow".
 """
@@ -15,12 +15,13 @@ from rowtui.core.network.domain import Domain
 from rowtui.core.network.mixins import ContainsSamples, Key
 from rowtui.core.network.model import Dimension, Sample, SampleIndex, SampleState
 
-UNKNOWN = -1  # a cardinality that shows when the job has run; a code that no one knows yet
+UNKNOWN = -1  # a cardinality before the job has run; a code that is not known yet
 
 
 class Entries(NamedTuple):
-    """What an output's lists hold, where they become samples: row r has the codes
-    `codes[starts[r]:starts[r + 1]]` of the domain, in its list's order.
+    """The entries of an output's lists, where they become samples.
+
+    Row r has the codes `codes[starts[r]:starts[r + 1]]` of the domain, in its list's order.
     """
 
     domain: Domain
@@ -29,9 +30,9 @@ class Entries(NamedTuple):
 
 
 class Opens(NamedTuple):
-    """Samples that nobody can tell yet. `codes[a][i]` on axis a, UNKNOWN where that is not known.
+    """Samples that are not known yet. `codes[a][i]` is on axis a, UNKNOWN where it is not known.
 
-    `owners[i]` and `rows[i]`: the node, and which of its jobs will tell.
+    `owners[i]` and `rows[i]`: the node and the job whose list will determine the samples.
     """
 
     codes: tuple[Codes, ...]
@@ -40,16 +41,16 @@ class Opens(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """Return the number of open samples."""
         return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """The samples of an output: which there are, and what is known of what they hold.
+    """The samples of an output, and what is known of their content.
 
-    `cards` is the cardinality of all, or of each (UNKNOWN: the job has not run). `lists` are the
-    entries of its lists, by the name of the dimension that they become; without them, positions.
+    `cards` is the cardinality of all, or of each (UNKNOWN: the job has not run). `values`: samples
+    by row. `owner`: the number of the output's node. `states`: by row.
     """
 
     columns: Columns
@@ -60,15 +61,15 @@ class Held:
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """Names and sizes."""
+        """Return names and sizes."""
         return self.columns.dimensions
 
     def row(self, key: Key) -> int:
-        """The row of an index or id. Raises: KeyError."""
+        """Return the row of an index or id. Raises: KeyError."""
         return row_of(self.columns, key)
 
     def get(self, key: Key) -> Sample:
-        """One sample. Raises: KeyError."""
+        """Return one sample. Raises: KeyError."""
         row = self.row(key)
         found = self.values.get(row)
         if found is not None:
@@ -96,7 +97,11 @@ class Output(ContainsSamples):
         opens: Opens | None = None,
         states: Mapping[int, SampleState] | None = None,
     ) -> None:
-        """`owner`: the number of its node; the job of row r is that node's job r."""
+        """Create an output. `owner`: the number of its node; the job of row r is that node's job r.
+
+        `lists` are the entries of its lists, by the name of the dimension that they become; without
+        them, entries are their positions.
+        """
         self.name = name
         self.owner = owner
         self.columns = table
@@ -107,33 +112,33 @@ class Output(ContainsSamples):
 
     @property
     def samples(self) -> Held:
-        """The samples."""
+        """Return the samples."""
         return self._held
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is such a sample."""
+        """Whether the sample exists."""
         return contains(self.columns, key)
 
     def __iter__(self) -> Iterator[SampleIndex]:
-        """The indexes, in order."""
+        """Yield the indexes, in order."""
         return map(self.columns.index, range(self.columns.count))
 
     def entries(self, dimension: str) -> Entries:
-        """What its lists become as samples of a dimension."""
+        """Return the entries of its lists as values of a dimension."""
         if dimension in self.lists:
             return self.lists[dimension]
         return positions_as_entries(dimension, counted(self.cards, self.columns.count))
 
 
 def row_of(table: Columns, key: Key) -> int:
-    """The row of an index or of an id. Raises: KeyError."""
+    """Return the row of an index or of an id. Raises: KeyError."""
     if key and isinstance(key[0], str):
         return table.row_of_id(tuple(map(str, key)))
     return table.row(tuple(int(at) for at in key))
 
 
 def contains(table: Columns, key: object) -> bool:
-    """Whether there is a row of this index or id."""
+    """Whether a row has this index or id."""
     try:
         row_of(table, key)  # type: ignore[arg-type]
     except (KeyError, ValueError, TypeError):
@@ -142,12 +147,12 @@ def contains(table: Columns, key: object) -> bool:
 
 
 def counted(cards: int | Codes, count: int) -> Codes:
-    """The cardinality of each."""
+    """Return the cardinality of each sample."""
     return np.full(count, cards, dtype=np.int32) if isinstance(cards, int) else cards
 
 
 def positions_as_entries(dimension: str, cards: Codes) -> Entries:
-    """Lists whose entries are told apart by their positions."""
+    """Return entries that are their positions in the lists."""
     known = np.maximum(cards, 0).astype(np.int64)
     starts = np.concatenate(([0], np.cumsum(known))).astype(np.int64)
     codes = ranges(np.zeros(len(known), dtype=np.int64), known).astype(np.int32)
@@ -155,6 +160,6 @@ def positions_as_entries(dimension: str, cards: Codes) -> Entries:
 
 
 def no_opens(table: Columns) -> Opens:
-    """None."""
+    """Return an empty set of open samples."""
     nothing = np.zeros(0, dtype=np.int64)
     return Opens(tuple(np.zeros(0, dtype=np.int32) for _ in table.axes), nothing, nothing)

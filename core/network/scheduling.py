@@ -1,10 +1,10 @@
-"""In which order ready work goes: scheduling plug-ins, and the ranks that they give to jobs.
+"""The order of ready jobs: scheduling plug-ins, and the ranks that they give to jobs.
 
-A plug-in looks at the jobs of a graph as columns and gives keys; the ranks follow: lower goes
-first, jobs that are equal for the plug-in go by the order of nodes in workflow.toml, then by
-sample, then by number. Pure functions: the same jobs get the same ranks. Source: Fastr's
+A plug-in takes the jobs of a graph as columns and returns keys; ranks follow from the keys: lower
+ranks first. Jobs with equal keys are ordered by their node's place in workflow.toml, then by
+sample, then by number. The functions are pure: the same jobs get the same ranks. Source: Fastr's
 documentation, SchedulingPlugin (by sample ids, by distance to a sink, by distance from a source
-with a signed weight); the critical path and Row's order are ours.
+with a signed weight). The critical path and Row's order are additions of rowtui.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from rowtui.core.network.job_model import Edges
 
 Key = NDArray[Any]  # one number for each job
 
-_UNREACHED = np.iinfo(np.int32).max  # hops, where no way leads
+_UNREACHED = np.iinfo(np.int32).max  # number of links where no path exists
 
 
 class SchedulingError(RowtuiError):
-    """There is no such scheduling plug-in, or it cannot order these jobs."""
+    """The scheduling plug-in does not exist, or cannot order these jobs."""
 
 
 class NodeFacts(NamedTuple):
-    """What is known of a node. `from_source`: links from the nearest source; `to_sink`: to each
-    sink that it leads to, by name; `seconds`: how long one of its jobs is expected to run;
-    `row`: its action's place in workflow.toml.
+    """The facts about a node.
+
+    `from_source`: links from the nearest source; `to_sink`: links to each reachable sink, by name;
+    `seconds`: the expected run time of one of its jobs; `row`: its action's place in workflow.toml.
     """
 
     name: str
@@ -43,11 +44,11 @@ class NodeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Orderable:
-    """The jobs of a graph as columns, all by number of the job.
+    """The jobs of a graph as columns by number of the job.
 
     `node` are positions in `nodes`; `sample` is the place of the job's sample id among all ids of
-    all nodes in natural order; `seconds` are expected run times, where known better than for the
-    node (else not a number; None: nowhere). `edges`: who needs whom.
+    all nodes in natural order; `seconds` are expected run times where they are known better than
+    for the node (otherwise NaN; None: for no job). `edges`: the dependencies.
     """
 
     nodes: tuple[NodeFacts, ...]
@@ -57,11 +58,11 @@ class Orderable:
     seconds: Key | None = None
 
     def of_nodes(self, facts: list[float]) -> Key:
-        """A fact of nodes, for each job."""
+        """Return a fact about nodes, for each job."""
         return np.array(facts or [0.0])[self.node] if len(self.node) else np.zeros(0)
 
     def expected_seconds(self) -> Key:
-        """For each job: its own expected run time, or that of its node."""
+        """Return for each job its own expected run time, or that of its node."""
         of_node = self.of_nodes([node.seconds for node in self.nodes])
         if self.seconds is None:
             return of_node
@@ -69,30 +70,30 @@ class Orderable:
 
 
 class SchedulingPlugin(Protocol):
-    """What says which jobs go first. Third parties: entry points `rowtui.scheduling_plugins`."""
+    """A plug-in that orders jobs. Third parties use entry points `rowtui.scheduling_plugins`."""
 
     @property
     def name(self) -> str:
-        """As written in network.toml."""
+        """Return the name as written in network.toml."""
 
     @property
     def summary(self) -> str:
-        """What it does, in a sentence."""
+        """Return a sentence that describes the plug-in."""
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """Columns by which jobs are ordered, the most important first; lower goes first."""
+        """Return columns that jobs are ordered by, the most important first; lower values first."""
 
 
 def ranks(plugin: SchedulingPlugin, jobs: Orderable) -> NDArray[np.int32]:
-    """For each job its place in the order: every place from 0 on is given once.
+    """Return for each job its place in the order: every place from 0 on is given once.
 
-    Raises: SchedulingError (the plug-in failed, or gave keys that are no numbers for these jobs).
+    Raises: SchedulingError (the plug-in failed, or its keys are not numbers for these jobs).
     """
     try:
         keys = tuple(np.asarray(key) for key in plugin.keys(jobs))
     except RowtuiError:
         raise
-    except Exception as error:  # whatever somebody's plug-in does, it is theirs
+    except Exception as error:  # any failure of a third-party plug-in
         raise SchedulingError(
             f"the scheduling plug-in '{plugin.name}' failed with {type(error).__name__}",
             "choose another under [schedule], or mend it",
@@ -117,7 +118,7 @@ def _has_nan(key: Key) -> bool:
 
 
 def _narrow(key: Key) -> Key:
-    """Small whole numbers in 16 bits, which numpy sorts by counting, some ten times as fast."""
+    """Return small integers in 16 bits, which numpy sorts by counting, about ten times as fast."""
     if not key.size or key.dtype == np.int16:
         return key
     least, most = key.min(), key.max()
@@ -126,28 +127,30 @@ def _narrow(key: Key) -> Key:
     return key.astype(np.int16)
 
 
-# -- the plug-ins of ours ------------------------------------------------------------------------
+# -- the built-in plug-ins -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class BySample:
-    """Sample after sample: the first one is brought to its end as far as possible, and others are
-    worked on with what capacity is left over.
+    """Sample after sample: the first sample is finished as early as possible.
+
+    Other samples use the remaining capacity.
     """
 
     name: str = "sample"
     summary: str = "finish the first sample first, then the next"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """By the sample ids in order."""
+        """Order by the sample ids."""
         return (jobs.sample,)
 
 
 @dataclass(frozen=True, slots=True)
 class ToSink:
-    """Whatever is nearest to a sink goes first, of any sample: results come as soon as possible.
+    """Jobs nearest to a sink are first, of any sample, so that results come as early as possible.
 
-    With the name of a sink, only the way to that one counts; what does not lead to it comes last.
+    With the name of a sink, only the path to that sink counts; jobs that do not lead to it are
+    last.
     """
 
     sink: str = ""
@@ -155,11 +158,11 @@ class ToSink:
 
     @property
     def name(self) -> str:
-        """`sink` or `sink:NAME`."""
+        """Return `sink` or `sink:NAME`."""
         return f"sink:{self.sink}" if self.sink else "sink"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """By links to the sink. Raises: SchedulingError (no sink of that name)."""
+        """Order by links to the sink. Raises: SchedulingError (no sink of that name)."""
         sinks = sorted({sink for node in jobs.nodes for sink in node.to_sink})
         if self.sink and self.sink not in sinks:
             raise SchedulingError(
@@ -176,12 +179,12 @@ class ToSink:
 
 @dataclass(frozen=True, slots=True)
 class FromSource:
-    """By the distance from a source, times a weight.
+    """Order by the distance from a source, times a weight.
 
-    A positive weight keeps all samples on the same stage: a node begins when those before it are
-    done with all samples. A negative one pushes samples forward, each as far as it gets. From 1 on
-    only the sign matters; less (0.5) mixes it with the order of samples: the first and the last
-    sample are then as far apart as 1 / weight stages.
+    A positive weight keeps all samples on the same stage: a node begins when the nodes before it
+    are done with all samples. A negative weight pushes each sample forward as far as possible. From
+    1 on only the sign matters; a smaller weight (0.5) mixes the distance with the order of samples:
+    the first and the last sample are then as far apart as 1 / weight stages.
     """
 
     weight: float = 1.0
@@ -189,11 +192,11 @@ class FromSource:
 
     @property
     def name(self) -> str:
-        """`source:` with the weight and its sign."""
+        """Return `source:` with the weight and its sign."""
         return f"source:{self.weight:+g}"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """By weighted links from the source, and by sample for weights below 1."""
+        """Order by weighted links from the source, and by sample for weights below 1."""
         stage = jobs.of_nodes([float(node.from_source) for node in jobs.nodes]) * self.weight
         if abs(self.weight) >= 1 or not len(jobs.sample):
             return (stage,)
@@ -202,23 +205,25 @@ class FromSource:
 
 @dataclass(frozen=True, slots=True)
 class CriticalPath:
-    """What has the longest expected way to the end goes first: nothing else can make up for it."""
+    """Jobs with the longest expected path to the end are first, because this path bounds
+    the run.
+    """
 
     name: str = "critical-path"
     summary: str = "begin with what has the longest way to go"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """By expected seconds from the beginning of the job to the end of what depends on it."""
+        """Order by expected seconds from the start of the job to the end of all its dependents."""
         return (-remaining_seconds(jobs.edges, jobs.expected_seconds()),)
 
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """As Row goes: action after action, directory after directory."""
+    """Row's order: action after action, directory after directory."""
 
     name: str = "row"
     summary: str = "in the order of workflow.toml, then of samples"
 
     def keys(self, jobs: Orderable) -> tuple[Key, ...]:
-        """By the order of actions and samples, which decides anyway."""
+        """Return no keys: the order of actions and samples is the final key of all plug-ins."""
         return ()

@@ -1,7 +1,8 @@
-"""Scheduling plug-ins by the name that network.toml gives: ours, and those of installed packages.
+"""Scheduling plug-ins by name: the built-in ones, and those of installed packages.
 
-Engines read nothing by themselves: the project asks here. A plug-in that cannot be loaded or is
-none is an error that says so where it was asked for, and none can take the name of one of ours.
+The engine reads no entry points itself; the project uses this module. A plug-in that cannot be
+loaded, or is not a plug-in, raises an error when it is requested. A third-party plug-in cannot
+replace a built-in one.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ _PLAIN: dict[str, type[BySample | ToSink | CriticalPath | RowOrder]] = {
     "critical-path": CriticalPath,
     "row": RowOrder,
 }
-OURS = (*_PLAIN, "sink:NAME", "source:+1", "source:-1")  # as they are told to people
+OURS = (*_PLAIN, "sink:NAME", "source:+1", "source:-1")  # as shown to the user
 
 
 def find_plugin(name: str) -> SchedulingPlugin:
-    """The plug-in of this name. Raises: SchedulingError (there is none, or it is of no use)."""
+    """Return the plug-in of this name. Raises: SchedulingError if it is missing or not usable."""
     ours = _ours(name)
     if ours is not None:
         return ours
@@ -68,11 +69,14 @@ def _ours(name: str) -> SchedulingPlugin | None:
 
 
 def _plug_in(point: EntryPoint) -> SchedulingPlugin:
-    """What the entry point makes. Its own words are not repeated."""
+    """Create the plug-in of an entry point.
+
+    Raises: SchedulingError, without the text of the plug-in's own error.
+    """
     hint = f"it comes from {point.value}; mend it, uninstall it or choose another"
     try:
         made = point.load()()
-    except (Exception, SystemExit) as error:  # whatever it does, we go on
+    except (Exception, SystemExit) as error:  # any failure of a third-party plug-in
         raise SchedulingError(
             f"the scheduling plug-in '{point.name}' failed with {type(error).__name__}", hint
         ) from None

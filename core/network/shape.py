@@ -1,9 +1,9 @@
-"""Which dimensions the samples of every node have, and whose directories they use.
+"""The dimensions of every node's samples, and the source or node whose directories they use.
 
-Takes a network and the dimensions of its sources; gives a `Shape`, without looking at a single
-value, or everything that does not fit, with the dimensions of both sides. What depends on values
-(sizes of a `zip`, lists that are expanded) shows later. Samples match by name, never by position or
-size, and all errors of shape are found at planning time.
+Takes a network and the dimensions of its sources; gives a `Shape` without reading values, or all
+mismatches with the dimensions of both sides. Errors that depend on values (sizes of a `zip`,
+expanded lists) are found later. Samples match by name, never by position or size, and all errors of
+shape are found at planning time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from rowtui.core.workflow.toml_file import did_you_mean
 
 Dimensions = tuple[str, ...]
 
-COMBINATIONS = ("join", "cross", "zip")  # ours; any other word is a plug-in's
+COMBINATIONS = ("join", "cross", "zip")  # the built-in ones; any other word is a plug-in
 
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
     """One node: its `dimensions` in order, those of each input after its links, and its `home`.
 
-    `home` is the source or node whose own the directories are: `name` itself, or another if they
+    `home` is the source or node that owns the directories: `name` itself, or another one if they
     are shared.
     """
 
@@ -56,7 +56,7 @@ class NodeShape:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A whole network. `order`: the nodes, each behind those it needs.
+    """The shape of a whole network. `order`: the nodes, each after the nodes that it needs.
 
     `needed`: the sources and nodes that some sink needs; all of them in a network without sinks.
     """
@@ -67,12 +67,12 @@ class Shape:
     needed: frozenset[str]
 
     def dimensions(self, name: str) -> Dimensions:
-        """Those of a source or a node. Raises: KeyError."""
+        """Return the dimensions of a source or a node. Raises: KeyError."""
         node = self.nodes.get(name)
         return self.sources[name] if node is None else node.dimensions
 
     def home(self, name: str) -> str:
-        """Whose directories a source or a node uses. Raises: KeyError."""
+        """Return the source or node whose directories a source or a node uses. Raises: KeyError."""
         if name in self.sources:
             return name
         return self.nodes[name].home
@@ -83,9 +83,9 @@ def shape(
     source_dimensions: Mapping[str, Dimensions],
     file: str = "network.toml",
 ) -> Shape:
-    """The shape of a network whose sources have these dimensions; `file` is shown in problems.
+    """Return the shape of a network with these source dimensions; `file` is shown in problems.
 
-    Raises: NetworkError with everything that does not fit; KeyError for a source without entry.
+    Raises: NetworkError with all mismatches; KeyError for a source without entry.
     """
     sources = {source.name: tuple(source_dimensions[source.name]) for source in network.sources}
     found = infer(network, sources, file)
@@ -96,17 +96,17 @@ def shape(
 
 
 class Home(NamedTuple):
-    """The source or node whose own directories a node uses, and why those, in words."""
+    """The source or node whose own directories a node uses, and why, in words."""
 
     name: str
     why: str
 
 
 def homes_of(network: Network) -> Mapping[str, Home]:
-    """The home of every source and node; not of nodes whose only link leads nowhere.
+    """Return the home of every source and node, except nodes whose only link has no source.
 
-    A node shares directories only where each of its samples is one sample of its one input: no
-    other directory shows all that a job works on.
+    A node shares directories only where each of its samples is one sample of its one input, because
+    no other directory has all inputs of a job.
     """
     found = {source.name: Home(source.name, "it is a source") for source in network.sources}
     nodes = {node.name: node for node in reversed(network.nodes)}
@@ -121,7 +121,7 @@ def homes_of(network: Network) -> Mapping[str, Home]:
 
 
 def _why_own(node: Node) -> str:
-    """Why a node has directories of its own; "" if it shares."""
+    """Return why a node has directories of its own; "" if it shares."""
     if node.directories == "own":
         return 'it has directories = "own"'
     if node.constants:
@@ -141,7 +141,7 @@ def _why_own(node: Node) -> str:
 
 
 def declared_dimensions(source: Source) -> Dimensions | None:
-    """The dimensions that a source has by what is written; None: its file's first column."""
+    """Return the dimensions declared for a source; None means its file's first column."""
     data = source.data
     if isinstance(data, Values):
         return tuple(data.dimensions)
@@ -154,7 +154,7 @@ def declared_dimensions(source: Source) -> Dimensions | None:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What could be told of a network that may have problems, or sources of unknown dimensions.
+    """The known part of a network that may have problems, or sources of unknown dimensions.
 
     Nodes whose dimensions are unknown are not in `nodes`.
     """
@@ -169,7 +169,7 @@ def infer(
     file: str,
     doubtful: Collection[str] = (),
 ) -> Inferred:
-    """As `shape`, as far as it goes. None, and nodes that are `doubtful`: nothing is known."""
+    """Infer shapes as far as possible; nodes in `doubtful`, and sources with None, are unknown."""
     inference = _Inference(file, homes_of(network))
     for source in network.sources:
         inference.source(source, source_dimensions.get(source.name))
@@ -206,7 +206,7 @@ class _Inference:
         return not fault
 
     def distinct(self, place: Place, what: str, dimensions: Dimensions) -> bool:
-        """Whether no two are one name, also where letter case does not count."""
+        """Whether all names differ, also when case is ignored; report the others."""
         alike = case_collisions(dimensions)
         for one, two in alike:
             if one == two:
@@ -218,7 +218,7 @@ class _Inference:
         return not alike
 
     def node(self, node: Node) -> None:
-        """Note its dimensions, or what is wrong with them."""
+        """Infer a node's dimensions, or report what is wrong with them."""
         inputs = {it.name: self.input(node, it) for it in node.inputs}
         known = {name: dims for name, dims in inputs.items() if dims is not None}
         dimensions = self.combined(node, known) if len(known) == len(inputs) else None
@@ -239,7 +239,7 @@ class _Inference:
                 self.wrong(node.place, f"{message} also a dimension of its samples ({shown})")
 
     def input(self, node: Node, it: Input) -> Dimensions | None:
-        """The dimensions of an input: those of its links, which must be the same ones."""
+        """Return the dimensions of an input: its links must have the same ones."""
         links = [(link, self.link(node, it, link)) for link in it.links]
         if any(dims is None for _, dims in links):
             return None
@@ -259,7 +259,7 @@ class _Inference:
         return first[1] if first else ()
 
     def link(self, node: Node, it: Input, link: Link) -> Dimensions | None:
-        """The dimensions behind a link: without the collapsed, with the expanded one last."""
+        """Return the dimensions after a link: without the collapsed, with the expanded one last."""
         before = self.known.get(link.source)
         if before is None:
             return None
@@ -282,17 +282,19 @@ class _Inference:
         return after if fine else None
 
     def combined(self, node: Node, inputs: Mapping[str, Dimensions]) -> Dimensions | None:
-        """Inputs of a group joined, and the groups as the node combines them."""
+        """Return the dimensions of joined inputs, with the groups combined by the node's
+        `combine`.
+        """
         groups = [[it.name for it in those] for those in node.groups]
         joined = [_joined(inputs[name] for name in names) for names in groups]
-        if node.combine == "zip":  # by position: the first that has any names the samples
+        if node.combine == "zip":  # by position: the first group with dimensions names the samples
             return next((dims for dims in joined if dims), ())
         if node.combine == "cross" and not self.apart(node, groups, joined):
             return None
         return _joined(joined)
 
     def apart(self, node: Node, groups: list[list[str]], joined: list[Dimensions]) -> bool:
-        """Whether no dimension is in two groups."""
+        """Whether no dimension is in two groups; report the others."""
         fine = True
         owner: dict[str, int] = {}
         for at, dims in enumerate(joined):
@@ -311,7 +313,7 @@ class _Inference:
 
 
 def _joined(several: Iterable[Dimensions]) -> Dimensions:
-    """Those of the first, then the new ones of the others."""
+    """Return the dimensions of the first, then the new ones of the others."""
     return tuple(dict.fromkeys(name for dims in several for name in dims))
 
 

@@ -1,11 +1,10 @@
-"""What an order of jobs would come to: a run of a job graph on machines, simulated.
+"""Simulate a run of a job graph on machines, for a given order of jobs.
 
-Takes the work (jobs in columns, who needs whom), machines and ranks; gives when each job would
-begin and end and where, how long all of it takes and what it costs. Ready jobs go by rank, each
-onto the first machine with room; one that has none is passed by smaller ones. A machine is opened
-when no open one has room, and is paid from then to the last end on it. Nothing is random but
-failures, which depend on their seed alone: every order meets the same ones. The rule for machines
-is the packer's online one.
+Takes the work (jobs in columns, dependencies), machines and ranks; gives the start, end and machine
+of each job, the makespan and the cost. Ready jobs start by rank, each on the first machine with
+room; smaller jobs pass a job that has no room. A machine is opened when no open one has room, and
+is paid until the last end on it. Only failures are random, and they depend only on their seed, so
+every order has the same failures. The rule for machines is the packer's online rule.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ __all__ = [
     "simulate",
 ]
 
-_OPEN = 1 << 62  # as many machines as wanted
+_OPEN = 1 << 62  # an unlimited number of machines
 
 
 def simulate(work: Work, machines: Sequence[Machine], ranks: Column) -> Simulated:
-    """Run everything that can run. `ranks`: for each job, lower goes first, then by number.
+    """Run every job that can run. `ranks`: one per job; lower ranks first, then by number.
 
-    Raises: RowtuiError (times or shares of failures that cannot be, columns of unlike lengths).
+    Raises: RowtuiError (invalid times or shares of failures, columns of different lengths).
     """
     _refuse_nonsense(work, ranks)
     course = _Course(work, machines, ranks)
@@ -66,10 +65,10 @@ def _refuse_nonsense(work: Work, ranks: Column) -> None:
 
 
 class _Course:
-    """A simulation while it runs. Jobs are called by their place in the order of ranks.
+    """A running simulation. Jobs are numbered by their place in the order of ranks.
 
-    Jobs that need the same are of one class; each class has its ready jobs and the machines that
-    may have room for one of it, both as heaps: so no job is looked at twice for nothing.
+    Jobs with the same needs are of one class; each class has its ready jobs and the machines that
+    may have room for one of them, both as heaps, so that no job is examined twice without need.
     """
 
     def __init__(self, work: Work, machines: Sequence[Machine], ranks: Column) -> None:
@@ -78,16 +77,14 @@ class _Course:
         self.order = np.argsort(np.asarray(ranks), kind="stable")
         self.left = work.left()
         kinds: dict[tuple[int, int, int], int] = {}
-        of_node = [
-            kinds.setdefault((it.cpus, it.memory_mb, it.gpus), len(kinds)) for it in work.nodes
-        ]
+        of_node = [kinds.setdefault(_amounts(it), len(kinds)) for it in work.nodes]
         self.needs = list(kinds)
         class_of = np.array([*of_node, 0], np.int64)[work.node][self.order]
         self.class_of = class_of.astype(np.int32).data
         self.seconds = work.each_seconds()[self.order].data
         self.attempts = work.attempts()[self.order].data
         self.unmet, self.starts, self.dependents = self._edges(count)
-        # By class. `blocked`: no machine has room for one of it.
+        # By class. `blocked`: no machine has room for a job of the class.
         self.ready: list[list[int]] = [[] for _ in self.needs]
         self.free: list[list[int]] = [[] for _ in self.needs]
         self.listed = [bytearray() for _ in self.needs]  # by machine: whether it is in `free`
@@ -111,7 +108,7 @@ class _Course:
         self.ended = self.reruns = 0
 
     def _edges(self, count: int) -> tuple[memoryview, memoryview, memoryview]:
-        """How many each job waits for, and who waits for it, all by places."""
+        """Return the number of dependencies of each job, and its dependents, all by places."""
         place = np.empty(count, np.int64)
         place[self.order] = np.arange(count)
         needs, jobs = (place[column] for column in self.work.waits())
@@ -121,7 +118,7 @@ class _Course:
         return unmet.data, starts.data, jobs[np.argsort(needs, kind="stable")].data
 
     def run(self) -> None:
-        """From the beginning until nothing runs any more."""
+        """Run from the beginning until no job runs any more."""
         unmet = np.asarray(self.unmet)
         classes = np.asarray(self.class_of)
         begin = (unmet == 0) & self.left[self.order]
@@ -162,7 +159,7 @@ class _Course:
             heappush(self.front, job * len(self.needs) + number)
 
     def _begin_ready(self, now: float) -> None:
-        """Begin whatever has room, by rank."""
+        """Start ready jobs that have room, by rank."""
         front, classes = self.front, len(self.needs)
         while front:
             job, number = divmod(heappop(front), classes)
@@ -179,7 +176,7 @@ class _Course:
             self._begin(job, number, machine, now)
 
     def _with_room(self, number: int, now: float) -> int | None:
-        """The first open machine with room for one of a class, else a new one, else None."""
+        """Return the first open machine with room for a job of a class, or a new one, or None."""
         cpus, memory, gpus = self.needs[number]
         free, listed = self.free[number], self.listed[number]
         while free:
@@ -221,7 +218,7 @@ class _Course:
     def _begin(self, job: int, number: int, machine: int, now: float) -> None:
         cpus, memory, gpus = self.needs[number]
         if self.machines[self.kind[machine]].whole:
-            self.cpus[machine] = -1  # room for nothing, not even for what needs no CPU
+            self.cpus[machine] = -1  # no room, not even for a job that needs no CPU
         else:
             self.cpus[machine] -= cpus
             self.memory[machine] -= memory
@@ -247,7 +244,7 @@ class _Course:
         self._list(machine)
 
     def _list(self, machine: int) -> None:
-        """Note a machine with every class that it has room for."""
+        """List a machine for every class that it has room for."""
         cpus, memory, gpus = self.cpus[machine], self.memory[machine], self.gpus[machine]
         for number, (its_cpus, its_memory, its_gpus) in enumerate(self.needs):
             if (
@@ -263,10 +260,11 @@ class _Course:
                     if self.ready[number]:
                         heappush(self.front, self.ready[number][0] * len(self.needs) + number)
 
-    # -- what came of it -------------------------------------------------------------------------
+    # -- the result
+    # ----------------------------------------------------------------------------------
 
     def result(self) -> Simulated:
-        """All of it in figures."""
+        """Return the result of the simulation."""
         work = self.work
         jobs = self.order[np.array(self.jobs, np.int64)]
         where = np.array(self.where, np.int32)
@@ -285,8 +283,8 @@ class _Course:
         return Simulated(
             makespan=float(end.max()) if len(end) else 0.0,
             cost=_cost(self.machines, opened),
-            core_hours=used,
-            idle_core_hours=max(0.0, there - used),
+            cpu_hours=used,
+            idle_cpu_hours=max(0.0, there - used),
             utilisation=min(1.0, used / there) if there else 0.0,
             jobs=wanted,
             ended=self.ended,
@@ -298,7 +296,9 @@ class _Course:
         )
 
     def _unplaced(self) -> tuple[Unplaced, ...]:
-        """By node: jobs that fit nowhere, whether or not what they need would be complete."""
+        """Return by node the jobs that fit on no machine, whether or not their inputs would be
+        complete.
+        """
         every = np.bincount(np.asarray(self.work.node)[self.left], minlength=len(self.work.nodes))
         return tuple(
             Unplaced(number, int(every[number]))
@@ -307,9 +307,17 @@ class _Course:
         )
 
 
+def _amounts(needs: Needs) -> tuple[int, int, int]:
+    """Return what a job takes of a machine; more than any machine has if the job is refused."""
+    if needs.refused:
+        return _OPEN, 0, 0
+    return needs.cpus, needs.memory_mb, needs.gpus
+
+
 def _fits(needs: Needs, machine: Machine) -> bool:
     return (
         machine.number != 0
+        and not needs.refused
         and needs.cpus <= machine.cpus
         and needs.memory_mb <= machine.memory_mb
         and needs.gpus <= machine.gpus
@@ -317,7 +325,7 @@ def _fits(needs: Needs, machine: Machine) -> bool:
 
 
 def _cost(machines: Sequence[Machine], opened: Sequence[Opened]) -> float | None:
-    """What the open machines cost; None where one of them has no price."""
+    """Return what the open machines cost; None where one of them has no price."""
     used = {it.kind for it in opened} or range(len(machines))
     if any(machines[kind].price_per_hour is None for kind in used):
         return None

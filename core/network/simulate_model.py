@@ -1,6 +1,6 @@
-"""What is simulated, on what, and what comes of it: the values of `simulate.py`.
+"""The values that `simulate.py` takes and gives: work, machines, results.
 
-Jobs, edges and spans are columns: a million of them are not a million objects.
+Jobs, edges and spans are columns, not objects, because there may be a million of them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Column = NDArray[Any]  # a number for each job
 
 
 class Machine(NamedTuple):
-    """Machines of one kind, in the order in which they are to be used.
+    """Machines of one kind, in the order in which they are used.
 
-    `number`: how many there are, None for as many as wanted. `price_per_hour`: None where only
-    what jobs take is counted. `boot_seconds`: until one that is opened begins its first job.
-    `whole`: a job has all of it, whatever it needs.
+    `number`: how many there are, None for no limit. `price_per_hour`: None without a price; costs
+    are then not computed. `boot_seconds`: from opening a machine until its first job begins.
+    `whole`: each job has a whole machine, independent of its needs.
     """
 
     name: str
@@ -36,22 +36,24 @@ class Machine(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What one job of a node takes, and for how many seconds."""
+    """What one job of a node takes, and for how many seconds. `refused`: why it cannot run."""
 
     name: str
     cpus: int = 1
     memory_mb: int = 0
     gpus: int = 0
     seconds: float = 1.0
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What there is to do. Columns are by the number of the job.
+    """The work to simulate. Columns are by the number of the job.
 
-    `node` are positions in `nodes`; `seconds`, where given, of each job instead of its node's;
-    `over`: jobs that nothing waits for and that do not run (complete, or given up).
-    `failures`: the share of attempts that fail, from 0 to below 1; such a job begins anew.
+    `node` are positions in `nodes`; a node whose jobs take different amounts has several entries
+    with its name. `seconds`, where given, are those of each job instead of its node's; `over`: jobs
+    that do not run and that no job waits for (complete, or given up). `failures`: the share of
+    attempts that fail, from 0 to below 1; a failed job begins again.
     """
 
     nodes: tuple[Needs, ...]
@@ -63,13 +65,13 @@ class Work:
     seed: int = 1
 
     def left(self) -> NDArray[np.bool_]:
-        """Which jobs are to run."""
+        """Return which jobs are to run."""
         if self.over is None:
             return np.ones(len(self.node), bool)
         return ~np.asarray(self.over, bool)
 
     def each_seconds(self) -> NDArray[np.float64]:
-        """How long each job runs; 0 for those that are over."""
+        """Return how long each job runs; 0 for jobs that are over."""
         if self.seconds is not None:
             every = np.array(self.seconds, np.float64)
         else:
@@ -78,17 +80,17 @@ class Work:
         return every
 
     def waits(self) -> Edges:
-        """Who waits for whom, among the jobs that are to run."""
+        """Return the dependencies among the jobs that are to run."""
         left = self.left()
         counts = left[self.edges.needs] & left[self.edges.jobs]
         return Edges(self.edges.needs[counts], self.edges.jobs[counts])
 
     def of_nodes(self, values: Sequence[float]) -> NDArray[np.float64]:
-        """What is known of nodes, for each job."""
+        """Return a fact about nodes, for each job."""
         return np.array([*values, 0.0], np.float64)[self.node]
 
     def attempts(self) -> NDArray[np.int64]:
-        """How often each job is tried."""
+        """Return how often each job is tried."""
         count = len(self.node)
         if not self.failures:
             return np.ones(count, np.int64)
@@ -96,9 +98,9 @@ class Work:
 
 
 class Spans(NamedTuple):
-    """Who ran where and when, in the order of their beginnings; as often as a job was tried.
+    """The attempts of jobs in the order of their starts, with machine and times.
 
-    `machine` counts the opened machines from 0; times in seconds from the beginning.
+    `machine` counts the opened machines from 0; times are in seconds from the beginning.
     """
 
     job: NDArray[np.int32]
@@ -116,7 +118,7 @@ class Opened(NamedTuple):
 
 
 class Unplaced(NamedTuple):
-    """Jobs of a node that fit on no machine."""
+    """Jobs of a node that cannot run: they are refused, or fit on no machine."""
 
     node: int
     jobs: int
@@ -124,17 +126,19 @@ class Unplaced(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What came of it. Times in seconds, `cost` in the unit of the prices (None: not all have one).
+    """The result. Times are in seconds, `cost` is in the unit of the prices (None: some are
+    unknown).
 
-    `core_hours` are those that jobs have, `idle_core_hours` those of open machines that none had;
-    `utilisation` is the share of the first. `jobs`: to run, of which `ended` did; `held_up` need
-    (also at a distance) one that fits on no machine. `reruns`: attempts that failed.
+    `cpu_hours` are the CPU-hours of jobs, `idle_cpu_hours` the unused ones of open machines;
+    `utilisation` is the share of the former in the sum. `jobs`: the number to run, and `ended`: the
+    number that ran; `held_up` need (also indirectly) a job that fits on no machine. `reruns`:
+    attempts that failed.
     """
 
     makespan: float
     cost: float | None
-    core_hours: float
-    idle_core_hours: float
+    cpu_hours: float
+    idle_cpu_hours: float
     utilisation: float
     jobs: int
     ended: int

@@ -1,7 +1,7 @@
-"""The samples of sources that are not written in network.toml: rows of tables, files, directories.
+"""The samples of sources outside network.toml: rows of tables, files, directories.
 
-Takes what was read (by `core/runs/source_files.py`); gives `SourceRows`. No two samples are equal
-in all dimensions: where they would be, that is an error which names both.
+Takes the content read by `core/runs/source_files.py`; gives `SourceRows`. Two samples that are
+equal in all dimensions are an error that names both.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MISSING_COLUMN: Final = "missing"
 
 
 class MoreOfRows(Sequence[Mapping[str, JSON]]):
-    """The further keys of each row, made from columns when they are asked for."""
+    """The further keys of each row, made from columns on request."""
 
     __slots__ = ("_columns", "_count")
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], rows: int) -> None:
-        """A `MISSING` among a column's values: that row does not have the key."""
+        """Store columns. A `MISSING` value means that the row does not have the key."""
         self._columns = dict(columns)
         self._count = rows
 
@@ -66,12 +66,12 @@ def rows_from_table(
     *,
     digest: str = "",
 ) -> SourceRows:
-    """The samples of a table: `rows` of as many cells as the `header` has names.
+    """Return the samples of a table: `rows` of as many cells as the `header` has names.
 
-    Cells are texts for CSV (typed here, column by column), and for JSON values, or `MISSING` for
-    a key that an object does not have. `lines` are where the rows stand, to name them: line
-    numbers of the CSV, or which objects of the list. A further column `missing` says which samples
-    are known to be absent. All columns that are neither are keys of the samples' value files.
+    Cells are texts for CSV (typed here, column by column), and for JSON values, or `MISSING` for a
+    key that an object does not have. `lines` are the places of the rows for messages: line numbers
+    of the CSV, or numbers of the objects in the list. A further column `missing` marks samples
+    whose data is known to be absent. All other columns are keys of the samples' value files.
     Raises: SourceError.
     """
     _refuse_header(source, data, header)
@@ -140,7 +140,7 @@ def _refuse_header(source: str, data: Table, header: Sequence[str]) -> None:
 
 
 def _more_dimensions(dimensions: Sequence[str], others: Collection[str]) -> str:
-    """The hint for rows that are equal in their dimensions."""
+    """Return the hint for rows that are equal in their dimensions."""
     further = [name for name in others if name != MISSING_COLUMN][:1]
     if not further:
         return "leave one of them out"
@@ -166,7 +166,7 @@ def _absent(source: str, cells: Sequence[Any], place: Callable[[int], str]) -> f
 def rows_from_files(
     source: str, paths: Sequence[str], dimension: str, *, digest: str = ""
 ) -> SourceRows:
-    """A sample for each path; they differ."""
+    """Return a sample for each path; the paths are distinct."""
     return SourceRows(source, (dimension,), (tuple(paths),), digest=digest)
 
 
@@ -176,11 +176,11 @@ def rows_from_directories(
     names: Iterable[str],
     values: Iterable[JSON],
 ) -> tuple[SourceRows, tuple[str, ...]]:
-    """A sample for each directory that is included and that no network made, and notices.
+    """Return a sample for each included directory that no network made, and notices.
 
     `values` are those of the value files, None without one. Directories that lack a dimension are
-    set aside with a notice.
-    Raises: SourceError: two directories with the same values in all dimensions.
+    left out with a notice. Raises: SourceError: two directories with the same values in all
+    dimensions.
     """
     pointers = ["/" + name for name in data.dimensions]
     aside = Aside()
@@ -216,12 +216,12 @@ def rows_from_directories(
 
 
 def is_included(name: str, include: Sequence[str]) -> bool:
-    """Whether one of the patterns fits the name; without patterns, all do."""
+    """Whether one of the patterns matches the name; without patterns, all names match."""
     return not include or any(fnmatchcase(name, pattern) for pattern in include)
 
 
 def made_by_network(name: str, value: JSON) -> bool:
-    """Whether a directory is a network's: its value says whose it is, and so does its name."""
+    """Whether a network made a directory, by its value and its name."""
     home = value.get(NODE_KEY) if isinstance(value, dict) else None
     if not isinstance(home, str):
         return False
@@ -231,22 +231,22 @@ def made_by_network(name: str, value: JSON) -> bool:
 
 
 class Aside:
-    """What was set aside, and why: the first few in words, the others in number."""
+    """Notices about entries that were left out: the first few as texts, the others counted."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start with no notices."""
         self._said: dict[str, None] = {}
         self._more = 0
 
     def add(self, notice: str) -> None:
-        """One more."""
+        """Add a notice."""
         if len(self._said) < MOST_NOTICES:
             self._said[notice] = None
         elif notice not in self._said:
             self._more += 1
 
     def notices(self) -> tuple[str, ...]:
-        """All of it, bounded."""
+        """Return the notices, with the number of further ones."""
         rest = (f"{count(self._more)} more are set aside",) if self._more else ()
         return (*self._said, *rest)
 

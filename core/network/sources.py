@@ -1,8 +1,8 @@
 """The samples of a source that is written in network.toml: its values, crossed or zipped.
 
-Takes `Values`; gives `SourceRows`: the distinct values of each dimension, and for each sample their
-positions. Here is also what makes two values of a dimension the same, in all of the network.
-Samples of tables, files and directories: `source_rows.py`.
+Takes `Values`; gives `SourceRows`: the distinct values of each dimension, and their positions for
+each sample. This module also defines when two values of a dimension are the same in a network.
+Samples of tables, files and directories are in `source_rows.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_VALUES: Final = 10_000_000  # of one dimension: each is an object
 
 
 class SourceError(RowtuiError):
-    """A source whose samples cannot be told. `source` is its name."""
+    """A source whose samples cannot be determined. `source` is its name."""
 
     def __init__(self, source: str, message: str, hint: str = "") -> None:
         super().__init__(f"source '{visible(source)}': {message}", hint)
@@ -39,11 +39,10 @@ class SourceError(RowtuiError):
 
 
 def value_key(value: JSON) -> Hashable:
-    """What the values of a dimension that are the same have in common, and no others.
+    """Return a key that is equal for exactly those values of a dimension that are the same.
 
-    Numbers are the same if they are equal: 1 and 1.0, 0.0 and -0.0. A bool is no number, nor is
-    a text that looks like one.
-    Raises: RowtuiError for what cannot be a dimension's value.
+    Numbers are the same if they are equal: 1 and 1.0, 0.0 and -0.0. A bool is not a number, nor is
+    a text that looks like one. Raises: RowtuiError for a value that a dimension cannot have.
     """
     if isinstance(value, str):
         if value.isascii() or _is_unicode(value):
@@ -68,7 +67,8 @@ def value_key(value: JSON) -> Hashable:
 
 
 def expand_values(values: Values, source: str) -> SourceRows:
-    """Every combination of the values; zipped dimensions count as one, where the first stands.
+    """Return every combination of the values; zipped dimensions count as one, at the first one's
+    place.
 
     Raises: SourceError: too many, a value twice, zipped dimensions of different lengths, no value.
     """
@@ -86,7 +86,7 @@ def expand_values(values: Values, source: str) -> SourceRows:
     columns = {name: _expanded(spec, name, source) for name, spec in values.dimensions.items()}
     distinct = {}
     codes = {}
-    each, again = total, 1  # how many samples share one row of the group; how often it comes again
+    each, again = total, 1  # samples per row of the group, and how often these repeat
     for group, size in zip(groups, sizes, strict=True):
         each = each // size if size else 0
         own = []
@@ -197,9 +197,9 @@ def _repeated(codes: array[int], times: int) -> array[int]:
 def coded(
     values: Sequence[JSON], dimension: str, source: str, place: Callable[[int], str] | None = None
 ) -> tuple[tuple[JSON, ...], array[int]]:
-    """The distinct values in order of appearance, and the position of each value in them.
+    """Return the distinct values in order of appearance, and the position of each value in them.
 
-    `place` says where the value of a row stands. Raises: SourceError.
+    `place` returns the place of a row's value for messages. Raises: SourceError.
     """
     known: dict[Hashable, int] = {}
     try:
@@ -225,7 +225,7 @@ def _refused(values: Iterable[JSON]) -> Iterator[tuple[int, RowtuiError]]:
 
 
 def first_repeat(codes: Sequence[Sequence[int]]) -> tuple[int, int] | None:
-    """The first row that is equal to an earlier one in all columns, behind that one."""
+    """Return the first row that equals an earlier one in all columns, as (earlier row, row)."""
     if not codes:
         return None
     rows: Sequence[int] = codes[0]
@@ -251,7 +251,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def said_value(value: object) -> str:
-    """A value as it stands in a message: short, and texts in quotes."""
+    """Return a value as text for a message: short, and texts in quotes."""
     if isinstance(value, str):
         value = value if len(value) <= 60 else value[:57] + "..."
         return f"'{visible(value)}'"

@@ -1,7 +1,7 @@
-"""Numbers at equal steps, as a person would write them down: 1.0, 1.1, 1.2, and no 1.2000000000002.
+"""Equally spaced numbers without rounding noise: 1.0, 1.1, 1.2, and not 1.2000000000002.
 
-Takes `range`, `linspace` and `logspace` as they stand in network.toml; gives the values. Decimal
-numbers are counted with as they were written, and rounded once: at the end, to the nearest double.
+Takes `range`, `linspace` and `logspace` as written in network.toml; gives the values. Decimal
+numbers are exact as written, and rounded once: at the end, to the nearest double.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-# A double has 17 digits; what is lost in ten million multiplications does not reach them.
+# A double has 17 digits; the error of ten million multiplications does not reach them.
 _DIGITS: Final = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6, traps=[])
 
 
 class NotSpacedError(Exception):
-    """No numbers can be made of this; the message says why."""
+    """No numbers can be made of this; the message gives the reason."""
 
 
 def range_length(bounds: float | Sequence[float]) -> int:
-    """How many values `range` has.
+    """Return how many values `range` has.
 
     Raises: NotSpacedError.
     """
@@ -30,10 +30,9 @@ def range_length(bounds: float | Sequence[float]) -> int:
 
 
 def in_range(bounds: float | Sequence[float]) -> list[int] | list[float]:
-    """The values of `range = stop`, `[start, stop]` or `[start, stop, step]`; stop is not one.
+    """Return the values of `range = stop`, `[start, stop]` or `[start, stop, step]`, without stop.
 
-    Integers if all of these are, else doubles.
-    Raises: NotSpacedError.
+    The values are integers if all bounds are integers, otherwise doubles. Raises: NotSpacedError.
     """
     start, stop, step = _bounds(bounds)
     if all(isinstance(bound, int) for bound in _listed(bounds)):
@@ -42,7 +41,7 @@ def in_range(bounds: float | Sequence[float]) -> list[int] | list[float]:
 
 
 def linspace(start: float, stop: float, number: int) -> list[float]:
-    """So many doubles at the same distance; both ends are among them, but for `number` 1.
+    """Return `number` doubles at equal distances, including both ends unless `number` is 1.
 
     Raises: NotSpacedError.
     """
@@ -51,7 +50,7 @@ def linspace(start: float, stop: float, number: int) -> list[float]:
 
 
 def logspace(start: float, stop: float, number: int) -> list[float]:
-    """So many doubles with the same ratio, from `start` to `stop` (no exponents: the ends).
+    """Return `number` doubles with equal ratios, from `start` to `stop` (the ends, not exponents).
 
     Raises: NotSpacedError; also for ends that are not both above zero.
     """
@@ -76,7 +75,7 @@ def logspace(start: float, stop: float, number: int) -> list[float]:
 
 
 def _doubles(start: Fraction, step: Fraction, number: int) -> list[float]:
-    # The quotient of two integers is rounded rightly, and ten times faster than Fraction's.
+    # The quotient of two integers is rounded correctly, and ten times faster than Fraction's.
     whole = math.lcm(start.denominator, step.denominator)
     first, each = int(start * whole), int(step * whole)
     return [(first + each * at) / whole for at in range(number)]
@@ -95,7 +94,7 @@ def _bounds(bounds: float | Sequence[float]) -> tuple[Fraction, Fraction, Fracti
 
 
 def _exact(number: float) -> Fraction:
-    """The number as it was written: 0.1 is one tenth."""
+    """Return the number exactly as it was written: 0.1 is one tenth."""
     if not math.isfinite(number):
         raise NotSpacedError(f"{number} is no number that can be counted with")
     return Fraction(repr(number))

@@ -1,8 +1,9 @@
-"""What a network.toml says, as values: sources, nodes with their inputs, sinks, and the order.
+"""The content of a network.toml as values: sources, nodes with their inputs, sinks, and the
+schedule.
 
-These are what the loader makes of the file, what `Build` makes from Python, and what a network run
-keeps a frozen copy of. They say nothing about samples: those come with the sources' rows.
-Source: Fastr's vocabulary (networks, nodes, links, sources, constants, sinks; collapse and expand).
+The loader makes these values from the file, `Build` makes them from Python, and a network run keeps
+a snapshot of them. They contain no samples, which come with the sources' rows. Source: Fastr's
+vocabulary (networks, nodes, links, sources, constants, sinks; collapse and expand).
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-JSON = Any  # null, bool, int, float, str, list or dict: what a value file may hold
+JSON = Any  # null, bool, int, float, str, list or dict: the content of a value file
 
-IDLE_SECONDS = 300  # after which a pilot without work ends, if nobody says otherwise
-NODE_KEY = "node"  # the key of a value file that says whose samples the directories are
+IDLE_SECONDS = 300  # default time after which a pilot without work ends
+NODE_KEY = "node"  # the key of a value file that names the home of a directory's sample
 
 
 class Place(NamedTuple):
-    """Where something stands in a file: 1-based; 0 for what was made from Python.
+    """A place in a file, from 1; 0 for parts made in Python.
 
-    Two networks are equal wherever their parts stand.
+    Places do not matter when two networks are compared.
     """
 
     line: int = 0
@@ -40,20 +41,20 @@ class Selection(NamedTuple):
 
 
 class Require(NamedTuple):
-    """How many members of a collapsed sample must be there: all, a number, or a share of them.
+    """How many members of a collapsed sample must exist: all, a number, or a share of them.
 
-    At most one of `number` and `share` is set; neither: all.
+    At most one of `number` and `share` is set; with neither, all must exist.
     """
 
     number: int | None = None
     share: float | None = None
 
     def least(self, members: int) -> int:
-        """How many of that many members must be there; never more than there are."""
+        """Return how many of `members` must exist; at most all of them."""
         if self.number is not None:
             return min(self.number, members)
         if self.share is not None:
-            # 0.8 of 5 are 4: what a float adds to the product must not ask for one more.
+            # 0.8 of 5 are 4: a rounding error of the product must not require one more.
             return min(members, math.ceil(self.share * members - 1e-9))
         return members
 
@@ -63,7 +64,7 @@ ALL = Require()
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link: samples of a source or node, on their way into an input.
+    """One link: samples of a source or node on their way into an input.
 
     `output` is a product of the upstream node's action (a path in its directories), "" for the
     directory as a whole. `collapse` names dimensions that become cardinality; `expand` names the
@@ -80,7 +81,7 @@ class Link:
 
     @property
     def is_plain(self) -> bool:
-        """Whether samples pass as they are."""
+        """Whether samples pass unchanged."""
         return not (self.collapse or self.expand)
 
 
@@ -100,10 +101,10 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A source's values as written: for each dimension how to make them. Crossed, but for `zipped`.
+    """A source's values as written: a specification for each dimension. Crossed, except `zipped`.
 
-    Each is a list of values, or a table with exactly one of `range`, `linspace`, `logspace`
-    (see `sources.expand_values`). `zipped` are sets of dimensions that go together, not crossed.
+    Each is a list of values, or a table with exactly one of `range`, `linspace`, `logspace` (see
+    `sources.expand_values`). `zipped` are sets of dimensions that vary together.
     """
 
     dimensions: Mapping[str, JSON]
@@ -112,9 +113,10 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A source whose rows stand in a file: CSV with a header, or a JSON list of objects.
+    """A source with rows in a file: CSV with a header, or a JSON list of objects.
 
-    `path` is relative to the project. `dimensions`: which columns; () for the first alone.
+    `path` is relative to the project. `dimensions`: the columns of dimensions; () for the first
+    column.
     """
 
     path: str
@@ -124,7 +126,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A source with a sample for each file that a pattern finds, in order of their paths.
+    """A source with a sample for each file that matches a pattern, in order of their paths.
 
     `pattern` is relative to the project, as in `pathlib` (`**` allowed). The one dimension is
     `dimension`; its values are the files' paths.
@@ -136,7 +138,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A source whose samples are directories that are in the workspace already.
+    """A source whose samples are existing directories of the workspace.
 
     `dimensions` name keys (JSON pointers without the leading slash) of their value files; () for
     the directory's name itself, under the source's name. `include` are glob patterns of names.
@@ -148,7 +150,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source: where samples come from."""
+    """A source: the origin of samples."""
 
     name: str
     data: Values | Table | Files | Existing
@@ -162,7 +164,8 @@ class Node:
     `combine`: `join` (dimensions of the same name must have the same value; others are crossed),
     `cross` (every group with every other; no dimension may be in two), `zip` (by position, same
     sizes), or the name of a plug-in. `constants` are keys of its directories' value files.
-    `directories`: `auto` shares those of its one input where samples map one to one; `own`: never.
+    `directories`: with `auto`, the node shares the directories of its one input where samples map
+    one to one; with `own` it has its own directories.
     """
 
     name: str
@@ -175,13 +178,15 @@ class Node:
 
     @property
     def links(self) -> tuple[Link, ...]:
-        """All links into its inputs, in order."""
+        """Return all links into its inputs, in order."""
         return tuple(link for it in self.inputs for link in it.links)
 
     @property
     def groups(self) -> tuple[tuple[Input, ...], ...]:
-        """The inputs by group, in order. Those without one are together where they are joined, and
-        each on its own where they are crossed or taken in pairs.
+        """Return the inputs by group, in order.
+
+        Inputs without a group are together where they are joined, and separate where they are
+        crossed or zipped.
         """
         found: dict[object, list[Input]] = {}
         for number, it in enumerate(self.inputs):
@@ -207,7 +212,7 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """What may run one after another in one scheduler job. 0: no limit; `size` 1: nothing does."""
+    """How many jobs may run one after another in one scheduler job. 0: no limit; `size` 1: one."""
 
     size: int = 1
     walltime_seconds: int = 0
@@ -215,9 +220,9 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a pilot holds on one node, and how many there are at most for each destination.
+    """The allocation of a pilot on one node, and the maximum number of pilots per destination.
 
-    `memory_mb` None: nobody states it. It ends when nothing ran or came for `idle_seconds`.
+    `memory_mb` None: not stated. A pilot ends after `idle_seconds` without a running or new job.
     """
 
     cpus: int
@@ -230,9 +235,11 @@ class Pilot:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """In which order ready work goes (`sample`, `sink`, `sink:NAME`, `source:+1`, `source:-1`,
-    `critical-path`, `row`, or a plug-in), and how it runs (`jobs`, `sequential`, `pilot`, or a
-    plug-in). `ahead`: whole chains are queued before what they need is there.
+    """The order of ready jobs, and how they run.
+
+    `priority`: `sample`, `sink`, `sink:NAME`, `source:+1`, `source:-1`, `critical-path`, `row`, or
+    a plug-in. `execution`: `jobs`, `sequential`, `pilot`, or a plug-in. `ahead`: whole chains are
+    queued before their inputs exist.
     """
 
     priority: str = "sample"
@@ -245,7 +252,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network as written. Names of sources and nodes are unique together; so are sinks'."""
+    """A network as written. Names are unique among sources and nodes, and among sinks."""
 
     name: str
     sources: tuple[Source, ...] = ()
@@ -254,25 +261,28 @@ class Network:
     schedule: Schedule = Schedule()
 
     def node(self, name: str) -> Node | None:
-        """The node of this name."""
+        """Return the node of this name; None if there is none."""
         return next((it for it in self.nodes if it.name == name), None)
 
     def source(self, name: str) -> Source | None:
-        """The source of this name."""
+        """Return the source of this name; None if there is none."""
         return next((it for it in self.sources if it.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """The samples of one source, as columns: a million of them are not a million objects.
+    """The samples of one source as columns, because there may be a million of them.
 
     `dimensions` are their names, and `values[d]` the distinct values of dimension d, in the
-    source's order. `codes` None: every combination, the last dimension fastest; else `codes[d][i]`
-    is the position in `values[d]` of sample i (no two samples are equal in all dimensions).
+    source's order. `codes` None: every combination, the last dimension fastest; otherwise
+    `codes[d][i]` is the position in `values[d]` of sample i (no two samples are equal in all
+    dimensions).
+
     `more[i]` are further keys of the value file of sample i (() without any). `names[i]`: its
-    directory, where it exists already (`Existing`), else ().
+    directory, where it exists already (`Existing`), otherwise ().
+
     `missing`: samples whose data is known to be absent: their jobs are skipped, and the run still
-    succeeds (Fastr's MISSING). `digest` is of the files that they came from, "" without any.
+    succeeds (Fastr's MISSING). `digest` is that of the source files, "" without any.
     """
 
     source: str
@@ -286,7 +296,7 @@ class SourceRows:
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Return how many samples there are."""
         if self.codes is not None:
             return len(self.codes[0]) if self.codes else 0
         return math.prod(len(values) for values in self.values)

@@ -1,7 +1,7 @@
-"""What all stages that forward samples do alike: rows that are made of rows of their sources.
+"""The base class of all stages that forward samples: rows made of rows of their sources.
 
-A million samples are a few arrays here; a `Sample` is made when somebody asks for it.
-Source: Fastr's documentation, "Sample flow": ForwardsSamples.
+A million samples are a few arrays here; a `Sample` is made on request. Source: Fastr's
+documentation, "Sample flow": ForwardsSamples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rowtui.core.network.output import UNKNOWN, Opens, Output, contains, no_open
 
 
 class Origin(NamedTuple):
-    """Which rows of a source each row is made of: `rows[starts[i]:starts[i + 1]]`.
+    """The rows of a source in each row: `rows[starts[i]:starts[i + 1]]`.
 
     `starts` None: one each. `rows` None: the same row.
     """
@@ -27,7 +27,7 @@ class Origin(NamedTuple):
     starts: Rows | None = None
 
     def of(self, row: int) -> list[int]:
-        """Those of one row."""
+        """Return the source rows in one row."""
         if self.rows is None:
             return [row]
         if self.starts is None:
@@ -35,7 +35,9 @@ class Origin(NamedTuple):
         return [int(each) for each in self.rows[self.starts[row] : self.starts[row + 1]]]
 
     def spread(self, rows: Rows) -> tuple[Rows | None, Rows, Rows]:
-        """Those of many rows: whose each is (a place in `rows`; None: one each), the place among
+        """Return the source rows in many rows, as three columns.
+
+        The columns are the place in `rows` that each belongs to (None: one each), the place among
         all members, and the source's row.
         """
         if self.starts is None:
@@ -48,7 +50,7 @@ class Origin(NamedTuple):
         return whose, places, self.rows[places]
 
     def reverse(self, row: int) -> list[int]:
-        """The rows that are made of a row of the source."""
+        """Return the rows that contain a row of the source."""
         if self.rows is None:
             return [row]
         found = np.flatnonzero(self.rows == row)
@@ -58,7 +60,7 @@ class Origin(NamedTuple):
 
 
 class Stage(ForwardsSamples):
-    """What all stages but the first do alike. `origins[s]` tells the rows of source s."""
+    """The base class of all stages but the first. `origins[s]` gives the rows of source s."""
 
     def __init__(
         self,
@@ -74,16 +76,16 @@ class Stage(ForwardsSamples):
 
     @property
     def source(self) -> tuple[HasSamples, ...]:
-        """Where samples come from."""
+        """Return the sources of the samples."""
         return self._sources
 
     @property
     def sources(self) -> tuple[Output | Stage, ...]:
-        """The same, with their columns."""
+        """Return the sources of the samples, typed with their columns."""
         return self._sources
 
     def index_to_source(self, key: Key) -> tuple[tuple[SampleIndex, ...], ...]:
-        """The samples, of each source, that a sample is made of. Raises: KeyError."""
+        """Return the samples of each source in a sample. Raises: KeyError."""
         row = row_of(self.columns, key)
         return tuple(
             tuple(source.columns.index(each) for each in origin.of(row))
@@ -91,18 +93,18 @@ class Stage(ForwardsSamples):
         )
 
     def index_to_target(self, key: Key, source: int = 0) -> tuple[SampleIndex, ...]:
-        """The samples that a sample of a source goes into. Raises: KeyError."""
+        """Return the samples that a sample of a source goes into. Raises: KeyError."""
         row = row_of(self._sources[source].columns, key)
         return tuple(map(self.columns.index, self.origins[source].reverse(row)))
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
-        """Values one after another, jobs united, the worst state."""
+        """Combine samples: values one after another, all jobs, the worst state."""
         every = [sample for those in samples for sample in those]
         data = tuple(value for it in every for value in it.data)
         return self.combined(key, every, data)
 
     def combined(self, key: Key, every: Iterable[Sample], data: Any) -> Sample:
-        """A sample with this data: jobs united, the worst state."""
+        """Return a sample with this data, with all jobs and the worst state."""
         every = list(every)
         jobs = frozenset(job for it in every for job in it.jobs)
         state = max((it.state for it in every), default=SampleState.VALID)
@@ -112,20 +114,20 @@ class Stage(ForwardsSamples):
     def combine_dimensions(
         self, dimensions: Sequence[tuple[Dimension, ...]]
     ) -> tuple[Dimension, ...]:
-        """Those of the columns, which were made from the sources' when this was."""
+        """Return the dimensions of the columns, which were already combined from the sources."""
         return self.columns.dimensions
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is such a sample."""
+        """Whether the sample exists."""
         return contains(self.columns, key)
 
     def __iter__(self) -> Iterator[SampleIndex]:
-        """The indexes, in order."""
+        """Yield the indexes, in order."""
         return map(self.columns.index, range(self.columns.count))
 
     @property
     def cards(self) -> int | Codes:
-        """The cardinality, of all or of each."""
+        """Return the cardinality, of all or of each."""
         source, origin = self._sources[0], self.origins[0]
         cards = source.cards
         if isinstance(cards, int) or origin.rows is None:
@@ -135,7 +137,7 @@ class Stage(ForwardsSamples):
 
 
 def origins_of(rows: Sequence[Rows], sources: Sequence[Stage]) -> list[Origin]:
-    """One row of each source for each row; those that are all rows in order take no space."""
+    """Return one row of each source for each row; the identity takes no memory."""
     return [
         Origin(None if _is_all(each, source.columns.count) else each)
         for each, source in zip(rows, sources, strict=True)
@@ -147,9 +149,9 @@ def _is_all(rows: Rows, count: int) -> bool:
 
 
 def opens_of(table: Columns, sources: Sequence[Stage], *, by_position: bool = False) -> Opens:
-    """What the sources cannot tell yet, on the dimensions here; UNKNOWN where they say nothing.
+    """Return the open samples of the sources on the dimensions here; UNKNOWN where not known.
 
-    `by_position`: samples went together whatever their values are, so nobody says anything.
+    `by_position`: samples were combined independent of their values, so no value is known.
     """
     every = [source for source in sources if source.opens.number]
     if not every:

@@ -1,7 +1,7 @@
-"""How the parts of a network hang together: who is whose upstream, in which order, who is needed.
+"""The structure of a network: upstream nodes, order, and needed nodes.
 
-Takes a `Network`, from wherever; gives what is wrong as `Problem`s: names given twice, links that
-lead nowhere, cycles. Nothing here knows of dimensions (see `shape`).
+Takes a `Network` from any origin; gives `Problem`s: repeated names, links without a source, cycles.
+This module does not handle dimensions (see `shape`).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LONGEST_CIRCLE: Final = 20  # nodes that are named
 
 
 def upstream(node: Node) -> tuple[str, ...]:
-    """The sources and nodes that a node has links from, each once, in order."""
+    """Return the sources and nodes that a node has links from, each once, in order."""
     return tuple(dict.fromkeys(link.source for link in node.links))
 
 
 def order_of(network: Network) -> tuple[str, ...]:
-    """The nodes, each behind those it needs, else as in the file.
+    """Return the nodes, each after the nodes that it needs, otherwise as in the file.
 
-    Nodes on a cycle, and those behind one, are not among them.
+    Nodes on a cycle, and nodes that need one of them, are left out.
     """
     return tuple(_sorted(_before(network)))
 
 
 def needed_by_sinks(network: Network) -> frozenset[str]:
-    """The sources and nodes that some sink needs; all of them if there are no sinks."""
+    """Return the sources and nodes that some sink needs; all of them if there are no sinks."""
     if not network.sinks:
         return frozenset(_names(network))
     above = {node.name: upstream(node) for node in network.nodes}
@@ -53,14 +53,14 @@ def _names(network: Network) -> list[str]:
 
 
 def check_structure(network: Network, file: str) -> list[Problem]:
-    """Everything wrong with names and links."""
+    """Return all problems of names and links."""
     return [*_twice(network, file), *_dangling(network, file), *_cycles(network, file)]
 
 
 def problem_at(
     file: str, place: Place, message: str, hint: str = "", severity: str = "error"
 ) -> Problem:
-    """One thing wrong at a place."""
+    """Return a problem at a place."""
     return Problem(file, place.line, place.column, message, hint, severity)
 
 
@@ -124,7 +124,10 @@ def _of(node: Node) -> str:
 
 
 def _before(network: Network) -> dict[str, tuple[str, ...]]:
-    """For each node the nodes it needs. A name given twice stands for its first, or the source."""
+    """Return for each node the nodes it needs.
+
+    A repeated name means the source, or its first node.
+    """
     before: dict[str, tuple[str, ...]] = {}
     nodes = {node.name for node in network.nodes} - {source.name for source in network.sources}
     for node in network.nodes:
@@ -133,7 +136,7 @@ def _before(network: Network) -> dict[str, tuple[str, ...]]:
 
 
 def _sorted(before: Mapping[str, Iterable[str]]) -> list[str]:
-    """Each behind those it needs; of those that could come next, the first of `before`."""
+    """Sort topologically; among nodes that could be next, the first of `before` is next."""
     place = {name: at for at, name in enumerate(before)}
     names = list(before)
     after: dict[str, list[str]] = {name: [] for name in before}
@@ -157,7 +160,7 @@ def _sorted(before: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _cycles(network: Network, file: str) -> Iterable[Problem]:
-    """Each cycle once; cycles that share a node may be told as one."""
+    """Yield each cycle once; cycles that share a node may be reported as one."""
     before = _before(network)
     for node in network.nodes:
         if node.name in before.get(node.name, ()):
@@ -181,7 +184,7 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
 
 
 def _circle(before: Mapping[str, Iterable[str]]) -> list[str]:
-    """One cycle, in the direction of the data. Every name needs one that is in `before`."""
+    """Return one cycle, in the direction of the data. Every name needs one that is in `before`."""
     way = [next(iter(before))]
     seen = {way[0]: 0}
     while True:
@@ -196,7 +199,7 @@ def _circle(before: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def unused(network: Network, file: str) -> Iterable[Problem]:
-    """A warning for each node that no sink needs, and for each source that no node takes."""
+    """Yield a warning for each node that no sink needs, and for each source that no node uses."""
     needed = needed_by_sinks(network)
     if network.sinks:
         for node in network.nodes:

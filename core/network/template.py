@@ -1,7 +1,7 @@
 """The template of a sink's `publish`: text with `{fields}`.
 
 Takes the template, gives its pieces; `{{` and `}}` are braces. Other forms of Python's format
-strings (`{a.b}`, `{a!r}`, `{a:3}`) have no meaning: all between two braces is a name.
+strings (`{a.b}`, `{a!r}`, `{a:3}`) have no meaning: the whole text between two braces is a name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PIECE: Final = re.compile(r"(?P<text>(?:[^{}]|\{\{|\}\})+)|\{(?P<field>[^{}]*)\
 
 
 class Piece(NamedTuple):
-    """A text as it is, or the name of a field."""
+    """A literal text, or the name of a field."""
 
     text: str
     is_field: bool
@@ -26,7 +26,7 @@ class PublishError(ValueError):
 
 
 def pieces_of(template: str) -> tuple[Piece, ...]:
-    """The pieces of a template, in order.
+    """Return the pieces of a template, in order.
 
     Raises: PublishError.
     """

@@ -1,7 +1,7 @@
-"""A Network as the text of a network.toml that says the same.
+"""Write a `Network` as the text of a network.toml with the same content.
 
-For `network init`, and for copies that people read. Comments are not kept; reading the text again
-gives an equal network.
+This is for `network init`, and for copies that the user reads. Comments are not kept; parsing the
+text again gives an equal network.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def to_toml(network: Network) -> str:
-    """The text, for a network that `load` or `Build` gave.
+    """Return the text of a network from `load` or `Build`.
 
-    Raises: TypeError for constants that TOML cannot say (null).
+    Raises: TypeError for constants that TOML cannot represent (null).
     """
     parts = [[f"name = {_value(network.name)}"]]
     parts += [list(_source(source)) for source in network.sources]
@@ -113,7 +113,7 @@ def _input(it: Input) -> JSON:
 
 
 def _link(link: Link) -> dict[str, JSON]:
-    """The keys that are not as they are by default."""
+    """Return the keys that differ from the defaults."""
     fields: dict[str, JSON] = {"from": link.source}
     if link.output:
         fields["output"] = link.output
@@ -171,7 +171,7 @@ def _pilot(pilot: Pilot) -> dict[str, JSON]:
 
 
 def _time(seconds: int) -> str:
-    """HH:MM:SS."""
+    """Return HH:MM:SS."""
     minutes, rest = divmod(seconds, 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest:02d}"
 
@@ -185,7 +185,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, bool):

@@ -1,1 +1,1 @@
-"""Packing: job requests that go to one place, put on as few, as cheap machines as possible."""
+"""Packing: group the requests of one destination on as few and as cheap machines as possible."""

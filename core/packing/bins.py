@@ -1,9 +1,10 @@
-"""Which bin is the cheapest for a load, which bins deserve a look, by what steps costs grow.
+"""Find the cheapest bin for a load, the bins worth considering, and the step between costs.
 
-What `exact.py` and `columns.py` both need to know of the bins. A load is asked for as often as
-there are contents to look at, so the bins that hold so much of one resource are a big integer with
-one bit for each bin, cheapest first: a load's bins are the AND of one such set for each resource,
-and the cheapest of them is the lowest bit, for two bins as for ten thousand.
+`exact.py` and `columns.py` share these functions. Callers look up a bin for every content that they
+consider, so the lookup is fast: for each resource and amount, the set of bins that hold at least
+this amount is a big integer with one bit for each bin, cheapest bin first. The bins that hold a
+load are the AND of one such set for each resource, and the cheapest of them is the lowest bit. The
+cost of a lookup hardly depends on the number of bins.
 """
 
 from __future__ import annotations
@@ -15,26 +16,30 @@ from fractions import Fraction
 
 from rowtui.core.packing.vectors import Bin, Size, Vectors
 
-# Prices are amounts of money or simple ratios; what has a longer period than this is neither.
+# Prices are amounts of money or simple ratios. Prices with a larger common denominator than this
+# number are treated as neither.
 LONGEST_PERIOD = 10**7
 
-# In that many steps or more, a step is below what floats and solvers can tell apart.
+# A cost of more steps than this number is not rounded up: floats and solvers cannot distinguish
+# such small steps.
 MOST_STEPS = 10**6
 
 
 class BinFinder:
-    """Finds the cheapest bin for a load; of equally cheap ones the largest, then the first."""
+    """Find the cheapest bin for a load; of equally cheap bins the largest, then the first."""
 
     def __init__(self, bins: tuple[Bin, ...], among: Iterable[int] | None = None) -> None:
-        """Looks among the bins with these numbers, or among all."""
+        """Consider the bins with the numbers in `among`, or all bins if `among` is None."""
         numbers = range(len(bins)) if among is None else among
         self._bins = bins
         self._order = sorted(
             numbers, key=lambda at: (bins[at].price, tuple(-part for part in bins[at].size), at)
         )
         self._bit = {at: 1 << rank for rank, at in enumerate(self._order)}
-        self._sizes: list[list[int]] = []  # for each resource, what bins have of it, ascending
-        self._at_least: list[list[int]] = []  # ... and the set of bins that have so much or more
+        # for each resource, the different amounts that bins have, ascending
+        self._sizes: list[list[int]] = []
+        # for each of these amounts, the set of bins that have at least this amount
+        self._at_least: list[list[int]] = []
         for axis in range(len(bins[0].size) if bins else 0):
             by_size: dict[int, int] = {}
             for at, bit in self._bit.items():
@@ -48,7 +53,10 @@ class BinFinder:
             self._at_least.append(sets)
 
     def cheapest(self, load: Size, own: int | None = None) -> int | None:
-        """The number of the cheapest bin that holds the load (`own`: the only one allowed)."""
+        """Return the number of the cheapest bin that holds the load, or None if no bin does.
+
+        `own`: the only bin allowed, or None for any bin.
+        """
         left = -1 if own is None else self._bit.get(own, 0)
         if not load:
             left &= (1 << len(self._order)) - 1
@@ -58,9 +66,10 @@ class BinFinder:
 
 
 def worthwhile(vectors: Vectors) -> list[int]:
-    """The bins without those that another one betters: as large for all there is, and as cheap.
+    """Return the bins that no other bin dominates.
 
-    A bin that items are bound to is always among them.
+    A bin dominates another one if it is as cheap and as large for all items together. A bin that
+    items are bound to is always returned.
     """
     total = [
         sum(item.number * item.size[axis] for item in vectors.items)
@@ -68,16 +77,17 @@ def worthwhile(vectors: Vectors) -> list[int]:
     ]
     needed = [
         Bin(tuple(map(min, kind.size, total)), kind.price) for kind in vectors.bins
-    ]  # more than all items together is no better than just that
+    ]  # room beyond the sum of all items has no use
     finder = BinFinder(tuple(needed))
     bound = {item.bin for item in vectors.items if item.number}
     return [at for at, kind in enumerate(needed) if at in bound or finder.cheapest(kind.size) == at]
 
 
 def price_step(prices: Iterable[float]) -> float:
-    """The largest amount that all prices are whole multiples of; 0.0 if there is no sensible one.
+    """Return the largest amount that all prices are whole multiples of.
 
-    Every packing costs a whole number of such steps.
+    The result is 0.0 if there is no sensible amount. Every packing costs a whole number of such
+    steps.
     """
     amounts = [Fraction(repr(price)) for price in prices if price > 0 and math.isfinite(price)]
     period = math.lcm(*(amount.denominator for amount in amounts))
@@ -87,7 +97,7 @@ def price_step(prices: Iterable[float]) -> float:
 
 
 def stepped_up(bound: float, step: float) -> float:
-    """The lowest cost that a packing may have, given that none costs less than `bound`."""
+    """Return the lowest possible cost, given that no packing costs less than `bound`."""
     if step <= 0 or bound > step * MOST_STEPS:
         return bound
     return max(bound, math.ceil(bound / step - 1e-6) * step * (1 - 1e-12))

@@ -1,8 +1,8 @@
-"""What any packing of a problem has to cost at least.
+"""Compute a lower bound of the cost of any packing of a problem.
 
-Where time counts, a request is as many small pieces as it has seconds, and an hour of a node type
-is a bin: no bundle holds more than that for as long as it runs. The boot is part of it as far as no
-bundle can be long enough to make it nothing.
+If time counts, a request is split into one small piece for each of its seconds, and an hour of a
+node type is a bin, because at any time a bundle takes no more than its node has. The boot time is
+included at its smallest share, which is its share of the longest possible bundle.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.static import numbers_by_name
 from rowtui.core.packing.vectors import Bin, Size
 
-ROUNDING = 1e-10  # relative: what sums of floats may be off by
+ROUNDING = 1e-10  # relative error of sums of floats
 
 
 class Worth(NamedTuple):
-    """What follows from prices of resources: the bound, and what lanes are worth for an hour.
+    """The bound that follows from prices of resources, and the values of lanes per hour.
 
-    `duals` and `rooms` of each node type: of cpus, memory, gpus, disk (and requests).
+    `duals` and `rooms` have one row for each node type, with an entry for CPUs, memory, GPUs and
+    disk (and for requests if bundles have a largest number of requests).
     """
 
     bound: float
@@ -30,7 +31,7 @@ class Worth(NamedTuple):
     rooms: tuple[Size, ...]
 
     def of(self, sizes: Sequence[Size]) -> list[float]:
-        """What each of these is worth for an hour: the least that it costs where it fits."""
+        """Return the value of each of these sizes for an hour: the lowest cost where it fits."""
         import numpy as np
 
         rows = np.array(sizes, float)
@@ -44,7 +45,7 @@ class Worth(NamedTuple):
         return worth
 
     def _different(self) -> list[tuple[tuple[float, ...], Size]]:
-        """Duals and rooms without those that others make needless: as cheap and as large."""
+        """Return the duals and rooms, except where a type with the same prices has more room."""
         largest: dict[tuple[float, ...], list[Size]] = {}
         for room, duals in sorted(zip(self.rooms, self.duals, strict=True), reverse=True):
             rooms = largest.setdefault(duals, [])
@@ -53,22 +54,26 @@ class Worth(NamedTuple):
         return [(duals, room) for duals, rooms in largest.items() for room in rooms]
 
     def on(self, kinds: Sequence[int]) -> Worth:
-        """The same for some of the node types."""
+        """Return the same values for some of the node types."""
         duals = tuple(self.duals[at] for at in kinds)
         return Worth(self.bound, duals, tuple(self.rooms[at] for at in kinds))
 
 
 def lower_bound(problem: Problem, go_on: GoOn = lambda: True) -> float:
-    """No packing of these requests costs less. Every request has to fit somewhere."""
+    """Return a cost that no packing is below.
+
+    Every request has to fit on some node type.
+    """
     return worth(problem, go_on).bound
 
 
 def if_cheaper(
     bundles: Iterable[Bundle], problem: Problem, value: Worth, than: tuple[Bundle, ...]
 ) -> tuple[Bundle, ...] | None:
-    """These bundles if they cost less than those, else None: as soon as that is certain.
+    """Return these bundles if they cost less than the bundles `than`, else None.
 
-    Whatever is not yet in one of them costs at least its worth.
+    The iteration stops as soon as the answer is certain: each request that is not yet in a bundle
+    costs at least its worth.
     """
     hourly = value.of([(*demand.amounts, 1) for demand in problem.demands])
     timed, most = problem.timed, cost_of(than, problem)
@@ -91,9 +96,10 @@ def if_cheaper(
 
 
 def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
-    """The bound by the assignment of crumbs of requests to fractions of nodes, with its prices.
+    """Return the bound of the linear program that assigns parts of requests to parts of nodes.
 
-    Without time the prices are less exact, and the bound is a little lower.
+    The result contains the prices of this program. When `go_on` returns False, the prices are less
+    exact and the bound is a little lower.
     """
     from rowtui.core.packing.prices import best_prices
 
@@ -108,7 +114,7 @@ def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
     kinds = [number for number, kind in enumerate(problem.node_types) if kind.at_most != 0]
     room = () if problem.largest_bundle is None else (problem.largest_bundle,)
     rooms = [(*problem.node_types[number].amounts, *room) for number in kinds]
-    # What nobody asks for keeps no type from being bettered by another.
+    # A resource that no request uses does not prevent one type from dominating another.
     used = [axis for axis in range(len(rooms[0])) if any(size[axis] for size, _ in weights)]
     bins = [
         Bin(tuple(size[axis] for axis in used), kind.price * _with_boot(kind, longest, timed))
@@ -132,7 +138,7 @@ def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
 
 
 def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:
-    """How much dearer the boot makes an hour, on a bundle that is as long as it can be."""
+    """Return the factor by which the boot raises the price of the longest possible bundle."""
     if not timed:
         return 1.0
     limit = longest if kind.longest_seconds is None else min(longest, kind.longest_seconds)
@@ -140,7 +146,10 @@ def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:
 
 
 def _longest_bundle(problem: Problem) -> int:
-    """No bundle takes longer than so many of the longest requests one after another."""
+    """Return the seconds that no bundle exceeds.
+
+    The longest allowed number of requests run one after another for this time.
+    """
     everything = zip(problem.demands, problem.counts, strict=True)
     left = sum(problem.counts) if problem.largest_bundle is None else problem.largest_bundle
     total = 0
@@ -154,7 +163,7 @@ def _longest_bundle(problem: Problem) -> int:
 
 
 def _dearest(problem: Problem, kinds: Sequence[NodeType], place: dict[int, int]) -> float:
-    """What the request that needs the dearest bundle costs alone, or a little less."""
+    """Return the cost of the request that needs the most expensive bundle, or a little less."""
     by_name = numbers_by_name(problem)
     longest: dict[tuple[Size, int | None], int] = {}
     for demand in problem.demands:

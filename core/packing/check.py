@@ -1,8 +1,9 @@
-"""Everything that is wrong with a packing, in words. Nothing should be; this is how one knows.
+"""Check a packing and describe every fault in words. A correct packing has no faults.
 
-Takes what was packed and the bundles; gives a line for each complaint. It trusts nobody: numbers
-out of range are complaints, not crashes. A node is over-committed at some moment only if the most
-that each lane ever takes is too much together, since lanes are reserved for as long as they run.
+The input is a problem and its bundles, and the output is a line for each fault. The check accepts
+any input: numbers out of range are reported as faults and raise nothing. A node is over-committed
+if the sum of the largest amounts of its lanes exceeds the node, since each lane reserves its
+amounts for as long as the bundle runs.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from rowtui.core.packing.model import (
 from rowtui.core.packing.shrink import cost_of
 from rowtui.core.text import visible
 
-# Of one kind of bundle there may be thousands; a person needs a few to see what is wrong.
+# There may be thousands of faults of one kind; a few are enough for the user to see what is wrong.
 MOST_COMPLAINTS = 100
-ROUNDING = 1e-6  # relative: costs are sums of floats
+ROUNDING = 1e-6  # relative error of costs, which are sums of floats
 
 
 def complaints(packing: PackResult | tuple[Problem, tuple[Bundle, ...]]) -> tuple[str, ...]:
-    """What is wrong with it, at most `MOST_COMPLAINTS` lines; () if all is well.
+    """Return the faults of a packing, at most `MOST_COMPLAINTS` lines; () if there are none.
 
-    Of a result, its costs and what is unplaced are looked at too; of bundles alone, every request
-    has to be in one of them.
+    The costs and the unplaced requests of a `PackResult` are checked too. If only a problem and its
+    bundles are given, every request has to be in one of the bundles.
     """
     if isinstance(packing, PackResult):
         lines = _result_complaints(packing)
@@ -71,7 +72,7 @@ def _bundles_complaints(
 
 
 def _strangers(bundle: Bundle, problem: Problem) -> str:
-    """What is in a bundle that is in no problem like this."""
+    """Return why a bundle does not belong to the problem, or "" if the bundle belongs to it."""
     if not 0 <= bundle.node_type < len(problem.node_types):
         return f"there is no node type {bundle.node_type}"
     if bundle.times < 1:

@@ -1,9 +1,9 @@
-"""Packing of few classes of any size, by column generation, with the bound that belongs to it.
+"""Pack few classes of any size by column generation, and give the bound that follows from it.
 
-`fractional.py` says how often each content would be used if bins could be cut. Whole bins are taken
-of that, and the rest, some items of each class, is packed with the same contents as an integer
-program. Time depends on the classes, not on how many items there are. Source: P. C. Gilmore and R.
-E. Gomory (column generation).
+`fractional.py` computes how often each content would be used if bins could be divided. The whole
+bins of this solution are kept. The rest, some items of each class, is packed with the same contents
+by an integer program. The time depends on the number of classes and not on the number of items.
+Source: P. C. Gilmore and R. E. Gomory (column generation).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from rowtui.core.packing.vectors import Pattern, Patterns, Vectors, patterns_cos
 if TYPE_CHECKING:
     from rowtui.core.packing.fractional import Fractional
 
-# Costs that differ by less than this part of themselves are the same.
+# Relative difference below which two costs are equal.
 SAME = 1e-6
 
-# So near to the bound, the rest of a packing is not worth an integer program.
+# Relative distance to the bound at which the rest of a packing needs no integer program.
 GOOD = 1e-3
 
-# So many bins or fewer are chosen anew altogether.
+# A solution with at most this many whole bins is chosen again completely by the integer program.
 FEW_BINS = 200
 
-# The integer program of the rest: its columns, and what HiGHS may do (some seconds).
+# Limits of the integer program of the rest: its columns, and the effort of HiGHS (some seconds).
 MOST_COLUMNS = 2_000
 EFFORT = Effort(nodes=300, asks=100)
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A packing, what every packing costs at least, and whether this one is the best."""
+    """A packing, a lower bound of the cost of any packing, and whether this packing is the best."""
 
     patterns: Patterns
     bound: float
@@ -45,12 +45,14 @@ class Generated:
 
 
 def available() -> bool:
-    """Whether the solver that this needs is installed (the extra `exact`)."""
+    """Whether the solver that column generation needs is installed (the extra `exact`)."""
     return solver.available()
 
 
 def generate(vectors: Vectors, go_on: GoOn) -> Generated:
-    """A packing of all items, and the bound. Best for up to about 150 different items.
+    """Return a packing of all items, and the bound.
+
+    Column generation works best for up to about 150 different items.
 
     Raises:
         RowtuiError: HiGHS is not installed.
@@ -73,7 +75,7 @@ def generate(vectors: Vectors, go_on: GoOn) -> Generated:
 
 
 class _Whole:
-    """Whole bins out of the fractional program."""
+    """Makes whole bins from the solution of the fractional program."""
 
     def __init__(self, vectors: Vectors) -> None:
         from rowtui.core.packing.fractional import Fractional
@@ -97,7 +99,7 @@ class _Whole:
     # -- whole bins ------------------------------------------------------------------------------
 
     def _solve_whole(self, first: Patterns, go_on: GoOn) -> Patterns:
-        """The best packing that whole numbers of columns, and what fills the rest, give."""
+        """Return the best packing from whole numbers of columns and from packings of the rest."""
         times = [int(each + 1e-6) for each in self._program.times]
         best = min(first, self._rounded(times), key=self._cost)
         everything = [item.number for item in self._items]
@@ -107,7 +109,7 @@ class _Whole:
             return min(best, self._by_program(everything, best, go_on), key=self._cost)
         if self._is_within(GOOD, best):
             return best
-        # One of each column more for the program to choose again.
+        # One copy of each column is given back, so that the program can choose these bins again.
         left = everything
         whole = self._take([max(0, each - 1) for each in times], left)
         rest = self._by_program(left, self._filled(left), go_on)
@@ -122,12 +124,12 @@ class _Whole:
         return patterns_cost(patterns, self._vectors)
 
     def _is_within(self, part: float, patterns: Patterns) -> bool:
-        """Whether no packing is cheaper by more than that part."""
+        """Whether no packing is cheaper than these patterns by more than `part` of their cost."""
         cost = self._cost(patterns)
         return cost - self._program.least <= part * cost
 
     def _take(self, times: Sequence[int], left: list[int]) -> Patterns:
-        """So many of each column as far as items are `left`, which they are taken from."""
+        """Use columns up to `times`, as `left` allows, and subtract their items from `left`."""
         taken: list[Pattern] = []
         for (_, _, content), often in zip(self._program.columns, times, strict=False):
             wanted = often
@@ -143,7 +145,11 @@ class _Whole:
         return tuple(taken)
 
     def _by_program(self, left: list[int], rest: Patterns, go_on: GoOn) -> Patterns:
-        """The rest as an integer program over the columns that waste least; `rest` is a start."""
+        """Pack the items `left` with an integer program over the columns that waste least.
+
+        `rest` is a packing of these items and the start of the program. The result is `rest` if the
+        program leaves items over.
+        """
         for pattern in rest:
             self._program.add(pattern.content)
         rows = {place: row for row, place in enumerate(p for p, n in enumerate(left) if n)}
@@ -179,7 +185,10 @@ class _Whole:
         return rest if any(remaining) else patterns
 
     def _least_wasteful(self, left: list[int], needed: set[int]) -> list[int]:
-        """The numbers of the columns that are worth nearly what they cost, and of those needed."""
+        """Return the numbers of the columns with the least waste, and first those in `needed`.
+
+        The waste of a column is its price minus the worth of its items.
+        """
         worth = self._program.worth
 
         def waste(number: int) -> tuple[bool, float]:
@@ -195,10 +204,10 @@ class _Whole:
         ]
         return sorted(useful, key=waste)[:MOST_COLUMNS]
 
-    # -- at once ---------------------------------------------------------------------------------
+    # -- without a program -----------------------------------------------------------------------
 
     def _filled(self, numbers: Sequence[int]) -> Patterns:
-        """So many of each item, by the packer that looks at bins one after another."""
+        """Return a packing of so many of each item by `fill`, which fills one bin after another."""
         from rowtui.core.packing.fill import fill
 
         there = [place for place, number in enumerate(numbers) if number]

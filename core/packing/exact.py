@@ -1,11 +1,11 @@
-"""The best packing of few items, proven without a solver.
+"""Find and prove the best packing of few items, without a solver.
 
-`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps those
-that no larger content betters at the same price. Whatever is left to pack is a state; from each
-state the search takes the contents that hold its hardest item, cheapest total first (A*). What the
-rest will cost at least comes from item prices that no content exceeds: the duals of the linear
-program over all contents, which is small enough here for a simplex tableau in numpy. Source: P. C.
-Gilmore and R. E. Gomory's configuration program.
+`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps the
+contents that no larger content matches at the same price. The items that remain to be packed form a
+state. From each state the search takes the contents that hold its hardest item, cheapest total
+first (A*). The lower bound of the remaining cost comes from item prices that no content exceeds:
+the duals of the linear program over all contents, which is small enough here for a simplex tableau
+in numpy. Source: P. C. Gilmore and R. E. Gomory's configuration program.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-# More items than this are only tried if somebody asks for it.
+# Problems with more items are tried only if the caller passes a larger limit.
 MOST_ITEMS = 40
 
-# What fits into about a second of CPU: contents that are listed, and steps from state to state.
+# Limits of about a second of CPU: the contents that are listed, and the steps between states.
 # Twelve different items have at most 4,096 contents and 900,000 steps.
 MOST_CONTENTS = 60_000
 MOST_STEPS = 1_000_000
 
-# What fits into about a tenth of a second: most problems of a dozen items need less.
+# Limits of about a tenth of a second: most problems of a dozen items need less.
 CHEAP_CONTENTS = 5_000
 CHEAP_STEPS = 100_000
 
-# After so many contents or steps it is asked whether there is time left.
+# Number of contents or steps between two calls of `go_on`.
 BETWEEN_QUESTIONS = 500
 
 # The search looks for packings below these multiples of the bound first.
 NEAR_THE_BOUND = (1.003, 1.01, 1.03)
 
-# Costs that differ by less than this part of themselves are the same.
+# Relative difference below which two costs are equal.
 SAME = 1e-9
 
 
 class Content(NamedTuple):
-    """So many of each item, for the price of the cheapest bin that holds them."""
+    """A number of each item that fit together, with the price and number of the cheapest bin."""
 
     counts: tuple[int, ...]
     price: float
@@ -58,10 +58,11 @@ class Content(NamedTuple):
 def prove(
     vectors: Vectors, go_on: GoOn, most_items: int = MOST_ITEMS, *, cheaply: bool = False
 ) -> Patterns | None:
-    """The cheapest packing there is, or None: too many items or contents, or no time.
+    """Return the cheapest packing, or None if the problem is too large or `go_on` ends the search.
 
-    Up to twelve items always succeed if `go_on` lets them, within about a second; more if many
-    are the same or few fit together. `cheaply`: about a tenth of a second has to do.
+    Up to twelve items always succeed while `go_on` returns True, within about a second; more items
+    succeed if many are the same or few fit together. `cheaply`: stop after about a tenth of a
+    second.
     """
     most_contents = CHEAP_CONTENTS if cheaply else MOST_CONTENTS
     most_steps = CHEAP_STEPS if cheaply else MOST_STEPS
@@ -85,9 +86,10 @@ def prove(
 
 
 def list_contents(vectors: Vectors, go_on: GoOn, most: int = MOST_CONTENTS) -> list[Content] | None:
-    """What can be in one bin together, without what more of it would cost no more than.
+    """List what can be in one bin together.
 
-    None if there is too much of it, or `go_on` says no. Every item has to be there at least once.
+    A content is left out if one more item would cost no more. The result is None if there are more
+    than `most` contents, or if `go_on` returns False. Every item has to be there at least once.
     """
     finder = BinFinder(vectors.bins, worthwhile(vectors))
     found = _all_contents(vectors, finder, go_on, most)
@@ -112,7 +114,8 @@ def _all_contents(
 ) -> dict[int, Content] | None:
     bins = vectors.bins
     nothing = tuple(0 for _ in bins[0].size) if bins else ()
-    # By code: how many of each item so far, what they take, the bin they are bound to.
+    # For each content so far: its code, how many of each item it has, its load, and the bin that it
+    # is bound to.
     grown: list[tuple[int, tuple[int, ...], Size, int | None]] = [(0, (), nothing, None)]
     for item, unit in zip(vectors.items, _units(vectors.items), strict=True):
         further = []
@@ -143,7 +146,7 @@ def _all_contents(
 
 
 def _units(items: tuple[Item, ...]) -> list[int]:
-    """What one of each item adds to a code: a field of bits for each, with a bit to spare."""
+    """Return the code of one of each item, which is a field of bits with a bit to spare."""
     width = max(item.number for item in items).bit_length() + 1
     return [1 << (place * width) for place in range(len(items))]
 
@@ -151,7 +154,8 @@ def _units(items: tuple[Item, ...]) -> list[int]:
 # -- the search ----------------------------------------------------------------------------------
 
 
-# For each item, the hardest first: where it is in a code, and the contents that hold it.
+# For each item, the hardest first: its field of bits in a code, and the contents that hold the
+# item.
 _Holding = list[tuple[int, list[tuple[int, Content]]]]
 
 
@@ -166,7 +170,10 @@ class _Step:
 
 
 class _Search:
-    """From all items to none, each step one bin. A state is a code of what is left to pack."""
+    """The search from all items to none; each step fills one bin.
+
+    A state is the code of the items that remain to be packed.
+    """
 
     def __init__(
         self,
@@ -181,12 +188,12 @@ class _Search:
         self._units = _units(items)
         self._width = self._units[1].bit_length() - 1 if len(items) > 1 else 0
         self._width = self._width or items[0].number.bit_length() + 1
-        self._field = (1 << (self._width - 1)) - 1  # without the bit to spare
+        self._field = (1 << (self._width - 1)) - 1  # all bits of a field except the spare bit
         self._spare = sum(unit << (self._width - 1) for unit in self._units)
         self._start = self._code(tuple(item.number for item in items))
         self._worth = item_prices(contents, [item.number for item in items], go_on)
         self._rests: dict[int, float] = {}
-        # The item in the fewest contents is the hardest: it is packed first.
+        # The item in the fewest contents is the hardest one and is packed first.
         holding = [
             [content for content in contents if content.counts[place]]
             for place in range(len(items))
@@ -201,12 +208,16 @@ class _Search:
         ]
 
     def run(self, go_on: GoOn) -> list[Content] | None:
-        """The contents of the cheapest packing, clamped to nothing yet; None without a proof."""
+        """Return the contents of the cheapest packing, or None without a proof.
+
+        A content may hold more items than remain: `_patterns` removes the surplus.
+        """
         known = self._dive()
         limit = sum(content.price for content in known) * (1 - SAME)
         if self._least(0.0, self._start) >= limit:
             return known
-        # Near the bound few contents are worth a look, and most often that is where the best is.
+        # Few contents can be part of a packing near the bound, and the best packing is usually
+        # there.
         walked = 0
         for near in (*NEAR_THE_BOUND, math.inf):
             below = min(limit, self._rest(self._start) * near)
@@ -218,9 +229,9 @@ class _Search:
         return None
 
     def _below(self, limit: float, walked: int, go_on: GoOn) -> tuple[list[Content] | None, int]:
-        """The cheapest packing if it costs less than `limit`, and the steps that it all took.
+        """Return the cheapest packing below `limit`, and the number of steps so far.
 
-        With more steps than allowed, or without time, there is no answer.
+        If the search exceeds the allowed steps or `go_on` returns False, the packing is None.
         """
         holding = self._worth_a_look(limit)
         steps = {self._start: _Step(0.0, 0, None)}
@@ -246,13 +257,13 @@ class _Search:
                 least = self._least(cost, after)
                 if least >= limit:
                     continue
-                walked += 3  # that takes more time than to see that it leads nowhere
+                walked += 3  # storing a state takes about three times as long as rejecting one
                 steps[after] = _Step(cost, state, content)
                 heapq.heappush(queue, (least, after.bit_count(), after))
         return None, walked
 
     def _dive(self) -> list[Content]:
-        """A good packing at once: always the content that wastes least of its price."""
+        """Return a good packing quickly: always take the content that wastes least of its price."""
         way: list[Content] = []
         state = self._start
         while state:
@@ -267,7 +278,7 @@ class _Search:
         return way
 
     def _worth_a_look(self, limit: float) -> _Holding:
-        """Without contents that are in no packing below the limit: they waste too much."""
+        """Return the contents that do not waste too much to be in a packing below the limit."""
         least = self._rest(self._start)
         return [
             (
@@ -282,13 +293,16 @@ class _Search:
         ]
 
     def _after(self, state: int, code: int) -> int:
-        """What is left without a content; all fields at once, one that gets negative is zero."""
+        """Return the state after a content is packed.
+
+        All fields are subtracted at once, and a field that becomes negative is set to zero.
+        """
         left = (state | self._spare) - code
         fine = left & self._spare
         return left & (fine - (fine >> (self._width - 1)))
 
     def _rest(self, state: int) -> float:
-        """What all that is in a state is worth."""
+        """Return the worth of all items of a state."""
         worth = self._rests.get(state)
         if worth is None:
             worth, left = 0.0, state
@@ -299,8 +313,9 @@ class _Search:
         return worth
 
     def _least(self, cost: float, state: int) -> float:
-        """What a packing through this state costs at least."""
-        # Rounded up to whole steps, most states of one cost are equal, and the deepest is next.
+        """Return a lower bound of the cost of the packings through this state."""
+        # Most states have the same bound when it is rounded up to whole steps, so the deepest state
+        # is next.
         return stepped_up((cost + self._rest(state)) * (1 - SAME), self._step)
 
     def _way(self, steps: dict[int, _Step]) -> list[Content]:
@@ -316,17 +331,18 @@ class _Search:
 
 
 def item_prices(contents: list[Content], numbers: list[int], go_on: GoOn) -> list[float]:
-    """What each item is worth, so that no content is worth more than it costs.
+    """Return a price for each item so that no content is worth more than it costs.
 
-    So many items (`numbers`) times their prices is then a bound; these make it nearly the best.
-    Every item is in some content. Without time the prices are lower, and the bound with them.
+    The sum of `numbers` times these prices is then a lower bound, and it is nearly the best one.
+    Every item has to be in some content. When `go_on` returns False, the prices are lower, and so
+    is the bound.
     """
     import numpy as np
 
     counts = np.array([content.counts for content in contents], np.float64)
     costs = np.array([content.price for content in contents], np.float64)
     worth = np.maximum(0, _simplex(counts, costs, np.array(numbers, np.float64), go_on))
-    # Whatever the tableau's rounding did: prices that no content exceeds are a bound.
+    # The tableau has rounding errors. Prices that no content exceeds are a valid bound.
     values = counts @ worth
     exceeding = values > costs
     if exceeding.any():
@@ -335,16 +351,17 @@ def item_prices(contents: list[Content], numbers: list[int], go_on: GoOn) -> lis
 
 
 def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers, go_on: GoOn) -> Numbers:
-    """Maximises numbers * x where counts * x <= costs and x >= 0. Zero is where it starts.
+    """Maximise numbers * x where counts * x <= costs and x >= 0, starting from x = 0.
 
-    Each step is such an x, so the search may end at any of them.
+    Every step gives a valid x, so the search may stop after any step.
     """
     import numpy as np
 
     rows, columns = counts.shape
     table = np.zeros((rows + 1, columns + 1))
     table[:rows, :columns] = counts
-    # Equal prices make ties, ties make circles: each price is a little different.
+    # Equal prices make ties, and ties can make the simplex cycle, so each price is changed a
+    # little.
     table[:rows, columns] = costs + (costs.max() or 1.0) * 1e-9 * np.arange(1, rows + 1) / rows
     table[rows, :columns] = -numbers
     basic = list(range(columns, columns + rows))
@@ -378,7 +395,7 @@ def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers, go_on: GoOn) -> 
 
 
 def _patterns(way: list[Content], items: tuple[Item, ...], there: list[int]) -> Patterns:
-    """The contents without what is there twice, each in the bin it was listed with."""
+    """Return the contents without surplus items, each in the bin that it was listed with."""
     left = [item.number for item in items]
     times: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
     for content in way:

@@ -1,8 +1,8 @@
-"""Of a great many node types those that matter for the requests at hand.
+"""Choose the node types that matter for the requests of a problem.
 
-Catalogues of clouds have thousands, and lanes are packed part by part and in several ways, each of
-which looks at all types. Takes a problem; gives it with the types that a packing without time uses
-most, and one for each request that fits on none of these.
+Catalogues of clouds have thousands of types, and lanes are packed part by part and in several ways,
+each with all types. The result is the problem with the types that a packing without time uses most,
+and with one type for each request that fits on none of these.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from rowtui.core.packing.shrink import CheapestType
 from rowtui.core.packing.static import form_of, numbers_by_name
 from rowtui.core.packing.unplaced import fits
 
-# So many classes of requests tell which types are good.
+# Number of classes of requests from which the good types are chosen.
 MOST_CLASSES = 1_000
 
-# So many are no trouble; of more, about that many are kept.
+# Up to this many types are all kept; of more types, about this many are kept.
 MOST_TYPES = 100
 
 
 def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, list[int]]:
-    """The problem on fewer types, their worth, and the number that each type had before.
+    """Return the problem on fewer types, the worth of these types, and their former numbers.
 
-    Of a problem with times. No packing on these is better than one on all: the bound stays.
+    The problem has times. No packing on fewer types is better than the best one on all types, so
+    the bound stays valid.
     """
     usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
     if len(usable) <= MOST_TYPES:
@@ -54,12 +55,12 @@ def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, li
 
 
 def on_types_before(bundles: Sequence[Bundle], kept: Sequence[int]) -> tuple[Bundle, ...]:
-    """The bundles with the numbers that the types had before."""
+    """Return the bundles with the former numbers of the types."""
     return tuple(Bundle(kept[one.node_type], one.lanes, one.times) for one in bundles)
 
 
 def _most_used(problem: Problem) -> list[int]:
-    """The types that requests with most hours are packed on if their time does not count."""
+    """Return the types on which the requests with most hours are packed if time does not count."""
     order = sorted(
         range(len(problem.demands)),
         key=lambda at: (-problem.demands[at].seconds * problem.counts[at], at),

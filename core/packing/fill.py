@@ -1,10 +1,11 @@
-"""Fills bin after bin, each as well as it can be filled, and begins with what is hard to place.
+"""Fill one bin after another, as well as possible, and start with the items that are hard to place.
 
-For the hardest item that is left several kinds of bins are filled, and the one is kept whose
-content is worth most for its price, by the prices that the assignment LP gives to resources. What
-comes into a bin next is found by looking two items ahead; a content is repeated while its items
-last. Prices are set anew as the pool empties. Of many classes only a window is looked at, and what
-is hard to place in it goes on to the next.
+Several kinds of bins are filled for the hardest item that remains, and the bin whose content is
+worth most for its price is kept. The worth follows from the prices that the assignment LP gives to
+resources. The next item of a bin is chosen by looking two items ahead, and a content is repeated
+while its items last. Prices are computed again as the pool empties. If there are many classes, only
+a window of them is considered, and the items of the window that are hard to place go on to the next
+window.
 """
 
 from __future__ import annotations
@@ -17,43 +18,44 @@ from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.pool import Ground, Pool
 from rowtui.core.packing.vectors import Pattern, Patterns, Vectors, patterns_cost
 
-# So many classes are looked at together; more make the sets slow and the result no better.
+# Number of classes in a window; with more classes the sets are slower and the result is no better.
 WINDOW = 6_000
 
-# A window goes on to the next with what it has left of its worth by then.
+# Share of its worth that a window leaves for the next window.
 CARRIED = 0.2
 
-# A bin whose content is worth so much of its price is not compared with others.
+# A bin whose content is worth this share of its price is not compared with other bins.
 GOOD_ENOUGH = 0.999
 
-# Of so many kinds of bins at most the best is found by looking ahead.
+# The best of at most this many kinds of bins is found by looking ahead.
 MOST_COMPARED = 4
 
-# Looking ahead begins when the room is worth so many of the item that would come next.
+# The look ahead starts when the room is worth less than this many of the next item.
 NEAR = 8
 
-# After so many bins it is asked whether there is time left to look ahead.
+# Number of bins between two calls of `go_on`.
 BINS_BETWEEN_QUESTIONS = 32
 
-# Up to so many classes, a first way takes a second at most, and is not hurried.
+# Up to this many classes, the first way takes a second at most, and is never hurried.
 QUICK = 1_500
 
-# Up to so many, a further way takes a second or two.
+# Up to this many classes, a further way takes a second or two.
 NOT_MANY = 3_000
 
-# Of so few classes prices do not change much when some are packed.
+# With so few classes, prices change little when some items are packed.
 SETTLED = 100
 
-# Up to so many, a hurried first way still looks ahead, a little less far: some seconds.
+# Up to this many classes, a hurried first way still looks ahead, a little less far: some seconds.
 UNHURRIED = 25_000
 
 
 class Way(NamedTuple):
-    """How to pack: how bins are begun, how hard they are filled, how often prices are set anew.
+    """How to pack: the order of first items, the depth of the search, the number of parts.
 
-    `order`: "value", "dominant" (share of the largest bin) or "shuffled"; `width`: how many items
-    are tried for a place in a bin by looking ahead, 0 for only the one that is worth most;
-    `hurried`: the width when there is no more time, -1 if the way is then given up.
+    `order`: "value", "dominant" (share of the largest bin) or "shuffled"; `width`: the number of
+    items that are tried for a place in a bin by looking ahead, 0 to take only the item that is
+    worth most; `parts`: how often prices are computed; `hurried`: the width after `go_on` returned
+    False, -1 to abandon the way then.
     """
 
     order: str
@@ -66,7 +68,7 @@ class Way(NamedTuple):
 FIRST = Way("value", 8, 4)
 LARGE = Way("value", 4, 4)
 
-# How many classes there may be for these ways to be tried after the first one.
+# Ways tried after the first one, each with the largest number of classes for which it is tried.
 OTHERS = (
     (12_000, Way("shuffled", 8, 4)),
     (12_000, Way("dominant", 8, 4)),
@@ -75,17 +77,17 @@ OTHERS = (
     (NOT_MANY, Way("shuffled", 8, 4, 2)),
     (NOT_MANY, Way("shuffled", 16, 2, 3)),
 )
-FEW = 50_000  # more classes than that take the way for large problems
+FEW = 50_000  # more classes than this number take the way for large problems
 
 Content = dict[int, int]
 
 
 class _TooLateError(Exception):
-    """There is no time for this way."""
+    """There is no time to complete this way."""
 
 
 class _Sight(NamedTuple):
-    """What a look ahead goes by: the worth of the room, how many to try, what is in the bin."""
+    """What a look ahead depends on: the worth of the room, the width, and the bin's content."""
 
     worth: float
     width: int
@@ -93,7 +95,10 @@ class _Sight(NamedTuple):
 
 
 def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
-    """All items in bins, the best of several ways; if `go_on` says no, only the first, quicker."""
+    """Pack all items in bins, and return the best of several ways.
+
+    If `go_on` returns False, only the first, quicker way is used.
+    """
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
     }
@@ -113,9 +118,10 @@ def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
 
 
 def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
-    """All items in bins, one way only, and hurried when `go_on` says no: for parts of a problem.
+    """Pack all items in bins in one way, for parts of a problem; hurry when `go_on` returns False.
 
-    Prices are set once where classes are few, or there is no time: setting them takes time, too.
+    Prices are computed once if classes are few or `go_on` returns False, since computing them takes
+    time.
     """
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
@@ -126,7 +132,7 @@ def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
 
 
 def _first_way(classes: int, go_on: GoOn) -> tuple[Way, GoOn]:
-    """The way that always comes to its end, and whether it is hurried."""
+    """Return the way that is always completed, and the `go_on` that decides whether to hurry."""
     if classes <= QUICK:
         return FIRST, _always
     if classes <= UNHURRIED:
@@ -139,7 +145,7 @@ def _always() -> bool:
 
 
 def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patterns:
-    """So many of these items (by number, each of some size) in bins, one way."""
+    """Pack so many of these items (by number, each of some size) in bins, in one way."""
     random = Random(way.seed)
     waiting = list(numbers)
     if len(waiting) > WINDOW:
@@ -166,9 +172,9 @@ def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patt
 def pack_pool(
     pool: Pool, way: Way, until: float | None, random: Random, go_on: GoOn = _always
 ) -> list[Pattern]:
-    """Bins with what is in the pool: all of it, or until so much worth is packed.
+    """Fill bins with the items of the pool: all of them, or until the worth `until` is packed.
 
-    When `go_on` says no, what comes next is looked for less far, or only taken: see `Way`.
+    When `go_on` returns False, the look ahead uses the width `way.hurried`.
     """
     made: list[Pattern] = []
     packed = 0.0
@@ -191,7 +197,7 @@ def pack_pool(
 
 
 def in_order(pool: Pool, order: str, random: Random) -> Iterable[int]:
-    """The classes of the pool in the order in which bins are begun with them."""
+    """Return the classes of the pool in the order in which they start new bins."""
     bits = list(range(len(pool.items)))
     if order == "shuffled":
         random.shuffle(bits)
@@ -207,7 +213,7 @@ def in_order(pool: Pool, order: str, random: Random) -> Iterable[int]:
 def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
     kinds = list(zip(pool.kinds[first], pool.promise[first], strict=True))
     if width and len(kinds) > MOST_COMPARED:
-        # A quick look at all says which deserve a long one.
+        # A quick look at all kinds chooses the kinds that are filled carefully.
         quick = _scored(pool, first, kinds, 0)
         quick.sort(key=lambda one: -one[0])
         chosen = {kind for _, kind, _, _ in quick[:MOST_COMPARED]}
@@ -219,9 +225,10 @@ def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
 def _scored(
     pool: Pool, first: int, kinds: Sequence[tuple[int, float]], width: int
 ) -> list[tuple[float, int, Content, float]]:
-    """Bins of these kinds, filled: worth for their price, kind, content, worth.
+    """Fill bins of these kinds, and return the score, kind, content and worth of each.
 
-    Given up as soon as none that comes can be better: `kinds` come with what they promise.
+    The score is the worth divided by the price. `kinds` are in descending order of the score that
+    they can reach, and the loop ends when no later kind can be better.
     """
     ground = pool.ground
     made: list[tuple[float, int, Content, float]] = []
@@ -244,7 +251,7 @@ def _scored(
 
 
 def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:
-    """Sizes that floats cannot tell apart: the cheapest bin that does hold it."""
+    """Return the cheapest bin that holds the item, for sizes that floats cannot distinguish."""
     ground, item = pool.ground, pool.items[first]
     kind = min(
         (
@@ -258,9 +265,9 @@ def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:
 
 
 def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, float] | None:
-    """One bin of this kind, with one of the first class and whatever goes well with it.
+    """Fill one bin of this kind with one item of the first class and with suitable other items.
 
-    Its content, by bit, and what that is worth; None if the first has no place in it.
+    The result is the content (by bit) and its worth; None if the first item does not fit.
     """
     sizes, values, left, duals = pool.sizes, pool.values, pool.left, pool.duals[kind]
     room = [there - part for there, part in zip(pool.ground.rooms[kind], sizes[first], strict=True)]
@@ -295,7 +302,7 @@ def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, fl
 
 
 def _look_ahead(pool: Pool, room: list[int], among: int, near: int, sight: _Sight) -> int:
-    """Which comes next: the one that makes most of the room, with two more after it."""
+    """Return the item that makes most of the room, together with the two best items after it."""
     worth, width, content = sight
     sizes, values, left, fitting = pool.sizes, pool.values, pool.left, pool.fitting
     enough = worth * GOOD_ENOUGH
@@ -331,7 +338,7 @@ def _look_ahead(pool: Pool, room: list[int], among: int, near: int, sight: _Sigh
 
 
 def with_weightless(patterns: Patterns, vectors: Vectors) -> Patterns:
-    """The patterns and, in the first that will do, all items that need nothing at all."""
+    """Return the patterns with all items that need no resource, each in the first possible bin."""
     made = list(patterns)
     for at, item in enumerate(vectors.items):
         if not item.number or any(item.size):

@@ -1,10 +1,11 @@
-"""Which contents of bins matter, what an item is worth, and what every packing costs at least.
+"""Find the contents of bins that matter, the worth of each item, and a lower bound of the cost.
 
-The linear program of column generation: contents are columns, and each is used a fractional number
-of times. Its duals say what items are worth; a knapsack of each bin looks for contents worth more
-than they cost, until there are none. Item values lowered until no bin can hold more than it costs
-are a bound at any moment, so the knapsacks are asked near the best such values rather than at the
-last duals, which jump. Source: Gilmore and Gomory; Farley's bound; Wentges' smoothing.
+This is the linear program of column generation: contents are columns, and each is used a fractional
+number of times. The duals of the program are the worth of the items. A knapsack of each bin looks
+for contents that are worth more than they cost, until there are none. Item values that are lowered
+until no bin can hold more than it costs give a valid bound at any time. The knapsacks therefore use
+values near the best such values and not the last duals, which change abruptly. Source: Gilmore and
+Gomory; Farley's bound; Wentges' smoothing.
 """
 
 from __future__ import annotations
@@ -28,35 +29,37 @@ if TYPE_CHECKING:
 
 Content = tuple[tuple[int, int], ...]
 
-# Tables that find most columns in a millisecond, and those that find nearly all of the others.
+# Cells of the tables that find most columns in a millisecond, and of those tables that find nearly
+# all others.
 COARSE_CELLS, FINE_CELLS = 4_000, 70_000
 
-# The program is done when its cost is so near to its bound; from some round on, less near will do.
+# Relative distances to the bound at which the program is done: later rounds accept larger ones.
 CLOSE_ENOUGH = ((50, 1e-3), (20, 4e-4), (0, 1e-7))
 
-# Values are kept as long as they raise the bound by so much.
+# The smoothed values are used while they raise the bound by this relative amount.
 PROGRESS = 1e-5
 
-# A column has to be worth so much more than it costs.
+# A column has to be worth more than its price by this relative amount.
 BETTER = 1e-7
 
-# Columns are sought for a mean of the best values so far, with this part, and the last duals.
+# Columns are searched with a mean of the best values so far, with this weight, and the last duals.
 OLD_PART = 0.6
 
-# A bin whose best content is worth less than such a part of its price is left alone for so many
-# rounds: values change little from one to the next.
+# A bin whose best content is worth less than such a part of its price is skipped for so many
+# rounds: values change little from one round to the next.
 REST = ((0.95, 6), (0.98, 3), (0.995, 1))
 
-# For each item the best content with it is a column too, if it is worth that part of its price.
+# For each item, the best content with this item is a column too, if it is worth this part of its
+# price.
 PROMISING = 0.99
 
-# A bin shares the rounded table of one that is at most so much larger.
+# A bin shares the rounded table of a bin that is at most this many times larger.
 SMALLEST_SHARE = 3
 
-# Rows of a program have about this scale, whatever the number of items.
+# Rows of the program are scaled to about this size, for any number of items.
 SCALE = 10_000.0
 
-# Up to so many items, all contents are columns if they are not too many.
+# Up to this many items, all contents become columns if there are not too many contents.
 FEW_ITEMS = 60
 MOST_CONTENTS = 20_000
 
@@ -72,12 +75,12 @@ class Column(NamedTuple):
 class Fractional:
     """The columns found so far, and the program over them. Every item is there at least once.
 
-    `bound`: no packing costs less. `worth`: what items are worth where it comes from. `duals` and
-    `times`: of the last program solved. `complete`: there are no other columns than these.
+    `bound`: no packing costs less. `worth`: the item values that the bound comes from. `duals` and
+    `times`: of the last program solved. `complete`: no other columns are possible.
     """
 
     def __init__(self, vectors: Vectors) -> None:
-        """Without any columns."""
+        """Start without any columns."""
         self.vectors = vectors
         self.useful = worthwhile(vectors)
         self.columns: list[Column] = []
@@ -100,16 +103,16 @@ class Fractional:
 
     @property
     def least(self) -> float:
-        """The bound, rounded up to a cost that there can be."""
+        """The bound, rounded up to a possible cost."""
         return stepped_up(self.bound, self._step)
 
     @property
     def step(self) -> float:
-        """By what costs grow; 0 if by anything."""
+        """Step between possible costs; 0 if costs have no common step."""
         return self._step
 
     def add(self, content: Content) -> int:
-        """The number of the column with that content, which is added if it is new."""
+        """Return the number of the column with this content; a new content is added."""
         place = self.places.get(content)
         if place is None:
             home = self.home(content)
@@ -120,7 +123,7 @@ class Fractional:
         return place
 
     def home(self, content: Content) -> int:
-        """The cheapest bin that holds a content."""
+        """Return the cheapest bin that holds a content."""
         load = [0] * len(self.vectors.bins[0].size)
         own = None
         for place, there in content:
@@ -132,9 +135,9 @@ class Fractional:
         return home
 
     def solve(self, go_on: GoOn) -> bool:
-        """Adds columns until fractions of them are as cheap as they get; False: not even begun.
+        """Add columns until the fractional cost no longer decreases.
 
-        For each item there has to be a column already.
+        Each item has to be in a column already. The result is False if no program was solved.
         """
         self._begin_with_prices_of_resources()
         self._add_all_of_few(go_on)
@@ -190,7 +193,7 @@ class Fractional:
     # -- columns ---------------------------------------------------------------------------------
 
     def _add_columns(self, go_on: GoOn) -> bool:
-        """Adds columns that make the program cheaper; False if there are none, or no time."""
+        """Add columns that make the program cheaper; return False if there are none, or no time."""
         self._round += 1
         part = OLD_PART
         while True:
@@ -206,13 +209,15 @@ class Fractional:
                 return False
             if self._is_near():
                 return False
-            # Nothing is missing at these values: they are now the best, or the duals are nearer.
+            # No column is missing at these values: they are now the best values, or the duals are
+            # better.
             part = part if self.bound > before * (1 + PROGRESS) else 0.0
 
     def _search(self, values: Numbers, cells: int, go_on: GoOn) -> bool:
-        """Adds contents worth most, for each bin and each item, if the program gets cheaper."""
+        """Add the most valuable contents for each bin and each item; return whether any helps."""
         helped = False
-        # Of each item the best content so far, as a part of its price: others have to be better.
+        # For each item, the value of its best content so far as a part of the price; others must
+        # exceed it.
         parts = np.full(len(values), PROMISING)
         for shared, members in self._groups(cells):
             table: Table | None = None
@@ -237,7 +242,11 @@ class Fractional:
         return helped
 
     def _groups(self, cells: int) -> list[tuple[Knapsack, list[int]]]:
-        """Bins in groups that share a table: not much smaller than the first, or exact there."""
+        """Group the bins that share a table.
+
+        A bin shares the table of the first bin of its group if it is not much smaller, or if this
+        table is exact.
+        """
         if cells in self._grouped:
             return self._grouped[cells]
         bins = self.vectors.bins
@@ -272,7 +281,7 @@ class Fractional:
         )
 
     def _search_surely(self, values: Numbers, go_on: GoOn) -> bool:
-        """The same without anything overlooked, which gives a bound too."""
+        """Search each bin without overlooking a content, and raise the bound with the result."""
         helped = False
         ceilings: list[tuple[int, float, float]] = []
         for at in self.useful:
@@ -292,10 +301,10 @@ class Fractional:
         return self.add(filled.content) == before
 
     def _raise_bound(self, values: Numbers, ceilings: Iterable[tuple[int, float, float]]) -> None:
-        """Lowers the values until no bin can hold more than it costs: their sum is a bound.
+        """Lower the values until no bin can hold more than it costs; their sum is then a bound.
 
-        `ceilings`: of each bin the price, and what no content of it is worth more than. Only
-        items that fit in a bin have to be worth less for it.
+        `ceilings`: for each bin its price and an upper bound of the worth of its contents. Only the
+        values of items that fit in such a bin are lowered.
         """
         parts = np.ones(len(values))
         for at, price, most in ceilings:

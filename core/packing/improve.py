@@ -1,9 +1,10 @@
-"""Makes a packing cheaper as long as it may: takes some bins apart and packs their items again.
+"""Make a packing cheaper for as long as there is time: empty some bins and pack their items again.
 
-First every content goes to the cheapest bin that holds it. Then, again and again: some bins, more
-often those whose content is worth little for their price, are emptied, their items are packed anew
-in a way drawn by lot, and the better of the two is kept. Of a pattern with many times only some
-copies are taken; where all chosen patterns have many, the same is done with a multiple.
+First, every content is moved to the cheapest bin that holds it. Then the following step is
+repeated: some bins, more often those whose content is worth little for their price, are emptied;
+their items are packed again in a randomly chosen way; and the better of the two packings is kept.
+Of a pattern with many copies only some are taken. If all chosen patterns have many copies, the same
+change is made to a multiple of them.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.pool import Ground, Pool, Worth
 from rowtui.core.packing.vectors import Pattern, Patterns, Vectors, patterns_cost
 
-# Bins that are taken apart together: enough to find other partners, few enough to be quick.
+# Bins that are emptied together: enough to find other combinations, few enough to be quick.
 FEWEST, MOST = 3, 24
 
-# Items in them, at most: a way takes about a millisecond for four.
+# Largest number of items in these bins: a way takes about a millisecond for four items.
 MOST_ITEMS = 150
 
-# Each bin to take apart is the worst of so many drawn by lot.
+# Each bin to empty is the most wasteful of this many bins drawn at random.
 DRAWN = 4
 
-# Of so many copies as could be changed alike all are, or half of them, and so on.
+# Of the copies that can be changed alike, all are changed, or half, or a smaller power of a half.
 HALVINGS = (0, 0, 1, 3, 6)
 
-# How much what items are worth is changed by lot, so that not the same is tried again.
+# Largest random change of the items' worth, so that the same packing is not tried again.
 NOISE = 0.05
 
 
@@ -42,7 +43,10 @@ class _Kept(NamedTuple):
 
 
 def improve(vectors: Vectors, patterns: Patterns, go_on: GoOn) -> Patterns:
-    """The same items in cheaper bins, or the same patterns. Tries as long as `go_on` says yes."""
+    """Return the same items in cheaper bins, or the same patterns.
+
+    The patterns are improved while `go_on` returns True.
+    """
     ground = Ground(vectors)
     sized = [
         pattern._replace(
@@ -59,7 +63,7 @@ def improve(vectors: Vectors, patterns: Patterns, go_on: GoOn) -> Patterns:
 
 
 class _Improver:
-    """A packing that changes: different patterns in a list, and how many there are of each."""
+    """A packing that changes: a list of different patterns, and the number of copies of each."""
 
     def __init__(self, ground: Ground, patterns: Patterns) -> None:
         self.ground = ground
@@ -78,7 +82,7 @@ class _Improver:
             self._add(pattern)
 
     def run(self, go_on: GoOn) -> Patterns:
-        """What it has become when `go_on` says no."""
+        """Improve the packing until `go_on` returns False, and return it."""
         while go_on():
             self._once()
         return tuple(
@@ -87,7 +91,7 @@ class _Improver:
         )
 
     def _once(self) -> None:
-        """Takes some bins apart and puts them together again if that is no dearer."""
+        """Empty some bins and pack their items again; keep the result if it costs no more."""
         ruined, multiple = self._choose()
         bins = self.ground.vectors.bins
         price = sum(bins[pattern.bin].price * pattern.times for pattern in ruined)
@@ -103,7 +107,7 @@ class _Improver:
                 self._add(pattern._replace(times=pattern.times * multiple))
 
     def _choose(self) -> tuple[list[Pattern], int]:
-        """Some copies of some patterns, and how often the same can be done at once."""
+        """Choose some copies of some patterns, and how often the same change can be made."""
         random, kept, times = self.random, self.kept, self.times
         wanted = random.randint(FEWEST, MOST)
         chosen: dict[int, int] = {}
@@ -155,16 +159,16 @@ class _Improver:
                 self.place[last.kind, last.content] = at
 
 
-# -- smaller bins that do --------------------------------------------------------------------------
+# -- smaller bins that suffice ---------------------------------------------------------------------
 
 
 def finder_of(ground: Ground) -> BinFinder:
-    """Finds the cheapest of the bins that are worth a look."""
+    """Return a finder of the cheapest bin among the bins worth considering."""
     return BinFinder(ground.vectors.bins, ground.kinds)
 
 
 def shrunk(pattern: Pattern, ground: Ground, finder: BinFinder) -> Pattern:
-    """The same content in the cheapest bin that holds it."""
+    """Return the same content in the cheapest bin that holds it."""
     load = [0] * len(ground.vectors.bins[pattern.bin].size)
     for at, number in pattern.content:
         if ground.own[at] is not None:

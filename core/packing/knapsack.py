@@ -1,10 +1,10 @@
-"""The most valuable content of one bin, for given values of the items.
+"""Find the most valuable content of one bin, for given values of the items.
 
-What column generation asks thousands of times for. The answer is a table over amounts of each
-resource (dynamic programming, each item's copies in pieces of 1, 2, 4, ...), exact where amounts
-are multiples of something coarse (whole cpus and GB). Where the table would be too large, amounts
-are rounded: sizes up, for contents that surely fit; sizes down, for a value that none exceeds.
-Source: Gilmore and Gomory.
+Column generation solves this problem thousands of times. The solution is a table over amounts of
+each resource (dynamic programming, each item's copies in pieces of 1, 2, 4, ...). The table is
+exact if amounts are multiples of something coarse (whole CPUs and GB). If the table would be too
+large, amounts are rounded: sizes are rounded up to find contents that surely fit, and rounded down
+to find a value that no content exceeds. Source: Gilmore and Gomory.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
-# A table of so many cells takes some 15 ms for 35 items, and holds a byte for each cell and piece.
+# A table of this many cells takes about 15 ms for 35 items, and one byte for each cell and piece.
 MOST_CELLS = 70_000
 
-# Mixtures of resources are in so many equal parts.
+# A mixture of resources consists of this many equal parts.
 QUARTERS = 4
 
-# What HiGHS may do to find the best content of one bin for sure: it needs 10 to 100 nodes.
+# Limits of HiGHS for the proven best content of one bin, which needs 10 to 100 nodes.
 EFFORT = Effort(nodes=2000, asks=500)
 
-# What rounding of floats may add to a value.
+# Factor that covers the rounding errors of floats in a value.
 HAIR = 1 + 1e-9
 
 
 class Filled(NamedTuple):
-    """A content (item and how many), its value, and what no content of this bin exceeds."""
+    """A content (item and number), its value, and an upper bound of the value of any content."""
 
     content: tuple[tuple[int, int], ...]
     value: float
@@ -50,14 +50,14 @@ class Filled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Sizes and room in cells: a step of each resource is one cell."""
+    """Sizes and room in cells; a cell is one step of each resource."""
 
     sizes: list[tuple[int, ...]]
     room: tuple[int, ...]
 
 
 class Limits(NamedTuple):
-    """What no content is worth more than, and how many of each item one above a floor may hold."""
+    """Upper bounds of the value of contents, and of the copies in contents above a floor."""
 
     most: float
     copies: list[int]
@@ -65,10 +65,11 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """For each room up to the bin's, the value of its best content.
+    """The value of the best content of each room up to the room of the bin.
 
-    `chosen[piece]`: in which cells (counted through) that piece was worth taking; `pieces`: of
-    which item, how many, and how many cells further down the rest of the content is.
+    `chosen[piece]`: the cells (as flat indexes) in which taking this piece was better; `pieces`:
+    for each piece its item, its number of copies, and the distance in cells to the rest of the
+    content.
     """
 
     cells: Numbers
@@ -82,7 +83,7 @@ class Table:
         return float(self.cells.flat[-1])
 
     def back(self, room: tuple[int, ...]) -> list[int]:
-        """How many of each item make the value of that room."""
+        """Return how many of each item make up the best content of this room."""
         counts = [0] * self.items
         at, last = (
             int(np.ravel_multi_index(room, self.cells.shape)) if room else 0,
@@ -108,7 +109,10 @@ class Knapsack:
         most_cells: int = MOST_CELLS,
         smaller: Sequence[Size] = (),
     ) -> None:
-        """`at`: the number of the bin. `smaller`: rooms that `several` will be asked about too."""
+        """Prepare the tables of a bin.
+
+        `at`: the number of the bin. `smaller`: smaller rooms that `several` accepts too.
+        """
         room = vectors.bins[at].size
         self._rooms = (room, *smaller)
         self._room = room
@@ -125,7 +129,7 @@ class Knapsack:
         axes = self._axes_that_count()
         self._shares = [
             [size[axis] / room[axis] for size in self._sizes] for axis in axes
-        ]  # of the room
+        ]  # as parts of the room
         self._share = np.array([sum(part) for part in zip(*self._shares, strict=True)] or [0.0])
         self._share = np.maximum(self._share, 1e-12)
         huge = max((max(size, default=0) for size in self._sizes), default=0) >= 2**62
@@ -136,7 +140,7 @@ class Knapsack:
         self._up, self._down = self._grids(axes, steps, most_cells)
         self._cells_of = {
             room: tuple(
-                # What fits in there by cells fits.
+                # A load that fits in this number of cells fits in the room.
                 room[axis] // step * length // (self._room[axis] // step)
                 for axis, step, length in zip(axes, steps, self._up.room, strict=True)
             )
@@ -145,7 +149,7 @@ class Knapsack:
         self.exact = self._up is self._down
 
     def _axes_that_count(self) -> list[int]:
-        """Resources that can run out, and not only after another one has."""
+        """Return the resources that can run out, except those running out only after another."""
         axes = [
             axis
             for axis in range(len(self._room))
@@ -164,7 +168,10 @@ class Knapsack:
         return axes
 
     def _all_surrogates(self) -> Numbers:
-        """Shares of one resource, and means of several: of each a bin's content has 1 at most."""
+        """Return the shares of each resource, and means of several.
+
+        The shares in a bin's content add up to at most 1.
+        """
         axes = np.array(self._shares).reshape(len(self._shares), len(self.items))
         mixtures = itertools.combinations_with_replacement(range(len(axes)), QUARTERS)
         return np.array([axes[list(mixture)].mean(axis=0) for mixture in mixtures] or [[]])
@@ -178,7 +185,7 @@ class Knapsack:
             table[longest] = max(fitting, table[longest] // 2, 1)
         up, down = [], []
         for size in self._sizes:
-            # An amount is to the room as its cells are to the table's.
+            # The ratio of cells to the cells of the table is the ratio of the amount to the room.
             parts = [
                 (size[axis] // step * length, whole)
                 for axis, step, whole, length in zip(axes, steps, room, table, strict=True)
@@ -191,9 +198,10 @@ class Knapsack:
     # -- answers ---------------------------------------------------------------------------------
 
     def limits(self, worth: Numbers, floor: float) -> Limits:
-        """What no content is worth more than, at once, and what those above `floor` can hold.
+        """Return a quick upper bound of values, and of the copies in contents above `floor`.
 
-        By every mixture of resources alone, with items that may be cut.
+        The bound is the smallest one over all mixtures of resources, with items that may be
+        divided.
         """
         values = worth[self.items]
         copies = np.array(self._copies, np.float64)
@@ -204,10 +212,10 @@ class Knapsack:
             density = np.where(shares > 0, values / shares, np.inf)
         order = np.argsort(-density, axis=1, kind="stable")
         used = np.cumsum(np.take_along_axis(shares * copies, order, axis=1), axis=1)
-        # Where the room is used up: what the last of it is worth.
+        # The density of the item that uses up the room is the price of the room.
         last = np.take_along_axis(order, np.argmax(used >= 1, axis=1)[:, None], axis=1)
         edge = np.where(used[:, -1:] >= 1, np.take_along_axis(density, last, axis=1), 0.0)
-        # Every content is worth the room at that price, and for each item what it is worth more.
+        # A content is worth at most the room at this price, plus what each item is worth beyond it.
         gain = values - edge * shares
         most = (edge[:, 0] + np.maximum(gain, 0) @ copies) * HAIR
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -219,16 +227,17 @@ class Knapsack:
         )
 
     def table(self, worth: Numbers, copies: list[int] | None = None) -> Table:
-        """The best contents of all rooms, with so many of each item at most."""
+        """Return the best contents of all rooms, with at most `copies` of each item."""
         values = [float(value) for value in worth[self.items]]
         return self._table(self._up, values, copies or self._copies)
 
     def several(
         self, worth: Numbers, table: Table, at_least: Numbers, room: Size | None = None
     ) -> list[Filled]:
-        """The most valuable content, and for each item the best that is worth `at_least[item]`.
+        """Return the most valuable content, and for each item the best one above `at_least[item]`.
 
-        By the table for these values; of that (smaller) room, or of the whole bin.
+        The contents follow from the table for these values. `room` is a smaller room, or None for
+        the whole bin.
         """
         values = [float(value) for value in worth[self.items]]
         whole = self._room if room is None else room
@@ -247,9 +256,9 @@ class Knapsack:
         return found
 
     def surely(self, worth: Numbers, enough: float, go_on: GoOn) -> Filled:
-        """A content worth more than `enough` if there is any, with a `most` that is true.
+        """Return a content worth more than `enough` if there is one, with a valid `most`.
 
-        How far contents are below `enough` is of no interest.
+        The result does not show how far contents are below `enough`.
         """
         most, copies = self.limits(worth, enough)
         values = [float(value) for value in worth[self.items]]
@@ -292,7 +301,8 @@ class Knapsack:
             for times in _pieces(copies[place], grid.sizes[place], grid.room)
         ]
         cells = np.zeros(shape)
-        room = np.empty(shape)  # for sums: new memory for each would cost more than they do
+        # buffer for sums: allocating memory for each sum would take longer than the sum
+        room = np.empty(shape)
         chosen = np.zeros((len(pieces), *shape), np.bool_)
         downs = []
         for number, (place, times) in enumerate(pieces):
@@ -313,7 +323,7 @@ class Knapsack:
         )
 
     def _fill_up(self, counts: list[int], order: NDArray[np.intp], room: Size) -> None:
-        """What rounding left free, with what is worth most for what it takes."""
+        """Fill the room that rounding left free with the items worth most for their size."""
         left = list(room)
         for there, size in zip(counts, self._sizes, strict=True):
             if there:
@@ -333,7 +343,7 @@ class Knapsack:
             left = [free - more * part for free, part in zip(left, self._sizes[place], strict=True)]
 
     def _order(self, worth: Numbers) -> NDArray[np.intp]:
-        """Items of some worth, most worth for their shares of the bin first."""
+        """Return the items of positive worth, most worth for their share of the bin first."""
         values = worth[self.items]
         order = np.argsort(-values / self._share, kind="stable")
         return order[values[order] > 0]
@@ -351,12 +361,12 @@ class Knapsack:
 
 
 def _window(parts: Iterable[tuple[int, int | None]]) -> tuple[EllipsisType | slice, ...]:
-    """An index that gives a view, also of a table without axes."""
+    """Return an index that gives a view, also of a table without axes."""
     return (..., *(slice(*part) for part in parts))
 
 
 def _pieces(copies: int, size: tuple[int, ...], room: tuple[int, ...]) -> list[int]:
-    """1, 2, 4, ... and a rest, of which every number up to all that fit is a sum."""
+    """Return 1, 2, 4, ... and a rest: every number up to the largest that fits is a sum of them."""
     for part, whole in zip(size, room, strict=True):
         copies = min(copies, whole // part) if part else copies
     pieces = []

@@ -1,10 +1,10 @@
-"""Lanes: requests that run one after another, so that what runs side by side ends together.
+"""Lanes: requests that run one after another, so that the lanes of a bundle end together.
 
-A bundle is paid until its longest lane ends, so lanes of a bundle should be as long as each other.
-Two ways lead there: a lane for each request, with requests of about the same time in a bundle; or
-lanes filled up to a common length with similar requests. `chain` makes the lanes, `storeys` sorts
-them by length into parts that are packed as if time did not count. Source: Fastr's rule for a list
-of jobs on one host (most of each resource, sum of the times).
+A bundle is paid until its longest lane ends, so the lanes of a bundle should have similar lengths.
+There are two ways: a lane for each request, with requests of similar times in a bundle; or lanes
+that are filled up to a common length with similar requests. `chain` makes the lanes, and `storeys`
+sorts the lanes by length into parts that are packed as if time did not count. Source: Fastr's rule
+for a list of jobs on one host (most of each resource, sum of the times).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class LaneKind(NamedTuple):
 
     @property
     def requests(self) -> int:
-        """How many requests one such lane has."""
+        """The number of requests in one such lane."""
         return sum(run.times for run in self.runs)
 
 
 def single(problem: Problem) -> list[LaneKind]:
-    """A lane for each request."""
+    """Return a lane for each request."""
     by_name = numbers_by_name(problem)
     return [
         LaneKind(
@@ -50,10 +50,11 @@ def single(problem: Problem) -> list[LaneKind]:
 
 
 def chain(problem: Problem, length: int, alike: float, *, even: bool = False) -> list[LaneKind]:
-    """Lanes of similar requests, as long as `length` or a little less wherever there are enough.
+    """Return lanes of similar requests, as long as `length` or a little shorter if possible.
 
-    `alike`: the least memory in a lane is at least this share of the most. `even`: similar requests
-    are dealt out so that their lanes, no more of them, are about as long as each other.
+    `alike`: the least memory of a request in a lane is at least this share of the most memory.
+    `even`: similar requests are distributed over at most as many lanes, so that the lanes have
+    similar lengths.
     """
     by_name = numbers_by_name(problem)
     order = sorted(range(len(problem.demands)), key=lambda at: _likeness(problem.demands[at]))
@@ -76,7 +77,7 @@ Likeness = tuple[tuple[str, int, int, int], int, int, int]
 
 
 def _likeness(demand: Demand) -> Likeness:
-    """The order in which neighbours may share a lane; only those with the same first part do."""
+    """Return a sort key by which requests with the same first part may share a lane."""
     amounts = demand.amounts
     disk = amounts.disk_mb.bit_length()
     return (
@@ -88,7 +89,7 @@ def _likeness(demand: Demand) -> Likeness:
 
 
 def _windows(members: list[int], demands: Sequence[Demand], alike: float) -> Iterator[list[int]]:
-    """Stretches whose memory is alike; `members` come with the most memory first."""
+    """Split the members into runs with similar memory; `members` start with the most memory."""
     begin = 0
     for at, number in enumerate(members):
         most = demands[members[begin]].amounts.memory_mb
@@ -101,10 +102,10 @@ def _windows(members: list[int], demands: Sequence[Demand], alike: float) -> Ite
 def _lanes_of(
     problem: Problem, window: list[int], length: int, node_type: int | None
 ) -> Iterator[LaneKind]:
-    """The requests of a window in lanes: the longest that still has room, again and again.
+    """Distribute the requests of a window over lanes: repeatedly add the longest request that fits.
 
-    The same lane is made as often as the requests allow at a time, so that the work depends on
-    how many classes there are, not on how many requests.
+    The same lane is made as often as the requests allow at a time, so that the work depends on the
+    number of classes and not on the number of requests.
     """
     demands = problem.demands
     amounts = Amounts()
@@ -116,7 +117,7 @@ def _lanes_of(
     left = [problem.counts[at] for at in by_time]
     most = problem.largest_bundle or FOR_EVER
     while by_time:
-        runs: list[tuple[int, int]] = []  # position, times
+        runs: list[tuple[int, int]] = []  # position in `by_time`, number of requests
         room, places, before = limit, most, len(by_time)
         while places:
             at = min(bisect_right(times, room), before) - 1
@@ -127,11 +128,12 @@ def _lanes_of(
             room -= fit * times[at]
             places -= fit
             before = at
-        if not runs:  # longer than the limit of what holds all: alone, it fits somewhere
+        # a request longer than the limit of the whole window fits somewhere on its own
+        if not runs:
             runs = [(len(by_time) - 1, 1)]
         number = min(left[at] // fit for at, fit in runs)
         yield _lane(demands, [Run(by_time[at], fit) for at, fit in runs], number, node_type)
-        for at, fit in runs:  # from the last to the first, so that positions stay true
+        for at, fit in runs:  # from the last to the first, so that the positions stay valid
             left[at] -= number * fit
             if not left[at]:
                 del by_time[at], times[at], left[at]
@@ -148,7 +150,7 @@ def _lane(
 
 
 def _longest(node_types: Sequence[NodeType], amounts: Amounts, node_type: int | None) -> int:
-    """How long something that takes so much may run where it may run longest."""
+    """Return the longest time that these amounts may run on any type; seconds."""
     if node_type is not None:
         node_types = (node_types[node_type],)
     return max(
@@ -167,9 +169,9 @@ def _longest(node_types: Sequence[NodeType], amounts: Amounts, node_type: int | 
 def storeys(
     lanes: Sequence[LaneKind], limits: Sequence[int], factor: float
 ) -> list[list[LaneKind]]:
-    """The lanes by length, longest first, in parts where the longest is `factor` of the least.
+    """Sort lanes by length, longest first, into parts in which lengths differ at most by `factor`.
 
-    `limits`: how long bundles may be on the node types; all lanes of a part fit the same ones.
+    `limits`: the longest bundles that the node types allow; all lanes of a part fit the same types.
     """
     steps = sorted(set(limits))
     made: list[list[LaneKind]] = []

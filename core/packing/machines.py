@@ -1,6 +1,6 @@
-"""Jobs and instances as the online engine keeps them: they change, and nobody else sees them.
+"""Mutable jobs and instances of the online engine, which no other module uses.
 
-What others see are the values of `online_model`.
+Other modules use the immutable values of `online_model`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from rowtui.core.packing.waiting import Rank
 
 
 class Kind:
-    """What is the same for all jobs with the same need and hint.
+    """The data that all jobs with the same need and hint share.
 
-    `node_type`: the number of the hinted one, or -1. `types`: the set of suitable ones, as bits of
-    the catalogue. `price`: of the cheapest of these.
+    `node_type`: the number of the hinted type, or -1. `types`: the set of suitable types, as bits
+    of the catalogue. `price`: the price of the cheapest of these types.
     """
 
     __slots__ = ("need", "node_type", "price", "types")
@@ -38,7 +38,7 @@ class Task:
 
 
 class Machine:
-    """An instance that is there."""
+    """An allocated instance."""
 
     __slots__ = ("allocated_at", "node_type", "number", "ready", "room", "tasks")
 
@@ -48,14 +48,14 @@ class Machine:
         self.tasks: dict[str, Task] = {}
 
     def put(self, task: Task) -> None:
-        """The job is on this instance now."""
+        """Put the job on this instance."""
         (cpus, memory, gpus, disk), need = self.room, task.need
         self.room = Amounts(cpus - need[0], memory - need[1], gpus - need[2], disk - need[3])
         self.tasks[task.job.id] = task
         task.machine = self
 
     def take_off(self, task: Task) -> None:
-        """The job is not on this instance any more."""
+        """Take the job off this instance."""
         (cpus, memory, gpus, disk), need = self.room, task.need
         self.room = Amounts(cpus + need[0], memory + need[1], gpus + need[2], disk + need[3])
         del self.tasks[task.job.id]
@@ -63,30 +63,30 @@ class Machine:
 
 
 class Pool:
-    """Instances that take jobs, by their room, for jobs with and without a hint."""
+    """Instances that accept jobs, sorted by their room, for jobs with and without a hint."""
 
     __slots__ = ("_all", "_machines", "_of_type", "_ready")
 
     def __init__(self, machines: Mapping[int, Machine], ready: bool | None = None) -> None:
-        """Of these instances: those that are ready, those that are not, or all."""
+        """Use the instances that are ready (True), not ready (False), or all (None)."""
         self._machines, self._ready = machines, ready
         self._all = Rooms()
-        self._of_type: dict[int, Rooms] = {}  # only of types that some job was hinted to
+        self._of_type: dict[int, Rooms] = {}  # only of types that were the hint of a job
 
     def add(self, machine: Machine) -> None:
-        """Takes up an instance as it is."""
+        """Add an instance with its present room."""
         self._all.add(machine.number, machine.room)
         if machine.node_type in self._of_type:
             self._of_type[machine.node_type].add(machine.number, machine.room)
 
     def remove(self, machine: Machine) -> None:
-        """Leaves out an instance, which is as it was taken up."""
+        """Remove an instance, whose room has not changed since `add`."""
         self._all.remove(machine.number, machine.room)
         if machine.node_type in self._of_type:
             self._of_type[machine.node_type].remove(machine.number, machine.room)
 
     def first(self, task: Task) -> Machine | None:
-        """The first instance that suits the job, in the seed's order."""
+        """Return the first instance that suits the job, in the order of the seed algorithm."""
         rooms = self._all if task.node_type < 0 else self._rooms_of(task.node_type)
         number = rooms.first(task.need)
         return None if number is None else self._machines[number]

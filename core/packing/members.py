@@ -1,8 +1,8 @@
-"""Which request is in which bundle, in which lane, at which place there.
+"""Assign each request to its bundle, its lane and its place in the lane.
 
-Takes a packing of classes and the class of each request; gives one bundle after another with the
-requests of each lane. Requests of one class are all the same, so they are handed out in their
-order: the first bundle has the first ones. The work grows with the number of requests only.
+The input is a packing of classes and the class of each request; the output is one bundle after
+another with the requests of each lane. Requests of one class are identical, so they are assigned in
+order: the first bundle has the first requests. The work grows only with the number of requests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rowtui.core.packing.model import Bundle, PackResult
 
 
 class Members(NamedTuple):
-    """One bundle (whatever its `times`), and for each of its lanes the requests in their order."""
+    """A single bundle (its `times` is ignored), and the requests of each of its lanes in order."""
 
     bundle: Bundle
     lanes: list[list[int]]
@@ -23,7 +23,7 @@ class Members(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where each request is. `by_class`: the requests of each class, those in bundles first.
+    """The place of each request. `by_class`: the requests of each class, placed requests first.
 
     `unplaced`: the requests of each class (by its number) that are in no bundle.
     """
@@ -34,17 +34,18 @@ class Placed:
 
     @property
     def bundles(self) -> Iterator[Members]:
-        """Every single bundle, from the first; each request that is placed is in one of them."""
+        """Every single bundle, in order; each placed request is in one of them."""
         nexts = [0] * len(self.by_class)
         for bundle in self.result.bundles:
             for _ in range(bundle.times):
                 yield Members(bundle, self._hand_out(bundle, nexts))
 
     def _hand_out(self, bundle: Bundle, nexts: list[int]) -> list[list[int]]:
-        """The lanes of one bundle, with the requests that come next of each class."""
+        """Return the lanes of one bundle, with the next requests of each class."""
         lanes: list[list[int]] = []
         for runs, times in bundle.lanes:
-            if len(runs) == 1 and runs[0].times == 1:  # as it is wherever time does not count
+            # every lane looks like this if time does not count
+            if len(runs) == 1 and runs[0].times == 1:
                 number = runs[0].demand
                 at = nexts[number]
                 nexts[number] = at + times
@@ -61,9 +62,9 @@ class Placed:
 
 
 def assign(result: PackResult, classes: Sequence[int]) -> Placed:
-    """Where each request is. `classes[i]`: the class of request i, by its number in the problem.
+    """Return the place of each request. `classes[i]`: the number of the class of request i.
 
-    Raises: ValueError if there are other requests than the problem says.
+    Raises: ValueError if the classes do not match the numbers of requests in the problem.
     """
     counts = result.problem.counts
     by_class = _by_class(classes, len(counts))
@@ -77,7 +78,7 @@ def assign(result: PackResult, classes: Sequence[int]) -> Placed:
 
 
 def _by_class(classes: Sequence[int], number: int) -> tuple[list[int], ...]:
-    """The requests of each class, in their order."""
+    """Return the requests of each class, in their order."""
     import numpy as np
 
     column = np.asarray(classes, dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Makes a packing with times cheaper as long as it may: takes some bundles apart, packs them anew.
+"""Make a packing with times cheaper: take some bundles apart and pack their requests again.
 
-Bundles that waste much are taken apart into requests (or lanes), and these go one by one, the
-longest first, where they add least to the cost: behind a lane, beside the lanes, on a larger node,
-on one of their own. How much room that is left counts as worth something is drawn by lot, so that
-large nodes are tried as well as small ones. The better of old and new is kept.
+Bundles that waste much are divided into requests (or lanes). These are added one by one, the
+longest first, where they increase the cost least: behind a lane, beside the lanes, on a larger
+node, or in a bundle of their own. The weight of free room in this decision is drawn at random, so
+that large nodes are tried as well as small ones. The better of the old and the new bundles is kept.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from rowtui.core.packing.model import (
 from rowtui.core.packing.shrink import FOR_EVER, CheapestType
 from rowtui.core.packing.static import numbers_by_name
 
-# Taken apart together: enough to find other partners, few enough to be quick.
+# Taken apart together: enough to find other combinations, few enough to be quick.
 MOST_BUNDLES, MOST_UNITS = 6, 60
 
-# Lanes of a bundle that a request may be put behind, and types that a new bundle may have.
+# Lanes of a bundle behind which a request is tried, and types that a new bundle is tried on.
 MOST_LANES, MOST_TYPES = 12, 10
 
-# A place is overlooked so often, and costs that differ by less are the same.
+# The probability of skipping a bundle, and the relative difference below which costs are equal.
 BLINK, SAME = 0.05, 1e-9
 
 
 class Unit(NamedTuple):
-    """What is moved as a whole: a request, or a lane."""
+    """A request or a lane, which is moved as a whole."""
 
     runs: tuple[Run, ...]
     amounts: Amounts
@@ -62,11 +62,11 @@ class Open:
         self.node_type = -1
         self.cost = 0.0
         self.room_worth = 0.0
-        self.bound: int | None = None  # the only type that it may be on
+        self.bound: int | None = None  # the only type that the bundle may be on, or None
 
 
 class _Place(NamedTuple):
-    """Where a unit may go: a bundle, behind one of its lanes (-1: beside them), what follows."""
+    """Where a unit may go, and the state of the bundle then; `lane` is -1 beside the lanes."""
 
     score: float
     bundle: Open
@@ -81,12 +81,15 @@ class _Place(NamedTuple):
 def mend(
     problem: Problem, bundles: tuple[Bundle, ...], value: Worth, go_on: GoOn
 ) -> tuple[Bundle, ...]:
-    """The same requests in cheaper bundles, or the same bundles. `go_on` is asked in each turn."""
+    """Return the same requests in cheaper bundles, or the same bundles.
+
+    The function calls `go_on` in each turn.
+    """
     return _Mender(problem, bundles, value).run(go_on) if bundles else bundles
 
 
 class _Mender:
-    """Bundles that change, each with what one copy costs."""
+    """Bundles that change, each with the cost of one copy."""
 
     def __init__(self, problem: Problem, bundles: tuple[Bundle, ...], value: Worth) -> None:
         self.problem = problem
@@ -105,7 +108,7 @@ class _Mender:
         self.patience = 0.0
 
     def run(self, go_on: GoOn) -> tuple[Bundle, ...]:
-        """What they have become when `go_on` says no."""
+        """Improve the bundles until `go_on` returns False, and return them."""
         while go_on():
             self._turn()
         return tuple(self.held)
@@ -124,7 +127,7 @@ class _Mender:
     # Taking apart
 
     def _choose(self) -> list[int]:
-        """Some bundles by lot, one copy of each; one of them rather a dear one."""
+        """Choose some bundles at random, one copy of each; the first is likely an expensive one."""
         there = range(len(self.held))
         first = max(self.random.sample(there, min(3, len(there))), key=lambda at: self.costs[at])
         chosen, units = [first], bundle_requests(self.held[first])
@@ -163,7 +166,7 @@ class _Mender:
             self.by_name[hint] if hint else None,
         )
 
-    # Packing anew
+    # Packing again
 
     def _pack(self, units: Sequence[Unit]) -> list[Open]:
         opened: list[Open] = []
@@ -190,7 +193,7 @@ class _Mender:
         return opened
 
     def _alone(self, unit: Unit) -> Iterable[_Place]:
-        """A bundle of its own, on the cheapest type and on some others."""
+        """Return places in a new bundle, on the cheapest type and on some others."""
         numbers: list[int] = self.usable
         if unit.node_type is not None:
             numbers = [unit.node_type]
@@ -204,12 +207,12 @@ class _Mender:
                 yield self._place(bundle, -1, unit.amounts, unit.seconds, number)
 
     def _places(self, unit: Unit, bundle: Open) -> Iterable[_Place]:
-        """In a bundle: beside its lanes, or behind one of them."""
+        """Return the places in a bundle: beside its lanes, or behind one of them."""
         if bundle.requests + unit.requests > self.largest:
             return
         bound = bundle.bound if unit.node_type is None else unit.node_type
         if bundle.bound not in {None, bound}:
-            return  # they have to be on different types
+            return  # the unit and the bundle have to be on different types
         loads = [(-1, bundle.load.plus(unit.amounts), max(bundle.seconds, unit.seconds))]
         for at, lane in enumerate(bundle.lanes[:MOST_LANES]):
             grown = lane.amounts.most(unit.amounts)
@@ -234,7 +237,7 @@ class _Mender:
         change = cost - bundle.cost - self.patience * (room_worth - bundle.room_worth)
         return _Place(change, bundle, lane, load, seconds, number, cost, room_worth)
 
-    # Keeping what is better
+    # Keeping the better bundles
 
     def _replace(self, chosen: Iterable[int], opened: Iterable[Open]) -> None:
         for at in sorted(chosen, reverse=True):
@@ -243,7 +246,7 @@ class _Mender:
                 self.held[at] = Bundle(one.node_type, one.lanes, one.times - 1)
                 continue
             last, cost = self.held.pop(), self.costs.pop()
-            if at < len(self.held):  # the last takes its place
+            if at < len(self.held):  # the last one takes its place
                 self.held[at], self.costs[at] = last, cost
         for bundle in opened:
             lanes: dict[tuple[Run, ...], int] = {}
@@ -260,7 +263,7 @@ class _Mender:
 
 
 def _behind(lane: Unit, unit: Unit) -> Unit:
-    """The unit at the end of the lane."""
+    """Return the lane with the unit at its end."""
     runs: dict[int, int] = {}
     for run in (*lane.runs, *unit.runs):
         runs[run.demand] = runs.get(run.demand, 0) + run.times

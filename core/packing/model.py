@@ -1,9 +1,9 @@
-"""What is packed, on what, and what comes out. Immutable, and in classes of identical requests.
+"""The input and output of packing: immutable values in classes of identical requests.
 
 A million requests of a workflow are a few dozen classes with a count each, and a packing of them is
-a few dozen kinds of bundles with a count each: nothing here has a million objects. Which request is
-in which bundle is worked out from that by `members.py`. Source: CAVATICA's documentation,
-"Multi-instance scheduling algorithm".
+a few dozen kinds of bundles with a count each, so the model never has a million objects.
+`members.py` derives the requests of each bundle. Source: CAVATICA's documentation, "Multi-instance
+scheduling algorithm".
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-# Asked by whoever improves a result as long as it may: engines have no clock of their own.
+# Called by code that improves a result until the call returns False: engines have no clock of their
+# own.
 GoOn = Callable[[], bool]
 
 HOUR = 3600.0  # seconds
 
 
 class Amounts(NamedTuple):
-    """What a request needs, a lane takes or a node has. Memory and disk in MB."""
+    """The amounts that a request needs, a lane takes or a node has. Memory and disk are in MB."""
 
     cpus: int = 0
     memory_mb: int = 0
@@ -27,7 +28,7 @@ class Amounts(NamedTuple):
     disk_mb: int = 0
 
     def fits(self, room: Amounts) -> bool:
-        """Whether all of this is in `room`."""
+        """Whether all of these amounts fit in `room`."""
         return (
             self.cpus <= room.cpus
             and self.memory_mb <= room.memory_mb
@@ -36,7 +37,7 @@ class Amounts(NamedTuple):
         )
 
     def plus(self, other: Amounts, times: int = 1) -> Amounts:
-        """The sum, with `times` of the other (negative: the difference)."""
+        """Return the sum, with `times` of the other amounts (the difference if negative)."""
         return Amounts(
             self.cpus + times * other.cpus,
             self.memory_mb + times * other.memory_mb,
@@ -45,16 +46,16 @@ class Amounts(NamedTuple):
         )
 
     def most(self, other: Amounts) -> Amounts:
-        """The larger of each."""
+        """Return the larger amount of each resource."""
         return Amounts(*map(max, self, other))
 
 
 class NodeType(NamedTuple):
-    """Machines of one kind. `amounts`: of a whole one, as far as jobs may use it.
+    """Machines of one kind. `amounts`: the part of a whole machine that jobs may use.
 
-    `price`: for an hour, in whatever unit the catalogue has. `at_most`: how many there may be at
-    a time, None for as many as wanted. `boot_seconds`: paid before a job begins.
-    `longest_seconds`: how long a bundle on it may take, None without a limit.
+    `price`: for an hour, in the unit of the catalogue. `at_most`: how many there may be at a time,
+    None for any number. `boot_seconds`: time that is paid before a job begins. `longest_seconds`:
+    the longest time of a bundle on this type, None without a limit.
     """
 
     name: str
@@ -66,9 +67,9 @@ class NodeType(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """A class of identical requests. `seconds` 0: how long they take does not count.
+    """A class of identical requests. `seconds` is 0 if their time does not count.
 
-    `hint`: the name of the node type that they must run on, "" for any.
+    `hint`: the name of the node type that they must run on, "" for any type.
     """
 
     amounts: Amounts
@@ -78,9 +79,10 @@ class Demand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is to be packed: `counts[n]` requests of class `demands[n]`, which are all different.
+    """The requests to pack: `counts[n]` requests of class `demands[n]`; the classes all differ.
 
-    Either every demand has seconds or none has. `largest_bundle`: requests in one bundle at most.
+    Either every demand has seconds or none has. `largest_bundle`: the largest number of requests in
+    one bundle, or None.
     """
 
     node_types: tuple[NodeType, ...]
@@ -102,10 +104,10 @@ class Run(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """Requests that run one after another, and how many lanes of a bundle are just like that.
+    """Requests that run one after another, and the number of identical lanes of a bundle.
 
-    It takes the most of each resource that one of them needs, and the sum of their times
-    (Fastr's rule for a list of jobs on one host).
+    A lane takes the largest amount of each resource that one of its requests needs, and the sum of
+    their times (Fastr's rule for a list of jobs on one host).
     """
 
     runs: tuple[Run, ...]
@@ -114,7 +116,7 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One scheduler job on one node: lanes side by side. `times`: how many bundles are like that.
+    """One scheduler job on one node: lanes side by side. `times`: the number of identical bundles.
 
     `node_type` is a number in the problem's list.
     """
@@ -125,9 +127,9 @@ class Bundle:
 
 
 class Unplaced(NamedTuple):
-    """So many requests of one class that fit nowhere: the nearest type, and what is missing there.
+    """Requests of one class that fit on no type, with the nearest type and the missing resources.
 
-    `nearest` is "" where there is no node type at all, or not the one that is hinted.
+    `nearest` is "" if there is no node type at all, or no type with the hinted name.
     """
 
     demand: int
@@ -136,16 +138,16 @@ class Unplaced(NamedTuple):
     missing: tuple[str, ...]
 
     def __str__(self) -> str:
-        """One line for a person."""
+        """Return one line for the user."""
         what = "; ".join(self.missing)
         return f"{self.nearest}: {what}" if self.nearest else what
 
 
 @dataclass(frozen=True, slots=True)
 class PackResult:
-    """A packing. `packer`: who made it. No packing of the same requests costs less than `bound`.
+    """A packing. `packer`: its packer. No packing of the same requests costs less than `bound`.
 
-    Costs are in the unit of the node types' prices; `proven`: it is the best possible.
+    Costs are in the unit of the node types' prices; `proven`: the packing is the best possible.
     """
 
     problem: Problem
@@ -158,14 +160,17 @@ class PackResult:
 
     @property
     def gap(self) -> float | None:
-        """How far above the bound it is at most (0.014: within 1.4 %); None if all is free."""
+        """How far above the bound the cost is (0.014: within 1.4 %).
+
+        The result is 0 if all is free, and None if the cost is positive and the bound is 0.
+        """
         if self.bound > 0:
             return max(0.0, self.cost / self.bound - 1)
         return None if self.cost > 0 else 0.0
 
     @property
     def nodes(self) -> int:
-        """How many bundles there are."""
+        """The number of bundles."""
         return sum(bundle.times for bundle in self.bundles)
 
 
@@ -173,18 +178,21 @@ class Packer(Protocol):
     """Puts requests into bundles. Every request of the problem fits on some node type."""
 
     name: str
-    summary: str  # one line for a person
+    summary: str  # one line for the user
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
-        """All requests, each once. Better results while `go_on` says yes, a good one anyway."""
+        """Return bundles with each request exactly once.
+
+        The packer improves the result while `go_on` returns True; the result is good in any case.
+        """
         ...
 
 
-# -- what follows from these ---------------------------------------------------------------------
+# -- derived values ------------------------------------------------------------------------------
 
 
 def lane_amounts(lane: Lane, demands: tuple[Demand, ...]) -> Amounts:
-    """What one such lane takes: the most of each resource."""
+    """Return the amounts of one such lane: the largest of each resource."""
     amounts = Amounts()
     for run in lane.runs:
         amounts = amounts.most(demands[run.demand].amounts)
@@ -192,12 +200,12 @@ def lane_amounts(lane: Lane, demands: tuple[Demand, ...]) -> Amounts:
 
 
 def lane_seconds(lane: Lane, demands: tuple[Demand, ...]) -> int:
-    """How long one such lane takes."""
+    """Return the time of one such lane."""
     return sum(run.times * demands[run.demand].seconds for run in lane.runs)
 
 
 def bundle_amounts(bundle: Bundle, demands: tuple[Demand, ...]) -> Amounts:
-    """What all lanes of one such bundle take together."""
+    """Return the amounts that all lanes of one such bundle take together."""
     amounts = Amounts()
     for lane in bundle.lanes:
         amounts = amounts.plus(lane_amounts(lane, demands), lane.times)
@@ -205,17 +213,17 @@ def bundle_amounts(bundle: Bundle, demands: tuple[Demand, ...]) -> Amounts:
 
 
 def bundle_seconds(bundle: Bundle, demands: tuple[Demand, ...]) -> int:
-    """How long one such bundle takes: as its longest lane."""
+    """Return the time of one such bundle, which is the time of its longest lane."""
     return max((lane_seconds(lane, demands) for lane in bundle.lanes), default=0)
 
 
 def bundle_requests(bundle: Bundle) -> int:
-    """How many requests are in one such bundle."""
+    """Return the number of requests in one such bundle."""
     return sum(lane.times * sum(run.times for run in lane.runs) for lane in bundle.lanes)
 
 
 def bundle_cost(bundle: Bundle, problem: Problem) -> float:
-    """What one such bundle costs: its time and the boot; where no time counts, an hour."""
+    """Return the cost of one such bundle: its time and the boot, or an hour without time."""
     node_type = problem.node_types[bundle.node_type]
     if not problem.timed:
         return node_type.price
@@ -224,5 +232,5 @@ def bundle_cost(bundle: Bundle, problem: Problem) -> float:
 
 
 def total_cost(bundles: tuple[Bundle, ...], problem: Problem) -> float:
-    """What all of these cost."""
+    """Return the cost of all of these bundles."""
     return sum(bundle.times * bundle_cost(bundle, problem) for bundle in bundles)

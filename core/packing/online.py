@@ -1,14 +1,15 @@
-"""The seed's scheduling while jobs arrive and end: events in, actions out. No clock, no I/O.
+"""CAVATICA's scheduling while jobs arrive and end: events in, actions out, without clock and I/O.
 
-After each event everything stands as if `seed.schedule` had been called, only that empty instances
-are released when all events of a step are done, and after a grace time if the policy has one. What
-CAVATICA's text does not describe: instances boot and get lost, and there may be only so many of a
-type. A job then takes the next cheapest type, or waits, and is looked at again when there is room.
+After each event the state is the same as after a call of `seed.schedule`, except that empty
+instances are released when all events of a step are processed, or later if the policy has a grace
+time. CAVATICA's text does not cover instances that boot or get lost, and limits on the number of
+instances of a type. If a limit is reached, a job takes the next cheapest type, or waits and is
+tried again when there is room.
 
-What makes it fast: a job that waits was refused by every instance there is. So only an instance
-that is new, or has more room than before, needs to be filled from those who wait, and only jobs
-that are new need to be fitted on the others. Source: CAVATICA's documentation, "Multi-instance
-scheduling algorithm".
+The engine is fast because a waiting job was refused by every existing instance. Therefore only an
+instance that is new, or has more room than before, is filled from the waiting jobs, and only new
+jobs are fitted on the other instances. Source: CAVATICA's documentation, "Multi-instance scheduling
+algorithm".
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from rowtui.core.packing.suitable import Catalogue, why_nowhere
 from rowtui.core.packing.waiting import Rank, Waiting
 from rowtui.core.text import plural, visible
 
-# Needs whose suitable types are remembered; a workflow has a few dozen.
+# Largest number of needs in the cache of suitable types; a workflow has a few dozen needs.
 _MOST_REMEMBERED = 100_000
 
 
@@ -56,7 +57,7 @@ class Online:
         policy: Policy | None = None,
         state: State | None = None,
     ) -> None:
-        """Begins with nothing, or where another engine stood."""
+        """Start without jobs and instances, or from the state of another engine."""
         self._policy = policy or Policy()
         self._node_types = self._policy.limited(node_types)
         self._catalogue = Catalogue([(each.amounts, each.price) for each in node_types])
@@ -69,9 +70,10 @@ class Online:
         self._ready = Pool(self._machines, None if self._binding else True)
         self._booting = self._ready if self._binding else Pool(self._machines, False)
         self._waiting: Waiting[Task] = Waiting()
-        # Jobs on instances that boot, if they may still go elsewhere.
+        # Jobs on booting instances, if the policy lets them move elsewhere.
         self._movable: Waiting[Task] = Waiting()
-        self._empty: dict[int, float] = {}  # since when; in the order of time
+        # instance -> since when it is empty, in the order of time
+        self._empty: dict[int, float] = {}
         self._actions: list[Action] = []
         self._at = 0.0
         self._next_instance = self._next_arrival = 0
@@ -80,13 +82,13 @@ class Online:
 
     @property
     def next_release(self) -> float | None:
-        """When an empty instance is to be released: somebody has to tell then that time passed."""
+        """When the next empty instance is to be released; the caller sends an event then."""
         for since in self._empty.values():
             return since + self._policy.grace_seconds
         return None
 
     def step(self, at: float, *events: Event) -> list[Action]:
-        """What is to be done after these events, which happened at that time in this order.
+        """Return the actions after these events, which happened at this time in this order.
 
         `at`: seconds, never less than before. Actions are in the order in which they are possible.
         """
@@ -107,7 +109,7 @@ class Online:
             self._release_empty()
         return self._actions
 
-    # -- what happens ----------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------
 
     def _arrive(self, jobs: Iterable[Job]) -> None:
         tasks = []
@@ -173,16 +175,17 @@ class Online:
                 self._actions.append(Refuse(task.job.id, reason))
                 continue
             kind = self._kind_of(task.job)
-            if isinstance(kind, Kind):  # as it was when the job arrived
+            # the kind was valid when the job arrived, so it is not Unplaced now
+            if isinstance(kind, Kind):
                 task.rank = self._rank_of(kind, task.restarts)
             again.append(task)
         self._schedule(again)
         self._allocate_for_waiting()
 
-    # -- the seed's loop -------------------------------------------------------------------------
+    # -- the loop of CAVATICA's text --------------------------------------------------------------
 
     def _schedule(self, tasks: list[Task]) -> None:
-        """Fits jobs that are new here, and allocates for those that are left."""
+        """Fit new jobs on the instances, and allocate instances for the jobs that do not fit."""
         if len(tasks) > 1:
             tasks.sort(key=lambda task: (task.rank, task.arrival))
         left = []
@@ -203,7 +206,7 @@ class Online:
                 self._allocate(task)
 
     def _allocate(self, task: Task) -> None:
-        """A new instance for a job: the cheapest of which there may be one more."""
+        """Allocate an instance for a job: the cheapest type whose limit allows one more."""
         node_type = self._catalogue.cheapest(task.types & self._quotas.open)
         room = self._node_types[node_type].amounts
         machine = Machine(self._next_instance, node_type, room, self._at)
@@ -214,7 +217,10 @@ class Online:
         self._fill(machine)
 
     def _fill(self, machine: Machine) -> None:
-        """Takes up an instance with more room than before, after filling it from those who wait."""
+        """Fill an instance that has more room from the waiting jobs, and add it to its pool.
+
+        Booting instances that lose a job to this instance are filled again too.
+        """
         node_type = machine.node_type
         left_by: dict[int, Machine] = {}
         while self._waiting or self._movable:
@@ -238,7 +244,7 @@ class Online:
             self._fill(left_by[number])
 
     def _call_back(self, task: Task) -> dict[int, Machine]:
-        """Takes a job off the instance that boots for it; gives that, which has more room now."""
+        """Take a job off a booting instance, and return this instance, which has more room now."""
         machine = task.machine
         if machine is None:
             return {}
@@ -257,10 +263,10 @@ class Online:
         elif not self._binding:
             self._movable.add(task)
 
-    # -- release, and what it makes possible -----------------------------------------------------
+    # -- release, and the allocations that become possible ----------------------------------------
 
     def _release_empty(self) -> None:
-        """Releases what was empty for long enough, or stands in the way of a job that waits."""
+        """Release instances that were empty for long enough, or that block a waiting job."""
         while True:
             needed = self._quotas.all_in_use and bool(self._waiting)
             due = []
@@ -282,7 +288,7 @@ class Online:
         self._quotas.give_back(machine.node_type)
 
     def _allocate_for_waiting(self) -> None:
-        """Allocates for jobs that waited until there may be one more of a type."""
+        """Allocate instances for waiting jobs while the limits allow more of a type."""
         while self._quotas.reopened:
             able = (task for task in self._waiting.heads() if task.types & self._quotas.open)
             first = min(able, key=_key, default=None)
@@ -291,7 +297,7 @@ class Online:
             else:
                 self._allocate(first)
 
-    # -- what is known of jobs -------------------------------------------------------------------
+    # -- properties of jobs ----------------------------------------------------------------------
 
     def _kind_of(self, job: Job) -> Kind | Unplaced:
         key = (job.amounts, job.hint)
@@ -314,7 +320,7 @@ class Online:
         return Kind(need, node_type, types, price)
 
     def _rank_of(self, kind: Kind, restarts: int) -> Rank:
-        """Jobs that lost their instance come first."""
+        """Return the rank; jobs that lost their instance come first."""
         again = 0 if restarts else 1
         return (again, -kind.price) if self._policy.order is Order.DEAREST_FIRST else (again,)
 
@@ -324,7 +330,7 @@ class Online:
     # -- the state as a value --------------------------------------------------------------------
 
     def state(self) -> State:
-        """How everything stands; an engine that is given it goes on just the same."""
+        """Return the state; an engine that starts with this state continues in the same way."""
         reasons: dict[int, str] = {}
         jobs = []
         for task in sorted(self._tasks.values(), key=lambda task: task.arrival):

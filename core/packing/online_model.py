@@ -1,4 +1,4 @@
-"""What the online engine is told, what it asks for, and how it stands. All of it immutable.
+"""Events, actions, policy and state of the online engine; all values are immutable.
 
 Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 """
@@ -13,17 +13,17 @@ from typing import NamedTuple
 from rowtui.core.packing.model import NodeType, Unplaced
 from rowtui.core.packing.seed import Job
 
-# -- events: what happened -----------------------------------------------------------------------
+# -- events --------------------------------------------------------------------------------------
 
 
 class JobsArrive(NamedTuple):
-    """Jobs that want to run, in the order of their arrival."""
+    """Jobs that are to run, in the order of their arrival."""
 
     jobs: tuple[Job, ...]
 
 
 class JobEnds(NamedTuple):
-    """A job is over, however it ended: it ran, or nobody wants it any more."""
+    """A job ended: it ran, or the user cancelled it."""
 
     job: str
 
@@ -35,22 +35,22 @@ class InstanceReady(NamedTuple):
 
 
 class InstanceLost(NamedTuple):
-    """An instance failed, or never booted. What ran there did not end."""
+    """An instance failed, or never booted. Its jobs did not end."""
 
     instance: int
 
 
 class TimePasses(NamedTuple):
-    """Nothing else happened."""
+    """No event except that time has passed."""
 
 
 Event = JobsArrive | JobEnds | InstanceReady | InstanceLost | TimePasses
 
-# -- actions: what is to be done -----------------------------------------------------------------
+# -- actions -------------------------------------------------------------------------------------
 
 
 class Allocate(NamedTuple):
-    """Get an instance of this type; it is called by this number from now on."""
+    """Allocate an instance of this type; this number identifies the instance from now on."""
 
     instance: int
     node_type: str
@@ -64,13 +64,13 @@ class Start(NamedTuple):
 
 
 class Release(NamedTuple):
-    """Give an instance back: nothing runs there."""
+    """Release an instance, which has no jobs."""
 
     instance: int
 
 
 class Refuse(NamedTuple):
-    """A job that will not run. `unplaced`: what is missing where, if it fits nowhere."""
+    """A job that will not run. `unplaced`: what is missing on which type, if it fits nowhere."""
 
     job: str
     reason: str
@@ -78,7 +78,7 @@ class Refuse(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """Something was told that cannot be, or is over: nothing was changed."""
+    """An event that is impossible or outdated and changed nothing."""
 
     event: str
     reason: str
@@ -90,22 +90,25 @@ Action = Allocate | Start | Release | Refuse | Ignored
 
 
 class Order(enum.Enum):
-    """Which job is first. Of jobs that are alike in this: who came first."""
+    """Which job is first. Jobs that are equal by this rule are ordered by arrival."""
 
-    DEAREST_FIRST = "dearest first"  # the seed's: by the price of the instance that it requires
+    # CAVATICA's order: by the price of the instance that the job requires
+    DEAREST_FIRST = "dearest first"
     ARRIVAL = "first come, first served"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the engine decides. As it stands: as the seed does.
+    """How the engine decides. The defaults are those of the seed algorithm.
 
-    `grace_seconds`: how long an empty instance is kept. `bind_while_booting`: a job that came to
-    an instance which boots stays there; if not, it starts on any instance where there is room
-    before. `most_instances`: of all types together. `limits`: (node type, how many there may be),
-    where the catalogue allows more.
-    `most_restarts`: a job that lost its instance more often is refused, as it, or what offers
-    instances, seems to be broken, and each attempt is paid. Raises: `ValueError` for no instances.
+    `grace_seconds`: how long an empty instance is kept. `bind_while_booting`: whether a job that
+    was assigned to a booting instance stays there; otherwise the job starts earlier on any instance
+    with enough room. `most_instances`: the limit of all types together. `limits`: (node type,
+    largest number), where the catalogue allows more.
+
+    `most_restarts`: a job that lost its instance more often is refused, since the job or the
+    provider of instances seems to be broken, and each attempt is paid. Raises: `ValueError` for no
+    instances.
     """
 
     grace_seconds: float = 0.0
@@ -116,12 +119,12 @@ class Policy:
     limits: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        """Without instances nothing would ever run."""
+        """Check the limits: no job could run without instances."""
         if self.most_instances is not None and self.most_instances < 1:
             raise ValueError("there has to be one instance at least")
 
     def limited(self, node_types: Sequence[NodeType]) -> tuple[NodeType, ...]:
-        """The catalogue with the limits of this policy."""
+        """Return the catalogue with the limits of this policy."""
         limits = dict(self.limits)
         return tuple(
             each
@@ -135,7 +138,7 @@ class Policy:
 
 
 class InstanceState(NamedTuple):
-    """An instance. `jobs`: those that are on it, also if they only start when it is ready."""
+    """An instance. `jobs`: its jobs, including jobs that start when the instance is ready."""
 
     number: int
     node_type: str
@@ -157,7 +160,7 @@ class JobState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How everything stands at a time: an engine that begins with it goes on just the same."""
+    """The state at a time: an engine that starts with this state continues in the same way."""
 
     at: float = 0.0
     instances: tuple[InstanceState, ...] = ()

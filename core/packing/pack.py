@@ -1,7 +1,8 @@
-"""Packs a problem: what fits nowhere is named, the rest goes into bundles, the best is bounded.
+"""Pack a problem: report the requests that fit nowhere, bundle the others, and bound the best cost.
 
-Takes a problem, the name of a packer and a `GoOn`; gives a `PackResult` that has been checked. A
-packing that is wrong is never given: the seed's takes its place.
+The input is a problem, the name of a packer and a `GoOn`; the output is a `PackResult` that has
+been checked. If the packing of a packer is wrong, the result contains the packing of the seed
+algorithm instead.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
 from rowtui.core.text import visible
 
-ROUNDING = 1e-9  # relative: costs that differ by less are the same
+ROUNDING = 1e-9  # relative difference below which two costs are equal
 
 
 def packers(others: Mapping[str, Packer] | None = None) -> tuple[tuple[str, str], ...]:
-    """Name and summary of every packer there is, ours first."""
+    """Return the name and summary of every packer, the built-in packers first."""
     ours = tuple((one.name, one.summary) for one in OURS.values())
     taken = set(OURS)
     return ours + tuple(
@@ -35,10 +36,10 @@ def pack(
     go_on: GoOn = lambda: False,
     packers: Mapping[str, Packer] | None = None,
 ) -> PackResult:
-    """The packing by that packer, with what it costs, and what any packing has to cost.
+    """Return the packing of this packer, with its cost and a lower bound of any cost.
 
-    `packers`: those that are not ours, by name (`plug_ins.installed_packers`).
-    Raises: RowtuiError for a packer that does not exist.
+    `packers`: the packers that are not built in, by name (`plug_ins.installed_packers`). Raises:
+    RowtuiError for a packer that does not exist.
     """
     unplaced = find_unplaced(problem)
     rest, numbers = without_unplaced(problem, unplaced)
@@ -67,13 +68,13 @@ def _found(problem: Problem, packer: str, go_on: GoOn, others: Mapping[str, Pack
         bundles = tuple(others[packer].pack(problem, go_on))
         if all(map(_is_bundle, bundles)):
             return Found(bundles, packer)
-    except Exception:  # whatever a packer of somebody else does, the jobs are packed
+    except Exception:  # if a plug-in fails in any way, the jobs are packed by the seed algorithm
         pass
     return OURS[SEED].find(problem, go_on)
 
 
 def _is_bundle(bundle: object) -> bool:
-    """Whether it is made as bundles are, whatever its numbers say. Raises: whatever it is."""
+    """Whether the object has the structure of a bundle, with any numbers. Raises: any exception."""
     if not isinstance(bundle, Bundle) or not all(isinstance(it, Lane) for it in bundle.lanes):
         return False
     runs = [run for lane in bundle.lanes for run in lane.runs]
@@ -83,7 +84,7 @@ def _is_bundle(bundle: object) -> bool:
 
 
 def _checked(problem: Problem, found: Found, go_on: GoOn) -> Found:
-    """What was found if nothing is wrong with it, else the seed's packing."""
+    """Return the packing found if it has no faults, else the packing of the seed algorithm."""
     if found.packer != SEED and complaints((problem, found.bundles)):
         return OURS[SEED].find(problem, go_on)
     return found

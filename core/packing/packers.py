@@ -1,9 +1,9 @@
-"""The packers by name: what each does in a line, and how it packs with and without time.
+"""The built-in packers by name: a line about each, and how it packs with and without time.
 
-`seed` is CAVATICA's published algorithm and the yardstick: it knows no time, so requests stay on
-the instance that they came to until the last of them ends. `best` tries whatever may help, the
-seed's algorithm among it, and so is never worse. Source: CAVATICA's documentation, "Multi-instance
-scheduling algorithm".
+`seed` is CAVATICA's published algorithm, which the others are compared with. The algorithm ignores
+time, so requests stay on their instance until the last of them ends. `best` tries every useful way,
+including the seed algorithm, and so is never worse than `seed`. Source: CAVATICA's documentation,
+"Multi-instance scheduling algorithm".
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rowtui.core.packing.vectors import Patterns, Vectors, patterns_cost
 
 BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
 
-# More classes than that are better filled than generated (it takes minutes and gains nothing).
+# Problems with more classes are filled: column generation takes minutes there and gains nothing.
 MOST_CLASSES = 150
 
-# A packing so near to its bound is not improved any more.
+# A packing this close to its bound is not improved any more.
 CLOSE = 1e-6
 
 
 class Found(NamedTuple):
-    """A packing, who made it, and what is known of the best possible one.
+    """A packing, its packer, and the results about the best possible packing.
 
-    `bound`: what any packing costs at least as far as this packer knows; 0: it does not.
-    `bounded`: the bound of `bound.py` is no higher.
+    `bound`: a lower bound of the cost of any packing from this packer; 0: none. `bounded`: the
+    bound of `bound.py` is no higher.
     """
 
     bundles: tuple[Bundle, ...]
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Packed vectors, by whom, and what is known of the best: see `Found`."""
+    """Packed vectors, their packer, and the results about the best packing: see `Found`."""
 
     patterns: Patterns
     packer: str
@@ -60,14 +60,14 @@ Solver = Callable[[Vectors, GoOn], Solved]
 
 @dataclass(slots=True)
 class Ours:
-    """A packer of ours: `find` also says what is known of the best possible packing."""
+    """A built-in packer: `find` also returns the results about the best possible packing."""
 
     name: str
     summary: str
     solve: Solver
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
-        """All requests, each once, and who packed them. Every one fits somewhere."""
+        """Return all requests, each once, and their packer. Every request fits somewhere."""
         if problem.timed:
             return self._find_timed(problem, worth(problem, go_on), go_on)
         form = form_of(problem)
@@ -85,23 +85,23 @@ class Ours:
         return pack_timed(problem, value, fill_once, go_on)
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
-        """All requests, each once."""
+        """Return all requests, each once."""
         return self.find(problem, go_on).bundles
 
 
 class Seed(Ours):
-    """CAVATICA's algorithm, as it is: each instance is of the type that it was opened as."""
+    """CAVATICA's algorithm, unchanged: each instance keeps the type that it was opened with."""
 
     def find(self, problem: Problem, _go_on: GoOn) -> Found:
-        """All requests, each once."""
+        """Return all requests, each once."""
         return Found(tuple(_bundles_of_seed(problem)), self.name)
 
 
 class Best(Ours):
-    """The best of all, the seed's among them; mended as long as time is given."""
+    """The best result of all packers, the seed algorithm included, improved while there is time."""
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
-        """All requests, each once, and who packed them best."""
+        """Return all requests, each once, and the packer with the best result."""
         if problem.timed:
             value = worth(problem, go_on)
             found = self._find_timed(problem, value, go_on)
@@ -146,7 +146,7 @@ def _filled(vectors: Vectors, go_on: GoOn) -> Solved:
 
 
 def _by_columns(vectors: Vectors, go_on: GoOn) -> Solved:
-    """By filling where there are too many classes, or no solver."""
+    """Solve by column generation, or by filling if there are too many classes or no solver."""
     return _generated(vectors, go_on) or _filled(vectors, go_on)
 
 
@@ -160,12 +160,12 @@ def _generated(vectors: Vectors, go_on: GoOn) -> Solved | None:
 
 
 def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
-    """By filling where there are too many requests, or too little time."""
+    """Solve exactly, or by filling if there are too many requests or too little time."""
     return _proven(vectors, go_on) or _filled(vectors, go_on)
 
 
 def _proven_cheaply(vectors: Vectors) -> Solved | None:
-    """The proven best where that takes a tenth of a second at most: whatever the time."""
+    """Return the proven best if that takes a tenth of a second at most, even without time."""
     return _proven(vectors, lambda: True, cheaply=True)
 
 
@@ -179,9 +179,9 @@ def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> Solved |
 
 
 def _bettered(best: Solved, vectors: Vectors, bound: float, go_on: GoOn) -> Solved:
-    """The cheapest of this packing, what may prove it, and what improves it.
+    """Return the cheapest of this packing, of exact and generated ones, and of the improved one.
 
-    `bound`: what any packing costs at least as far as is known before.
+    `bound`: a lower bound of the cost of any packing that is already computed.
     """
     from rowtui.core.packing.improve import improve
 

@@ -1,7 +1,8 @@
-"""Packers of other people, from the entry points of installed packages.
+"""Packers of other packages, from the entry points of installed packages.
 
-Asked for by the project when it packs: engines read nothing by themselves. One that cannot be
-loaded or is no packer is left out with the reason, and none can take the name of one of ours.
+The project loads them before it packs, since engines read nothing by themselves. A plug-in that
+cannot be loaded or is no packer is left out with a reason, and no plug-in can take the name of a
+built-in packer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ PLUG_INS = "rowtui.packers"
 
 
 class LeftOut(NamedTuple):
-    """A plug-in that is of no use, and why."""
+    """A plug-in that cannot be used, and why."""
 
     name: str
     why: str
@@ -24,14 +25,14 @@ class LeftOut(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """The packers that are not ours, by name, and the plug-ins that were left out."""
+    """The packers that are not built in, by name, and the plug-ins that were left out."""
 
     packers: dict[str, Packer]
     left_out: tuple[LeftOut, ...]
 
 
 def installed_packers() -> Installed:
-    """What the installed packages offer, in the order of the names."""
+    """Return the packers of the installed packages, in the order of their names."""
     packers: dict[str, Packer] = {}
     left_out: list[LeftOut] = []
     for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
@@ -44,11 +45,12 @@ def installed_packers() -> Installed:
 
 
 def _plug_in(point: EntryPoint) -> Packer | LeftOut:
-    """What the entry point makes, or why it is of no use. Its own words are not repeated."""
+    """Return the packer of the entry point, or why it is unusable (without its own message)."""
     hint = f"it comes from {point.value}; mend it or uninstall it"
     try:
         made = point.load()()
-    except (Exception, SystemExit) as error:  # whatever it does, we go on
+    # a plug-in that fails in any way must not end the program
+    except (Exception, SystemExit) as error:
         return LeftOut(point.name, f"its plug-in failed with {type(error).__name__}", hint)
     if not (
         isinstance(getattr(made, "name", None), str)

@@ -1,9 +1,10 @@
-"""The items that are left, as sets: what still fits, what is worth most, in a microsecond.
+"""The remaining items as sets, so that the best item that fits is found in a microsecond.
 
 A set of classes of items is one big integer; bit n is the class with the n-th lowest worth, so that
-the highest bit of any set is the best of it. For each resource and each size that occurs there is
-the set of all classes that need no more: what fits in a room is the AND of as many sets as there
-are resources, whatever their number. A room between two sizes counts as the smaller.
+the highest bit of any set is the class worth most. For each resource and each size that occurs
+there is the set of all classes that need no more. The classes that fit in a room are the AND of one
+set for each resource, for any number of classes. A room between two sizes counts as the smaller
+size.
 """
 
 from __future__ import annotations
@@ -22,32 +23,33 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# More sizes than this of one resource are rounded up to so many.
+# If a resource has more sizes, they are rounded up to this many sizes.
 MOST_SIZES = 400
 
-# A class is at home on a bin where it costs at most so much more than where it costs least.
+# A class is at home on a bin if it costs there at most this many times its lowest cost.
 AT_HOME = 1.02
 
-# Bins in which the same class is tried first, at most.
+# Largest number of bins in which the same class is tried first.
 MOST_KINDS = 16
 
-# A bin for nothing is taken as one that costs a millionth of the cheapest: few are good, too.
+# A free bin gets a millionth of the lowest price, so that few of these bins are used too.
 NEXT_TO_NOTHING = 1e-6
 
 
-# Of a bin's price. Without it a resource may be worth nothing only because another one is, too.
+# Share of a bin's price that is spread evenly over its resources. Without this share, a resource
+# may have no price only because another resource has none.
 EVENLY = 0.02
 
 
 class Worth(NamedTuple):
-    """Prices of resources on each kind of `Ground.kinds`, and what each item is worth by them."""
+    """Prices of resources on each kind of `Ground.kinds`, and the worth of each item by them."""
 
     duals: Floats
     values: Floats
 
 
 class Ground:
-    """What stays the same for all packings of some vectors: sizes as arrays, bins worth a look."""
+    """Data shared by all packings of some vectors: sizes as arrays, and the useful bins."""
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
@@ -82,9 +84,9 @@ class Ground:
         ]
 
     def worth(self, items: Sequence[int], numbers: Sequence[int]) -> Worth:
-        """What these items are worth, so many of each, if only they are to be packed.
+        """Return the worth of these items, so many of each, if only these items are to be packed.
 
-        `values` has a place for each item of the vectors, 0 for others.
+        `values` has an entry for each item of the vectors, 0 for the others.
         """
         bins = [
             self.vectors.bins[at]._replace(price=price)
@@ -98,9 +100,9 @@ class Ground:
 
 
 class Pool:
-    """Some classes of items, by worth, and how many of each are `left` (a list by bit).
+    """Some classes of items, sorted by worth, and how many of each are `left` (a list by bit).
 
-    `there`: the set of those of which any are left.
+    `there`: the set of classes with items left.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class Pool:
         self._find_kinds(worth, chosen)
 
     def _find_sizes(self, chosen: NDArray[np.int64]) -> None:
-        """For each resource the sizes that occur, and the sets of classes up to each."""
+        """For each resource, find the sizes that occur, and the sets of classes up to each size."""
         self.steps: list[list[int]] = []
         self.up_to: list[list[int]] = []
         for axis in range(self.ground.exact.shape[1]):
@@ -134,7 +136,7 @@ class Pool:
             self.up_to.append([_set_of(rank <= step) for step in range(len(steps))])
 
     def _find_kinds(self, worth: Worth, chosen: NDArray[np.int64]) -> None:
-        """For each class the bins to begin with it, and for each bin the classes at home there."""
+        """For each class, find the bins to start with it; for each bin, the classes at home."""
         ground = self.ground
         loads, owners, values = ground.loads[chosen], ground.owners[chosen], worth.values[chosen]
         number, kinds = len(chosen), len(ground.kinds)
@@ -144,14 +146,15 @@ class Pool:
         step = max(1, 4_000_000 // max(1, kinds))
         for start in range(0, number, step):
             part = slice(start, start + step)
-            # At best the rest of the bin is filled with what is worth all that it takes.
+            # At best, the rest of the bin is filled with items that are worth the resources they
+            # take.
             lost = (loads[part] @ worth.duals.T - values[part, None]) / ground.price
             promise = np.round(1 - lost, 9)
             for axis in range(loads.shape[1]):
                 promise[loads[part, axis, None] > ground.room[None, :, axis]] = -np.inf
             bound = owners[part] >= 0
             promise[bound[:, None] & (owners[part, None] != np.arange(kinds))] = -np.inf
-            # Of equally good ones the cheaper first: it is easier to fill.
+            # Of equally good bins the cheaper one comes first, since it is easier to fill.
             promise -= 1e-9 * (ground.price / max(float(ground.price.max()), 1e-300))
             best = np.argsort(-promise, axis=1, kind="stable")[:, :most]
             self.kinds += best.tolist()
@@ -167,7 +170,7 @@ class Pool:
             self.at_home[kind] = _set_of(allowed & (cost <= values * AT_HOME))
 
     def fitting(self, room: Sequence[int], among: int) -> int:
-        """Those `among` the classes of which one has its place in the room."""
+        """Return the classes in `among` whose items fit in the room."""
         for there, steps, up_to in zip(room, self.steps, self.up_to, strict=True):
             if there < steps[-1]:
                 rank = bisect_right(steps, there)
@@ -177,14 +180,14 @@ class Pool:
         return among
 
     def take(self, content: dict[int, int], times: int) -> None:
-        """Removes so many contents from what is left."""
+        """Remove so many contents from the pool."""
         for bit, number in content.items():
             self.left[bit] -= number * times
             if not self.left[bit]:
                 self.there ^= 1 << bit
 
     def remaining(self) -> dict[int, int]:
-        """What is left, by item."""
+        """Return the remaining items and their numbers."""
         pairs = zip(self.items, self.left, strict=True)
         return {item: number for item, number in pairs if number}
 

@@ -1,11 +1,12 @@
-"""What each amount of a resource is worth on each kind of bin, and the bound that follows.
+"""Compute prices of resources on each kind of bin, and the lower bound that follows from them.
 
-Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins: that
-is the assignment LP, and no packing costs less. Its duals are prices of resources, one for each
-kind of bin and resource, under which no bin holds more than it costs; an item is then worth what it
-costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals are. So
-they are searched on a few thousand cells of alike items (exactly by HiGHS where it is installed, by
-exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
+The assignment LP divides every item into arbitrarily small parts, sends each part to its cheapest
+bin, and rents fractions of bins; no packing costs less. The duals of the LP are prices of
+resources, one for each kind of bin and resource, under which no bin holds more than it costs. An
+item is then worth its cost on the cheapest bin that it fits in, and the sum of these costs is a
+bound **for any** valid duals. The duals are therefore computed on a few thousand cells of similar
+items (exactly by HiGHS if it is installed, else by an exponentiated sub-gradient method), and the
+bound is then computed on the real items.
 """
 
 from __future__ import annotations
@@ -28,32 +29,33 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-# Numbers in the table cells x bins x resources: what a round of the search may cost (4 ms).
+# Numbers in the table cells x bins x resources, which limits the cost of a round (4 ms).
 MOST_NUMBERS = 600_000
 MOST_CELLS = 2500
-FEW_ITEMS = 40  # each of them is a cell
+FEW_ITEMS = 40  # up to this many items, each item is a cell
 
-# All rounds together may cost so many numbers (about half a second).
+# Numbers that all rounds together may process (about half a second).
 MOST_WORK = 120_000_000
 QUICK_WORK = 15_000_000
 
-# So many rounds are made whatever the time.
+# This many rounds are made even without time.
 FEWEST_ROUNDS = 60
 
-# HiGHS needs about a second for as many columns.
+# HiGHS needs about a second for this many columns.
 MOST_COLUMNS = 80_000
 QUICK_COLUMNS = 20_000
 
-# Sums of a million floats are off by less than that.
+# Factor that covers the rounding error of a sum of a million floats.
 HAIR = 1 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """`duals[bin][resource]`: what one of it is worth there. `values[item]`: what one is worth.
+    """Prices of resources (`duals[bin][resource]`) and the worth of items (`values[item]`).
 
-    A bin's size costs no more than the bin; an item has the least that it costs on a bin it fits
-    in. `bound`: the sum of values by weights; no packing costs less.
+    The prices of a bin's size add up to no more than the bin's price; the value of an item is its
+    lowest cost on a bin that it fits in. `bound`: the sum of values by weights; no packing costs
+    less.
     """
 
     duals: tuple[tuple[float, ...], ...]
@@ -71,11 +73,11 @@ def best_prices(
     quick: bool = False,
     go_on: GoOn = lambda: True,
 ) -> Prices:
-    """Exact prices where they are to be had, good ones otherwise.
+    """Return exact prices if HiGHS can compute them, and good prices otherwise.
 
-    `evenly`: that share of every bin's price is spread evenly on its resources. The bound is a
-    little lower then, but nothing that items use is had for nothing: for packers. `quick`: a
-    tenth of a second has to do; `go_on` says the same later.
+    `evenly`: this share of every bin's price is spread evenly on its resources. The bound is then a
+    little lower, but no resource that items use is free, which helps packers. `quick`: the time
+    limit is a tenth of a second; the same limit applies when `go_on` returns False.
     """
     quick = quick or not go_on()
     case = _Case(bins, sizes, weights, allowed)
@@ -92,9 +94,10 @@ def best_prices(
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Alike items together. `costs[cell][bin][share]`: of one, were only that resource to pay.
+    """Cells of similar items.
 
-    `closed`: inf where it does not fit, else 0. `prices` of the bins.
+    `costs[cell][bin][share]`: the cost of one item if only this resource is paid. `closed`: inf if
+    the cell does not fit the bin, else 0. `prices`: of the bins.
     """
 
     costs: Floats
@@ -104,7 +107,7 @@ class _Cells:
 
 
 class _Case:
-    """Bins and items as floats. Bins that another betters take part through that one."""
+    """Bins and items as floats. A bin that another bin dominates is replaced by the other one."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class _Case:
         self.own = np.array([-1 if own is None else place[own] for own in allowed], np.int64)
 
     def cells(self, columns: int) -> _Cells:
-        """Alike items together: a few for each resource between the sizes of bins."""
+        """Group similar items by a few ranges of each resource and by the sizes of bins."""
         kinds, resources = self.room.shape
         most = min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources), columns // max(1, kinds))
         most = max(FEW_ITEMS, most)
@@ -146,7 +149,7 @@ class _Case:
         return self._cells_by(cell, number)
 
     def _cells_by(self, cell: Whole, number: int) -> _Cells:
-        """The cells when it is known in which each item is."""
+        """Return the cells, given the cell of each item."""
         resources = self.room.shape[1]
         weights: Floats = np.bincount(cell, self.weights, number).astype(float)
         count = np.bincount(cell, minlength=number).clip(1)
@@ -156,10 +159,11 @@ class _Case:
         for axis in range(resources):
             mean[:, axis] = np.bincount(cell, self.weights * self.sizes[:, axis], number) / some
         np.maximum.at(largest, cell, self.sizes)
-        own = (np.bincount(cell, self.own, number) / count).astype(np.int64)  # the same for all
+        # the same for all items of a cell
+        own = (np.bincount(cell, self.own, number) / count).astype(np.int64)
         fits = self._fits(largest, own)
         fits |= ~fits.any(axis=1, keepdims=True) & self._fits(mean, own)
-        # Crumbs that fit in a bin for nothing, or nowhere, say nothing about prices.
+        # Items that fit in a free bin, or in no bin, do not affect prices.
         free = (fits & (self.price <= 0)).any(axis=1) | ~fits.any(axis=1) | (weights <= 0)
         mean, fits, weights = mean[~free], fits[~free], weights[~free]
         room = np.where(self.room > 0, self.room, 1)
@@ -190,13 +194,13 @@ class _Case:
         return fits
 
     def even_shares(self) -> Floats:
-        """The same for each resource that a bin has and items use."""
+        """Return equal shares for all resources that a bin has and items use."""
         used = (self.room > 0) & (self.sizes > 0).any(axis=0)
         shares: Floats = used / used.sum(axis=1, keepdims=True).clip(1)
         return shares
 
     def prices(self, shares: Floats) -> Prices:
-        """What follows from how each bin's price is shared among its resources."""
+        """Return the prices that follow from the shares of each bin's price among its resources."""
         duals = shares * self.price[:, None] / np.where(self.room > 0, self.room, 1)
         duals = np.where(self.room > 0, duals, 0) * HAIR
         values = np.zeros(len(self.sizes))
@@ -215,7 +219,7 @@ class _Case:
         )
 
 
-# -- how each bin's price is best shared among its resources ---------------------------------------
+# -- the best shares of each bin's price among its resources ---------------------------------------
 
 
 def _by_rounds(
@@ -223,7 +227,7 @@ def _by_rounds(
     most_work: int,
     go_on: GoOn,
 ) -> Floats:
-    """Exponentiated sub-gradient with momentum; crumbs choose bins the more sharply the longer."""
+    """Use exponentiated sub-gradients with momentum; the choice of bins sharpens with time."""
     number, kinds, resources = cells.costs.shape
     shares = np.full((kinds, resources), 1 / max(1, resources))
     if not number:
@@ -254,7 +258,7 @@ def _by_rounds(
 
 
 def _by_highs(cells: _Cells, most_columns: int) -> Floats | None:
-    """The assignment LP of the cells by HiGHS: its duals. None if it is too large."""
+    """Solve the assignment LP of the cells by HiGHS, and return its duals; None if too large."""
     import highspy
 
     number, kinds, resources = cells.costs.shape

@@ -1,4 +1,4 @@
-"""How many instances there may be of each type, and of all: of which there may be one more now.
+"""Count instances against the limits of each type and of all types.
 
 Sets of node types are bits of a `Catalogue`.
 """
@@ -11,18 +11,19 @@ from rowtui.core.packing.model import NodeType
 from rowtui.core.packing.suitable import Catalogue
 from rowtui.core.text import plural, visible
 
-_NAMED = 3  # node types that a reason names
+_NAMED = 3  # number of node types that a reason names
 
 
 class Quotas:
-    """Counts what is in use. `usable`: types of which there may be any; `open`: one more now.
+    """Counts the instances in use against the limits.
 
-    `reopened`: whether there may be one more of something that was not open before; whoever has
-    looked at what follows from that sets it back.
+    `usable`: the types whose limit is not 0; `open`: the types that allow one more instance.
+    `reopened`: whether a type has become open that was not open before; the engine resets this flag
+    when no waiting job can use an open type.
     """
 
     def __init__(self, node_types: Sequence[NodeType], catalogue: Catalogue, most: int | None):
-        """`most`: instances of all types together."""
+        """`most`: the limit of instances of all types together, or None."""
         self._node_types, self._catalogue, self._most = node_types, catalogue, most
         self._in_use = [0] * len(node_types)
         self._all_in_use = 0
@@ -36,11 +37,11 @@ class Quotas:
 
     @property
     def all_in_use(self) -> bool:
-        """Whether there may be no further instance of any type."""
+        """Whether no further instance of any type is allowed."""
         return self._most is not None and self._all_in_use >= self._most
 
     def take(self, node_type: int) -> None:
-        """There is one more."""
+        """Count one more instance."""
         self._in_use[node_type] += 1
         self._all_in_use += 1
         at_most = self._node_types[node_type].at_most
@@ -49,7 +50,7 @@ class Quotas:
         self.open = 0 if self.all_in_use else self._not_used_up
 
     def give_back(self, node_type: int) -> None:
-        """There is one less."""
+        """Count one instance less."""
         self._in_use[node_type] -= 1
         self._all_in_use -= 1
         at_most = self._node_types[node_type].at_most
@@ -60,7 +61,7 @@ class Quotas:
         self.reopened = self.reopened or self.open != before
 
     def why_none(self, types: int) -> str:
-        """Why there may be no further instance of these types."""
+        """Return why no further instance of these types is allowed."""
         if self._most is not None and self.all_in_use:
             return f"all {plural(self._most, 'instance')} that there may be are in use"
         named: list[str] = []

@@ -1,8 +1,9 @@
-"""Shorter lanes ride for nothing in the room that longer bundles have left.
+"""Put shorter lanes in the free room of longer bundles, at no cost.
 
-A bundle is paid until its longest lane ends, whatever else runs on its node. Takes bundles and the
-lanes that are still to be packed, all of them shorter; gives the bundles with riders, and what is
-left to pack. The lanes that are worth most come first, and bundles with most room.
+A bundle is paid until its longest lane ends, regardless of the other lanes on its node. The input
+is bundles and the lanes that are still to be packed, all of them shorter; the output is the bundles
+with these riders, and `left` counts the lanes that remain. The lanes that are worth most come
+first.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
 
-# Numbers looked at for all bundles of one packing: about half a second.
+# Numbers compared for all bundles of one packing: about half a second.
 MOST_WORK = 40_000_000
 
 
@@ -34,7 +35,7 @@ class Riders:
     """Lanes that are still to be packed, the longest first, and how many of each."""
 
     def __init__(self, lanes: Sequence[LaneKind], worth: Sequence[float], problem: Problem) -> None:
-        """`worth`: of one lane each, in whatever unit."""
+        """`worth`: of one lane each, in any unit."""
         import numpy as np
 
         self.left = np.array([lane.number for lane in lanes], np.int64)
@@ -48,7 +49,10 @@ class Riders:
         self._work = MOST_WORK
 
     def board(self, bundles: Sequence[Bundle], begin: int) -> list[Bundle]:
-        """The bundles with riders from the lanes from `begin` on, none longer than its bundle."""
+        """Return the bundles with riders from the lanes from `begin` on.
+
+        A rider is a lane in the free room of a bundle, and is never longer than its bundle.
+        """
         if begin >= len(self._lanes):
             return list(bundles)
         boarded: list[Bundle] = []
@@ -72,7 +76,10 @@ class Riders:
         return np.array((*amounts, places), np.int64)
 
     def _fill(self, bundle: Bundle, room: Whole, begin: int) -> list[Bundle]:
-        """One kind of bundle with all riders that still fit; some of them without, if too few."""
+        """Fill one kind of bundle with all riders that fit; split it if there are too few riders.
+
+        Some of the bundles then have no copy of the rider.
+        """
         import numpy as np
 
         seconds = bundle_seconds(bundle, self._problem.demands)
@@ -91,7 +98,7 @@ class Riders:
                 continue
             size = self._sizes[at]
             number = int((room[size > 0] // size[size > 0]).min())
-            if self.left[at] < times:  # only some of the bundles can have it
+            if self.left[at] < times:  # only some of the bundles can have this lane
                 some = int(self.left[at])
                 filled.append(Bundle(bundle.node_type, tuple(lanes), times - some))
                 times = some

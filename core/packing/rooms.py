@@ -1,8 +1,9 @@
-"""Instances by the room that they have left: which is the first that holds a need.
+"""Instances sorted by their free room, to find the first instance that holds a need.
 
-The order is the seed's (`seed.least_room_first`, then the older). GPUs and CPUs are few different
-numbers, so instances stand in buckets by those two; inside of a bucket they are sorted by memory,
-disk and number. A look-up walks the buckets that have enough GPUs and CPUs, in order.
+The order is that of the seed algorithm (`seed.least_room_first`, then the older instance). There
+are few different numbers of GPUs and CPUs, so instances are in buckets by these two numbers; inside
+of a bucket they are sorted by memory, disk and number. A lookup visits the buckets that have enough
+GPUs and CPUs, in order.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _Row = tuple[int, int, int]  # memory, disk, number of the instance
 
 
 class Rooms:
-    """What is left of instances, by their numbers."""
+    """The free room of instances, by their numbers."""
 
     __slots__ = ("_buckets", "_keys")
 
@@ -24,7 +25,7 @@ class Rooms:
         self._buckets: dict[tuple[int, int], list[_Row]] = {}
 
     def add(self, number: int, room: Amounts) -> None:
-        """Takes up an instance with so much room."""
+        """Add an instance with this free room."""
         cpus, memory, gpus, disk = room
         key = (gpus, cpus)
         bucket = self._buckets.get(key)
@@ -35,7 +36,7 @@ class Rooms:
             insort(bucket, (memory, disk, number))
 
     def remove(self, number: int, room: Amounts) -> None:
-        """Leaves out an instance, which was taken up with this room."""
+        """Remove an instance, which was added with this free room."""
         cpus, memory, gpus, disk = room
         key = (gpus, cpus)
         bucket = self._buckets[key]
@@ -46,13 +47,13 @@ class Rooms:
             del bucket[bisect_left(bucket, (memory, disk, number))]
 
     def first(self, need: Amounts) -> int | None:
-        """The number of the first instance with enough room."""
+        """Return the number of the first instance with enough room, or None."""
         cpus, memory, gpus, disk = need
         keys, buckets = self._keys, self._buckets
         at, end = bisect_left(keys, (gpus, cpus)), len(keys)
         while at < end:
             key = keys[at]
-            if key[1] < cpus:  # more GPUs, fewer CPUs: on to those with enough of both
+            if key[1] < cpus:  # more GPUs, fewer CPUs: skip to the buckets with enough of both
                 at = bisect_left(keys, (key[0], cpus), at)
                 continue
             bucket = buckets[key]

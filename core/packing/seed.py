@@ -1,17 +1,18 @@
-"""CAVATICA's published algorithm: once as it is written, and once for a million jobs in classes.
+"""CAVATICA's published algorithm: as its text describes it, and for a million jobs in classes.
 
-`schedule` is the loop of the text, word by word: jobs that are not scheduled and instances in,
-instances out. `seed_packing` gives the same packing of classes of identical items that arrive one
-class after another, from an empty start. Where the text is silent, this is what we do:
+`schedule` is the loop of the text: unscheduled jobs and instances in, instances out. `seed_packing`
+gives the same packing for classes of identical items that arrive one class after another, from an
+empty start. The text leaves the following points open, and this module decides them:
 
-- most expensive first: jobs are ordered by the price of the cheapest node type that each may have,
-  the dearest first (the other way round costs a tenth to a quarter more), then by arrival; of
-  classes, all of the class that came first, while the loop takes jobs that alternate in turn;
-- fewer available resources first: GPUs are compared first, then CPUs, memory, disk, and of
-  instances with as much room the older comes first; it is looked at anew for each job;
-- of equally cheap node types the first of the catalogue is taken; how many there may be of a type
-  does not matter (it does to `online`);
-- empty instances are released when all is scheduled, as new ones are empty when allocated.
+- Most expensive first: jobs are ordered by the price of the cheapest node type that each may have,
+  the most expensive first (the opposite order costs a tenth to a quarter more), then by arrival. Of
+  classes, all items of the first class come first, while the loop takes alternating jobs in turn.
+- Fewer available resources first: GPUs are compared first, then CPUs, memory and disk. Of instances
+  with equal room the older comes first. The order is computed again for each job.
+- Of equally cheap node types the first of the catalogue is taken. Limits on the number of instances
+  of a type are ignored (`online` respects them).
+- Empty instances are released when all jobs are scheduled, since new instances are empty when they
+  are allocated.
 
 Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 """
@@ -30,7 +31,7 @@ from rowtui.core.text import plural, visible
 
 
 class Job(NamedTuple):
-    """A job with what it needs. `hint`: the name of the node type it must run on, "" for any."""
+    """A job with its needs. `hint`: the name of the node type it must run on, "" for any type."""
 
     id: str
     amounts: Amounts
@@ -38,7 +39,7 @@ class Job(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """A machine that is there, with its jobs. `number`: the older, the smaller."""
+    """An allocated machine with its jobs. `number`: smaller for older machines."""
 
     number: int
     node_type: NodeType
@@ -46,7 +47,7 @@ class Instance(NamedTuple):
 
     @property
     def room(self) -> Amounts:
-        """What remains of it at this time."""
+        """The resources of this instance that are free at this time."""
         room = self.node_type.amounts
         for job in self.jobs:
             room = room.plus(job.amounts, -1)
@@ -54,7 +55,7 @@ class Instance(NamedTuple):
 
 
 class NowhereError(RowtuiError):
-    """Jobs fit on no node type, or not on the one that they must run on."""
+    """Jobs fit on no node type, or not on the type that they must run on."""
 
     def __init__(self, unplaced: Sequence[tuple[Job, Unplaced]]) -> None:
         self.unplaced = tuple(unplaced)
@@ -77,10 +78,10 @@ class NowhereError(RowtuiError):
 def schedule(
     instances: Iterable[Instance], jobs: Iterable[Job], node_types: Sequence[NodeType]
 ) -> tuple[Instance, ...]:
-    """The instances after all jobs have their place on one, without those that are empty.
+    """Return the instances after all jobs are placed, without the empty instances.
 
-    Called again whenever jobs arrived or ended. Raises: `NowhereError`, before anything is
-    allocated.
+    The caller repeats the call whenever jobs arrived or ended. Raises: `NowhereError`, before
+    anything is allocated.
     """
     there = list(instances)
     unscheduled = prioritise(jobs, node_types)
@@ -91,7 +92,7 @@ def schedule(
 
 
 def prioritise(jobs: Iterable[Job], node_types: Sequence[NodeType]) -> list[Job]:
-    """The jobs, those first that need the most expensive instance."""
+    """Return the jobs; jobs that need the most expensive instance come first."""
     prices: dict[tuple[Amounts, str], float] = {}
     unplaced: list[tuple[Job, Unplaced]] = []
     jobs = list(jobs)
@@ -110,7 +111,7 @@ def prioritise(jobs: Iterable[Job], node_types: Sequence[NodeType]) -> list[Job]
 
 
 def fit(instances: list[Instance], jobs: Iterable[Job]) -> list[Job]:
-    """Puts each job on the first suitable instance, if there is one. Gives the other jobs."""
+    """Put each job on the first suitable instance, if there is one, and return the other jobs."""
     left = []
     for job in jobs:
         first = min(
@@ -131,19 +132,19 @@ def fit(instances: list[Instance], jobs: Iterable[Job]) -> list[Job]:
 
 
 def suits(job: Job, instance: Instance) -> bool:
-    """Whether there is room for the job, and no other node type is specified for it."""
+    """Whether there is room for the job, and the job has no hint or the hint is this node type."""
     return job.hint in {"", instance.node_type.name} and job.amounts.fits(instance.room)
 
 
 def least_room_first(room: Amounts) -> tuple[int, int, int, int]:
-    """The order of instances, from those with fewer to those with more available resources."""
+    """Return the sort key of instances, from fewer to more available resources."""
     return (room.gpus, room.cpus, room.memory_mb, room.disk_mb)
 
 
 def allocate(
     instances: Sequence[Instance], jobs: Sequence[Job], node_types: Sequence[NodeType]
 ) -> list[Instance]:
-    """A single new instance, for the first of the jobs: the cheapest, or the hinted one."""
+    """Return one new instance for the first of the jobs, of the cheapest or the hinted type."""
     if not jobs:
         return []
     node_type = cheapest(jobs[0].amounts, jobs[0].hint, node_types)
@@ -155,7 +156,7 @@ def allocate(
 
 
 def release_empty(instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """The instances that have jobs."""
+    """Return the instances that have jobs."""
     return tuple(instance for instance in instances if instance.jobs)
 
 
@@ -163,17 +164,18 @@ def release_empty(instances: Iterable[Instance]) -> tuple[Instance, ...]:
 
 
 def seed_packing(vectors: Vectors, _go_on: GoOn) -> Patterns:
-    """The packing that `schedule` makes: see `seed_patterns`."""
+    """Return the packing that `schedule` makes: see `seed_patterns`."""
     return tuple(seed_patterns(vectors))
 
 
 def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
-    """The packing that `schedule` makes of these items from an empty start; ties: as they stand.
+    """Yield the packing that `schedule` makes of these items from an empty start.
 
-    When an instance is allocated, all older ones have refused every job that is left, and their
-    room never grows: only the new one can take any. So one turn of the loop fills one bin, class
-    by class, and as long as there is enough of each class the next turn fills one just like it.
-    There is nothing to break off or to improve, so nobody is asked to go on.
+    Items with equal priority keep their order. When an instance is allocated, all older instances
+    have refused every remaining job, and their room never grows, so only the new instance can take
+    any. One turn of the loop therefore fills one bin, class by class, and while there is enough of
+    each class the next turn fills an identical bin. The algorithm has nothing to stop early or to
+    improve, so `go_on` is not used.
     """
     if not vectors.items or not vectors.bins:
         return
@@ -197,7 +199,7 @@ def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
 
 
 def _ordered(vectors: Vectors) -> tuple[list[int], list[int]]:
-    """The numbers of the items, most expensive first, and the bin that is opened for each."""
+    """Return the numbers of the items, most expensive first, and the bin that each opens."""
     catalogue = Catalogue(vectors.bins)
     chosen = []
     for number, item in enumerate(vectors.items):
@@ -211,13 +213,13 @@ def _ordered(vectors: Vectors) -> tuple[list[int], list[int]]:
 
 
 class _Fill:
-    """Fills one bin with items in their order, finding the next that fits by sets of bits."""
+    """Fills one bin with items in order; sets of bits give the next item that fits."""
 
     def __init__(self, items: Sequence[Item], vectors: Vectors) -> None:
         self.within = Within([item.size for item in items])
         self._bins = vectors.bins
         self._free = 0  # the set of items that may go in any bin
-        self._bound: dict[int, int] = {}  # bin -> the set of items that may go nowhere else
+        self._bound: dict[int, int] = {}  # bin -> the set of items that may only go in this bin
         for at, item in enumerate(reversed(items)):
             if item.bin is None:
                 self._free |= 1 << at
@@ -227,7 +229,7 @@ class _Fill:
     def fill(
         self, bin_number: int, alive: int, sizes: Sequence[Size], left: Sequence[int]
     ) -> list[tuple[int, int]]:
-        """(place in the order, how many) of what goes in an empty bin."""
+        """Return the content of a new bin as (place in the order, number) pairs."""
         below = self.within.below
         room = list(self._bins[bin_number].size)
         fitting = alive & (self._free | self._bound.get(bin_number, 0))
@@ -247,6 +249,7 @@ class _Fill:
                     if amount:
                         room[resource] -= number * amount
                         fitting &= below(resource, room[resource])
-            if fitting.bit_length() > highest:  # all of it is placed, or the set held too much
+            # all of the item is placed, or the set was not exact
+            if fitting.bit_length() > highest:
                 fitting ^= 1 << highest
         return filled

@@ -1,4 +1,4 @@
-"""Each bundle on the cheapest node type that holds it, and equal bundles counted once."""
+"""Move each bundle to the cheapest node type that holds it, and count equal bundles together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rowtui.core.packing.model import (
 )
 from rowtui.core.packing.vectors import Bin
 
-FOR_EVER = 2**62  # seconds: where there is no limit
+FOR_EVER = 2**62  # seconds, if there is no limit
 
 
 def shrink(bundles: tuple[Bundle, ...], problem: Problem) -> tuple[Bundle, ...]:
-    """The same bundles, none dearer than it was; those that have become equal are one."""
+    """Return the same bundles, none more expensive than before; equal bundles are merged."""
     timed = problem.timed
     finder = CheapestType(problem, timed)
     times: dict[tuple[int, tuple[Lane, ...]], int] = {}
@@ -35,7 +35,7 @@ def shrink(bundles: tuple[Bundle, ...], problem: Problem) -> tuple[Bundle, ...]:
 
 
 class CheapestType:
-    """Finds the node type where a load costs least. A load: amounts and seconds."""
+    """Find the node type where a load costs least. A load consists of amounts and seconds."""
 
     def __init__(self, problem: Problem, timed: bool) -> None:
         self._kinds = problem.node_types
@@ -47,7 +47,8 @@ class CheapestType:
             )
             for kind in problem.node_types
         )
-        # With the same boot, what costs least for an hour costs least for any time.
+        # Among types with the same boot time, the lowest hourly price is the lowest cost for any
+        # time.
         by_boot: dict[int, list[int]] = {}
         for number, kind in enumerate(problem.node_types):
             if kind.at_most != 0:
@@ -55,7 +56,10 @@ class CheapestType:
         self._finders = [BinFinder(bins, among) for among in by_boot.values()]
 
     def for_load(self, load: tuple[int, ...], before: int) -> int:
-        """The number of that type, `before` if none is cheaper (-1: whichever is the cheapest)."""
+        """Return the number of the cheapest type, or `before` if no type is cheaper.
+
+        `before` is -1 if there is no type to compare with.
+        """
         best, least = before, math.inf if before < 0 else self.cost(before, load[-1])
         for finder in self._finders:
             number = finder.cheapest(load)
@@ -64,13 +68,13 @@ class CheapestType:
         return best
 
     def cost(self, number: int, seconds: int) -> float:
-        """What so many seconds on a node of the type cost."""
+        """Return the cost of so many seconds on a node of the type."""
         kind = self._kinds[number]
         return kind.price * (kind.boot_seconds + seconds) / HOUR if self._timed else kind.price
 
 
 def cost_of(bundles: tuple[Bundle, ...], problem: Problem) -> float:
-    """As `total_cost`, for a great many bundles and classes."""
+    """Return the same as `total_cost`, quickly for many bundles and classes."""
     if not problem.timed:
         return sum(one.times * problem.node_types[one.node_type].price for one in bundles)
     finder = CheapestType(problem, timed=True)

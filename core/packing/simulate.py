@@ -1,9 +1,9 @@
-"""What a policy would cost: the online engine over a stream of arrivals, with boots and failures.
+"""Simulate a policy: the online engine over a stream of arrivals, with boots and failures.
 
-Takes node types, arrivals with their real run times, a policy and how often things fail; gives the
-cost, the makespan, how long jobs waited, how well instances were used. A job that loses its
-instance begins anew. Instances are paid from their allocation to their release or loss. The same
-arguments give the same result; time is only counted, nobody waits for it.
+The input is node types, arrivals with their real run times, a policy and failure rates; the output
+is the cost, the makespan, the waiting times of jobs and the utilisation of instances. A job that
+loses its instance starts again. Instances are paid from their allocation to their release or loss.
+The same arguments give the same result; the simulated time does not pass in reality.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rowtui.core.packing.vectors import Bin, Item, VectorPacker, Vectors
 
 
 class Arrival(NamedTuple):
-    """A job that will arrive. `at`: seconds from the beginning; `seconds`: how long it will run."""
+    """A job that will arrive. `at`: seconds from the beginning; `seconds`: its run time."""
 
     at: float
     amounts: Amounts
@@ -49,7 +49,7 @@ class Arrival(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """How often things fail. `boots`: the share of instances that never boot, from 0 to 1."""
+    """How often instances fail. `boots`: the share of instances that never boot, from 0 to 1."""
 
     per_instance_hour: float = 0.0
     boots: float = 0.0
@@ -60,7 +60,7 @@ NO_FAULTS = Faults()
 
 
 class Utilisation(NamedTuple):
-    """The share of what was paid that jobs had, for each resource; 0 where nothing was paid."""
+    """The share of the paid resources that jobs used, for each resource; 0 if nothing was paid."""
 
     cpus: float
     memory: float
@@ -69,7 +69,7 @@ class Utilisation(NamedTuple):
 
 
 class TypeUse(NamedTuple):
-    """What there was of a node type: at most at a time, in all, for how long, for how much."""
+    """The use of a node type: the peak and total number of instances, the hours and the cost."""
 
     node_type: str
     peak: int
@@ -80,11 +80,12 @@ class TypeUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What happened. Times in seconds, costs in the unit of the prices.
+    """The result. Times are in seconds, costs in the unit of the prices.
 
-    `makespan`: from the first arrival to the last end. A job waited while it did not run, or ran in
-    vain; `mean_wait` and `p95_wait` are of those that ended. `restarts`: of jobs, after `lost`
-    instances. `refused`: (reason, jobs). `not_ended`: jobs that would run for ever.
+    `makespan`: from the first arrival to the last end. A job waited while it did not run, or during
+    runs that were lost; `mean_wait` and `p95_wait` are over the jobs that ended. `restarts`: of
+    jobs, after `lost` instances. `refused`: (reason, jobs). `not_ended`: jobs that neither ended
+    nor were refused, since they would run for ever.
     """
 
     policy: Policy
@@ -110,7 +111,7 @@ def simulate(
     policy: Policy | None = None,
     faults: Faults = NO_FAULTS,
 ) -> Simulation:
-    """Runs everything until no job is left that could run."""
+    """Simulate until no remaining job can run."""
     return _Run(node_types, arrivals, policy or Policy(), faults).result()
 
 
@@ -120,7 +121,7 @@ def compare(
     policies: Mapping[str, Policy],
     faults: Faults = NO_FAULTS,
 ) -> dict[str, Simulation]:
-    """The same arrivals under several policies."""
+    """Simulate the same arrivals under several policies."""
     return {
         name: simulate(node_types, arrivals, policy, faults) for name, policy in policies.items()
     }
@@ -129,7 +130,7 @@ def compare(
 def usual_policies(
     node_types: Sequence[NodeType], arrivals: Sequence[Arrival], machines: int = 0
 ) -> dict[str, Policy]:
-    """Policies that are worth a comparison. `machines`: how many pilots; 0: none of these."""
+    """Return the usual policies to compare. `machines`: the number of pilots, 0 for none."""
     boot = max((each.boot_seconds for each in node_types), default=0)
     policies = {
         "seed": Policy(),
@@ -148,11 +149,12 @@ def pilots(
     machines: int,
     packer: VectorPacker = seed_packing,
 ) -> Policy:
-    """About so many instances, refilled from what waits; run times need not be known.
+    """Return a policy with about so many instances, which are refilled with waiting jobs.
 
-    Of each type there may be its share in a packing of all jobs at once, and one at least of each
-    type that is in it. A limit on all types together would not do: instances with GPUs would be
-    refilled with jobs that need none, and never be given back.
+    The policy does not need run times. The limit of each type is its share in a packing of all jobs
+    at once, and at least one for each type of this packing. A limit on all types together would not
+    suffice: instances with GPUs would be refilled with jobs that need no GPU, and would never be
+    released.
     """
     kinds = Counter((arrival.amounts, arrival.hint) for arrival in arrivals)
     usable = [each for each in node_types if each.at_most != 0]
@@ -176,7 +178,7 @@ def pilots(
     return Policy(limits=tuple(limits))
 
 
-# What happens at the same time happens in this order, and arrivals after it.
+# Events at the same time happen in this order, before the arrivals of this time.
 _ENDS, _LOST, _READY = range(3)
 
 
@@ -201,7 +203,7 @@ class _Instance:
 
 
 class _Run:
-    """A simulation while it runs. Jobs are called by their number in the order of arrival."""
+    """A running simulation. Jobs are identified by their number in the order of arrival."""
 
     def __init__(
         self,
@@ -215,7 +217,7 @@ class _Run:
         self._arrivals = sorted(arrivals, key=lambda arrival: arrival.at)
         self._engine = Online(node_types, policy)
         self._chance = random.Random(faults.seed)
-        # (time, what, number of job or instance, number of the run)
+        # (time, kind of event, number of job or instance, number of the run)
         self._coming: list[tuple[float, int, int, int]] = []
         self._arrived = 0
         self._next_arrival = self._arrivals[0].at if self._arrivals else math.inf
@@ -240,13 +242,13 @@ class _Run:
             events = self._due_at(at)
             for action in self._engine.step(at, *events):
                 self._carry_out(action, at)
-        for number in list(self._instances):  # those that a policy never releases
+        for number in list(self._instances):  # instances that the policy never releases
             self._pay(number, self._last_end)
 
     def _next_time(self) -> float:
         coming, instances = self._coming, self._instances
         while coming and coming[0][1] != _ENDS and coming[0][2] not in instances:
-            heappop(coming)  # of an instance that was released since
+            heappop(coming)  # an event of an instance that was released before
         due = coming[0][0] if coming else math.inf
         due = min(due, self._next_arrival)
         release = self._engine.next_release
@@ -339,7 +341,7 @@ class _Run:
         use.seconds += at - instance.since
 
     def result(self) -> Simulation:
-        """What came of it."""
+        """Return the result."""
         types = tuple(
             TypeUse(
                 each.name, use.peak, use.total, use.seconds / HOUR, use.seconds / HOUR * each.price

@@ -1,8 +1,8 @@
-"""The programs that HiGHS solves for `columns.py`; nothing else here knows it.
+"""The programs that HiGHS solves for column generation; `prices.py` is the other user of HiGHS.
 
-HiGHS is the optional extra `exact`, imported when the first program is made. It runs in one thread
-and is ended by counts of its own work and by `go_on`, never by its clock: the same answers give
-the same result.
+HiGHS is the optional extra `exact`, imported when the first program is made. HiGHS runs in one
+thread and is ended by counts of its own work and by `go_on`, never by its clock, so the same
+results of `go_on` give the same result.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-# A content as a solver sees it: (row, how many).
+# The entries of a column: (row, number).
 Entries = Sequence[tuple[int, int]]
 
 
 class Solved(NamedTuple):
-    """A linear program's optimum: what each row's unit costs, how often each column is taken."""
+    """A linear program's optimum: the cost of each row's unit, and the times of each column."""
 
     cost: float
     duals: tuple[float, ...]
@@ -33,7 +33,7 @@ class Solved(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What an integer program found, and what bounds its optimum (from the side it comes from)."""
+    """The solution that an integer program found, and a bound of its optimum."""
 
     times: tuple[int, ...]
     bound: float
@@ -41,9 +41,9 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When an integer program ends without a proof: nodes, and how often HiGHS asks whether to.
+    """When an integer program ends without a proof: nodes, and how often HiGHS calls `go_on`.
 
-    It asks some ten to a hundred times in a second, at the same points of its work every time.
+    HiGHS calls it ten to a hundred times in a second, always at the same points of its work.
     """
 
     nodes: int
@@ -51,7 +51,7 @@ class Effort:
 
 
 def available() -> bool:
-    """Whether HiGHS can be imported here."""
+    """Whether HiGHS can be imported."""
     try:
         import highspy  # noqa: F401
     except ImportError:
@@ -60,22 +60,22 @@ def available() -> bool:
 
 
 class Cover:
-    """The cheapest mix of columns with at least so much of each row. Columns are added for ever."""
+    """The cheapest mix of columns with at least so much of each row. Columns are never removed."""
 
     def __init__(self, numbers: Sequence[float]) -> None:
-        """`numbers`: how much of each row is needed."""
+        """`numbers`: the amount that each row needs."""
         self._solver = _solver()
-        self._go_on: GoOn = bool  # of the moment
+        self._go_on: GoOn = bool  # replaced by each call of `solve`
         _ask(self._solver, self._may_go_on)
         for number in numbers:
             self._solver.addRow(number, _infinite(), 0, *_columns(()))
 
     def add(self, price: float, entries: Entries) -> None:
-        """One more column."""
+        """Add a column."""
         self._solver.addCol(price, 0.0, _infinite(), len(entries), *_columns(entries))
 
     def solve(self, go_on: GoOn) -> Solved | None:
-        """The optimum, or None if it was ended or cannot be solved."""
+        """Return the optimum, or None if the program was ended or cannot be solved."""
         self._go_on = go_on
         self._solver.run()
         if not _is_optimal(self._solver):
@@ -100,10 +100,10 @@ def cover_whole(
     gap: float,
     go_on: GoOn,
 ) -> Chosen:
-    """The cheapest whole numbers of columns (price, entries) with at least so much of each row.
+    """Return the cheapest whole numbers of columns (price, entries) with so much of each row.
 
-    `start` is one that does. It ends when nothing is cheaper by more than `gap`; `bound`: what
-    every choice of these columns costs at least.
+    `start` is a feasible choice. The search ends when no choice is cheaper by more than `gap`;
+    `bound`: a lower bound of the cost of every choice of these columns.
     """
     solver = _solver()
     for number in numbers:
@@ -123,9 +123,9 @@ def fill_whole(
     effort: Effort,
     go_on: GoOn,
 ) -> Chosen:
-    """The most valuable content of one bin; `bound`: none is worth more.
+    """Return the most valuable content of one bin; `bound`: no content is worth more.
 
-    `loads[axis]`: which part of the bin's room in one resource each item takes.
+    `loads[axis]`: the part of the bin's room in one resource that each item takes.
     """
     solver = _solver()
     for _ in loads:
@@ -177,7 +177,7 @@ def _whole(
 
 
 def _ask(solver: highspy.Highs, go_on: GoOn) -> None:
-    """Lets the solver ask `go_on` while it works."""
+    """Let the solver call `go_on` while it works."""
 
     def end(event: highspy.HighsCallbackEvent) -> None:
         if not go_on():

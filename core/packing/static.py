@@ -1,9 +1,9 @@
-"""A problem where time does not count, as vectors; and the packed vectors as bundles.
+"""A problem without time as vectors, and the packed vectors as bundles.
 
-A class of requests is an item, a node type a bin. Resources that nobody asks for are left out,
-`largest_bundle` is one more resource of which every request takes one, and node types that another
-one betters are left out too (it holds at least as much and is not dearer), unless requests have to
-go there. Source: the contracts of `vectors.py`.
+A class of requests is an item, and a node type is a bin. Resources that no request needs are left
+out, and `largest_bundle` is one more resource, and every request takes one unit of this resource. A
+node type is left out if another type holds at least as much and is no more expensive, unless
+requests have to go there. The form of the vectors is that of `vectors.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rowtui.core.packing.vectors import Bin, Item, Pattern, Size, Vectors
 
 
 class Kind(NamedTuple):
-    """What becomes a bin: a node type by its number, what it has, what one costs."""
+    """A node type that becomes a bin: its number, its amounts and its price."""
 
     node_type: int
     size: Size
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What becomes an item: what it takes, how many, the type it has to go to, its requests."""
+    """The data of an item: its size, number, required node type, and the requests in one."""
 
     size: Size
     number: int
@@ -36,14 +36,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Vectors, and which node type each bin was. Items are the rows, in their order."""
+    """Vectors, and the node type of each bin. Items are the rows, in their order."""
 
     vectors: Vectors
     node_types: tuple[int, ...]
 
 
 def form_of(problem: Problem, whole: bool = False) -> Form:
-    """The problem as vectors. Every request has to fit somewhere. `whole`: see `form`."""
+    """Return the problem as vectors. Every request has to fit somewhere. `whole`: see `form`."""
     by_name = numbers_by_name(problem)
     rows = [
         Row(demand.amounts, there, by_name[demand.hint] if demand.hint else None)
@@ -60,7 +60,7 @@ def form_of(problem: Problem, whole: bool = False) -> Form:
 def form(
     kinds: Sequence[Kind], rows: Sequence[Row], largest: int | None, whole: bool = False
 ) -> Form:
-    """The rows as items, and as bins the node types; `whole`: also those that others better."""
+    """Return the rows as items and the node types as bins; `whole`: keep dominated types too."""
     width = len(kinds[0].size)
     used = [axis for axis in range(width) if any(row.size[axis] for row in rows)] or [0]
     bins = tuple(Bin(_cut(kind.size, used, largest), kind.price) for kind in kinds)
@@ -87,13 +87,13 @@ def _without_bettered(form: Form) -> Form:
 
 
 def _cut(size: Size, used: Sequence[int], slots: int | None) -> Size:
-    """The part of a size that counts, with the requests that it holds as one more resource."""
+    """Return the used part of a size, with the requests that it holds as one more resource."""
     counts = tuple(size[axis] for axis in used)
     return counts if slots is None else (*counts, slots)
 
 
 def bundles_of(patterns: Iterable[Pattern], form: Form) -> tuple[Bundle, ...]:
-    """The packed bins as bundles of single requests side by side; rows were classes."""
+    """Return the packed bins as bundles of single requests side by side; the rows were classes."""
     return tuple(
         Bundle(
             form.node_types[pattern.bin],
@@ -105,7 +105,7 @@ def bundles_of(patterns: Iterable[Pattern], form: Form) -> tuple[Bundle, ...]:
 
 
 def numbers_by_name(problem: Problem) -> dict[str, int]:
-    """Node types by name; of several with one name, the first."""
+    """Return the numbers of node types by name; of several types with one name, the first."""
     found: dict[str, int] = {}
     for number, kind in enumerate(problem.node_types):
         found.setdefault(kind.name, number)

@@ -1,8 +1,9 @@
-"""Which node types a job may have, and which of them is the cheapest.
+"""Find the node types that a job may run on, and the cheapest of them.
 
-Takes amounts, a hint and a catalogue; gives node types. Once as CAVATICA's text says it, and once
-for a great many questions (`Catalogue`). Source: CAVATICA's documentation, "Multi-instance
-scheduling algorithm" (the cheapest instance that satisfies, the InstanceType hint).
+The input is amounts, a hint and a catalogue; the output is node types. There is a direct form that
+follows CAVATICA's text, and a fast form for many lookups (`Catalogue`). Source: CAVATICA's
+documentation, "Multi-instance scheduling algorithm" (the cheapest instance that satisfies, the
+InstanceType hint).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rowtui.core.packing.within import Within
 
 
 def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> list[NodeType]:
-    """The node types that such a job may run on: they hold it, and are the hinted one if any is."""
+    """Return the node types that hold the job and match its hint, if it has one."""
     return [
         each
         for each in node_types
@@ -24,33 +25,34 @@ def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> lis
 
 
 def cheapest(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> NodeType | None:
-    """The cheapest suitable node type; of equally cheap ones the first of the catalogue."""
+    """Return the cheapest suitable node type; of equally cheap types the first of the catalogue."""
     return min(suitable(amounts, hint, node_types), key=lambda each: each.price, default=None)
 
 
 def why_nowhere(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> Unplaced:
-    """What is wrong with a job that has no suitable node type."""
+    """Return why a job has no suitable node type."""
     return find_unplaced(Problem(tuple(node_types), (Demand(amounts, 0, hint),), (1,)))[0]
 
 
 class Catalogue:
     """Kinds of machines by price. Sets of them are bits, with the cheapest as the highest bit.
 
-    Of equally cheap ones the first is taken for the cheaper one. `bits`: of each kind its bit.
+    Of equally cheap kinds the first counts as the cheaper one. `bits`: the bit of each kind.
     """
 
     def __init__(self, kinds: Sequence[tuple[Sequence[int], float]]) -> None:
-        """Of (size, price) each; all sizes have as many numbers."""
+        """`kinds`: (size, price) of each; all sizes have as many numbers."""
         self._by_price = sorted(range(len(kinds)), key=lambda number: kinds[number][1])
         self._sizes = [kinds[number][0] for number in self._by_price]
-        # At least as large is the same as: at most as large, with all signs turned.
+        # A size is at least as large as another one if its negative is at most the other's
+        # negative.
         self._turned = Within([tuple(-amount for amount in size) for size in self._sizes])
         self.bits = [0] * len(kinds)
         for at, number in enumerate(reversed(self._by_price)):
             self.bits[number] = 1 << at
 
     def holding(self, size: Sequence[int]) -> int:
-        """The set of all that hold such a size."""
+        """Return the set of all kinds that hold such a size."""
         bits = self._turned.all
         for resource, amount in enumerate(size):
             if not bits:
@@ -59,7 +61,7 @@ class Catalogue:
         return bits if self._turned.exact else self._checked(bits, size)
 
     def cheapest(self, bits: int) -> int:
-        """The number of the cheapest of a set that is not empty."""
+        """Return the number of the cheapest kind of a set that is not empty."""
         return self._by_price[-bits.bit_length()]
 
     def _checked(self, bits: int, size: Sequence[int]) -> int:

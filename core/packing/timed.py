@@ -1,9 +1,9 @@
-"""Packing where time counts: lanes of about the same length, packed as if it did not.
+"""Pack a problem where time counts: make lanes of similar lengths, and pack them without time.
 
-Takes a problem with times and a packer of vectors; gives bundles. Several ways to make lanes are
-tried (`lanes.py`), each is packed part by part from the longest lanes to the shortest, and what is
-shorter may ride in the room that is left in longer bundles, which are paid anyway. The cheapest way
-wins; of those that cost nearly the same, the one with the fewest nodes.
+The input is a problem with times and a packer of vectors; the output is bundles. Several ways to
+make lanes are tried (`lanes.py`). For each way, the parts are packed from the longest lanes to the
+shortest, and shorter lanes may use the free room of longer bundles, which are paid anyway. The
+cheapest way wins; of ways that cost nearly the same, the one with the fewest nodes.
 """
 
 from __future__ import annotations
@@ -29,27 +29,29 @@ from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
 from rowtui.core.packing.vectors import Pattern, Patterns, Size, VectorPacker, Vectors
 
-# For this share of the cost fewer nodes are worth it: less to boot, to watch and to go wrong.
+# Share of the cost that fewer nodes are worth: fewer nodes have to boot and to be monitored, and
+# can fail.
 FEWER_NODES = 0.005
-LONGEST_LANE = 24 * 3600  # seconds, where no limit is: nobody waits for ever to save a little
-BOOTS = 50  # lanes that long make the boot cheap: 2 %
+LONGEST_LANE = 24 * 3600  # seconds, if no type has a limit
+BOOTS = 50  # lanes of this many boot times make the boot cheap: 2 %
 MOST_LENGTHS = 5
 FEW_NODES = 40
-NUMBERS_OF_NODES = 6  # that are tried then
+NUMBERS_OF_NODES = 6  # number of node counts that are tried then
 
-# Until so much was done, ways are tried and parts are packed well whatever the time: a tenth of a
-# second. Each part that is packed is as much work as so many lanes more.
+# Until this much work is done (a tenth of a second), ways are tried and parts are packed well even
+# without time. The packing of a part counts as this many further lanes.
 WORK_AT_ONCE = 300
 WORK_OF_A_PART = 25
 
-# Where more classes than that are packed, lanes are made first: there are fewer of them.
+# With more classes, lanes of several requests are tried first, because there are fewer of them.
 MANY_CLASSES = 4_000
 
 
 class Way(NamedTuple):
-    """How lanes are made: as long as `length` (0: a request in each), `factor` within a bundle.
+    """How lanes are made: `length` (0: one request in each), `factor` of lengths within a bundle.
 
-    `alike`: the least memory in a lane is that share of the most, or more. `even`: see `chain`.
+    `alike`: the least memory in a lane is at least this share of the most memory. `even`: see
+    `chain`.
     """
 
     length: int
@@ -59,7 +61,7 @@ class Way(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What one way gave."""
+    """The result of one way."""
 
     cost: float
     nodes: int
@@ -70,7 +72,7 @@ class Tried(NamedTuple):
 def pack_timed(
     problem: Problem, value: Worth, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
-    """The best of several ways of making lanes, all packed by `packer`."""
+    """Return the best of several ways of making lanes, all packed by `packer`."""
     tried: list[Tried] = []
     counted = _Counted(packer)
     for way in ways(problem):
@@ -93,9 +95,9 @@ class _TooLateError(Exception):
 
 
 class _Counted:
-    """A packer that knows how much it has done, and gives up when there is no time.
+    """A packer that counts its work, and raises `_TooLateError` when there is no time.
 
-    `free`: time does not matter.
+    `free`: the time is ignored.
     """
 
     def __init__(self, packer: VectorPacker) -> None:
@@ -104,12 +106,12 @@ class _Counted:
         self._packer = packer
 
     def pack(self, vectors: Vectors, go_on: GoOn) -> Patterns:
-        """What the packer makes of them."""
+        """Pack the vectors."""
         self.work += len(vectors.items) + WORK_OF_A_PART
         return self._packer(vectors, _always if self.work <= WORK_AT_ONCE else go_on)
 
     def __call__(self, vectors: Vectors, go_on: GoOn) -> Patterns:
-        """The same if there is time."""
+        """Pack the vectors if there is time."""
         if not self.free and not go_on():
             raise _TooLateError
         return self.pack(vectors, go_on)
@@ -121,7 +123,7 @@ def _try(problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: 
 
 
 def cheapest_with_few_nodes(tried: Sequence[Tried]) -> Tried:
-    """Of those that cost nearly least, the one with the fewest nodes."""
+    """Return the result with the fewest nodes among the results that cost nearly least."""
     least = min(one.cost for one in tried)
     near = [one for one in tried if one.cost <= least * (1 + FEWER_NODES)]
     return min(near, key=lambda one: (one.nodes, one.cost))
@@ -131,7 +133,7 @@ def cheapest_with_few_nodes(tried: Sequence[Tried]) -> Tried:
 
 
 def ways(problem: Problem) -> list[Way]:
-    """What is tried, the most promising first."""
+    """Return the ways to try, the most promising first."""
     lengths = _lengths(problem)
     alone, short = Way(0, 1.05), Way(lengths[-1], 1.05, 0.97)
     first = [alone, short, Way(lengths[0], 1.1, 0.97)]
@@ -143,7 +145,7 @@ def ways(problem: Problem) -> list[Way]:
 
 
 def _lengths(problem: Problem) -> list[int]:
-    """Lengths of lanes, longest first: the limits, and by factors of four down to short ones."""
+    """Return lengths of lanes, longest first: the limits, and shorter ones by factors of four."""
     longest = max(demand.seconds for demand in problem.demands)
     boot = max(kind.boot_seconds for kind in problem.node_types)
     total = sum(
@@ -154,7 +156,7 @@ def _lengths(problem: Problem) -> list[int]:
     limits = {min(_limit(kind), without) for kind in problem.node_types}
     lengths = {*limits, longest}
     length = max(limits) // 4
-    shortest = 2 * total // sum(problem.counts)  # two requests of the usual length
+    shortest = 2 * total // sum(problem.counts)  # two requests of average length
     while length > shortest:
         lengths.add(length)
         length //= 4
@@ -163,9 +165,9 @@ def _lengths(problem: Problem) -> list[int]:
 
 
 def _of_few_nodes(problem: Problem) -> list[int]:
-    """Lengths that the least numbers of nodes would have if all lanes were full and equal.
+    """Return the lengths of the smallest numbers of nodes with full and equal lanes.
 
-    Where nodes are few, whether lanes come out even is what the cost depends on.
+    With few nodes, the cost depends mainly on whether the lanes have equal lengths.
     """
     longest = max(demand.seconds for demand in problem.demands)
     limit = min(max(map(_limit, problem.node_types)), max(longest, LONGEST_LANE))
@@ -178,12 +180,12 @@ def _of_few_nodes(problem: Problem) -> list[int]:
     fewest = math.ceil(node_seconds / limit)
     numbers = range(max(1, fewest), fewest + NUMBERS_OF_NODES)
     even = [max(longest, math.ceil(node_seconds / number)) for number in numbers]
-    # Where requests do not come out even, there is one more in some lanes.
+    # If requests do not divide evenly, some lanes have one request more.
     return [*even, *(min(limit, length + longest - 1) for length in even)]
 
 
 def _at_once(amounts: Amounts, room: Amounts) -> int:
-    """How many such requests are on such a node at the same time."""
+    """Return how many such requests run on such a node at the same time."""
     return min(
         (there // asked for there, asked in zip(room, amounts, strict=True) if asked), default=1
     )
@@ -195,7 +197,7 @@ def _at_once(amounts: Amounts, room: Amounts) -> int:
 def pack_way(
     problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
-    """All requests in lanes made in one way, bundled and each bundle on its cheapest type."""
+    """Pack all requests in lanes made in one way, with each bundle on its cheapest type."""
     made = chain(problem, way.length, way.alike, even=way.even) if way.length else single(problem)
     parts = storeys(made, [_limit(kind) for kind in problem.node_types], way.factor)
     lanes = [lane for part in parts for lane in part]
@@ -219,7 +221,7 @@ def pack_way(
 def _pack_part(
     problem: Problem, part: Sequence[LaneKind], packer: VectorPacker, go_on: GoOn
 ) -> Iterator[Bundle]:
-    """Lanes of about one length, packed as vectors. Those that take the same are one item."""
+    """Pack lanes of similar length as vectors. Lanes with the same amounts are one item."""
     seconds = part[0].seconds
     kinds = [
         Kind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
@@ -241,15 +243,15 @@ def _pack_part(
 def hand_out(
     patterns: Iterable[Pattern], made: Form, lanes: Sequence[Sequence[LaneKind]]
 ) -> Iterator[Bundle]:
-    """The packed bins as bundles; `lanes[n]`: those that item n stands for, in the order to take.
+    """Yield the packed bins as bundles; `lanes[n]`: the lanes of item n, in the order to take.
 
-    Bins with the same content become as many bundles as their lanes differ.
+    Bins with the same content become several bundles if their lanes differ.
     """
     queues = [LaneQueue(those) for those in lanes]
     for pattern in patterns:
         left = pattern.times
         while left:
-            # As many bundles at once as the lanes at the heads of the queues allow.
+            # Make as many equal bundles at once as the first lanes of the queues allow.
             times = min(left, *(queues[item].equal_takes(there) for item, there in pattern.content))
             taken = tuple(
                 Lane(lane.runs, number)
@@ -261,11 +263,11 @@ def hand_out(
 
 
 def seed_bundles(problem: Problem) -> Iterator[Bundle]:
-    """The seed's packing of a problem with times: it does not look at them.
+    """Yield the packing of the seed algorithm for a problem with times, which ignores the times.
 
-    Every request is a lane, each instance is paid until its last request ends. Requests that take
-    the same come to the instances in the order of their classes. Only where a request may not
-    run that long, it does not go.
+    Every request is a lane, and each instance is paid until its last request ends. Requests with
+    the same amounts are assigned in the order of their classes. A request is only kept off a type
+    whose time limit is too short for it.
     """
     lanes = single(problem)
     axes = _limits_that_matter(problem)
@@ -292,7 +294,7 @@ def seed_bundles(problem: Problem) -> Iterator[Bundle]:
 
 
 def _limits_that_matter(problem: Problem) -> list[int]:
-    """The limits of node types that some requests keep and others don't."""
+    """Return the time limits of node types that only some requests keep."""
     longest = max(demand.seconds for demand in problem.demands)
     return sorted({_limit(kind) for kind in problem.node_types if _limit(kind) < longest})
 
@@ -302,7 +304,7 @@ def _limit(kind: NodeType) -> int:
 
 
 class LaneQueue:
-    """Lanes that take the same, handed out one after another."""
+    """Lanes with the same amounts, taken one after another."""
 
     def __init__(self, lanes: Sequence[LaneKind]) -> None:
         self._lanes = lanes
@@ -310,11 +312,11 @@ class LaneQueue:
         self._left = self._lanes[0].number if self._lanes else 0
 
     def equal_takes(self, number: int) -> int:
-        """How many times `number` lanes can be taken that are all of one content; at least 1."""
+        """Return how many times `number` lanes of one content can be taken; at least 1."""
         return max(1, self._left // number)
 
     def take(self, number: int, times: int) -> list[tuple[LaneKind, int]]:
-        """`number` lanes for each of `times` bundles: what, and how many in each bundle."""
+        """Take `number` lanes for each of `times` bundles; return lanes and numbers per bundle."""
         if times > 1 or self._left >= number:
             lane = self._lanes[self._at]
             self._drop(number * times)

@@ -1,9 +1,10 @@
-"""Requests that fit on no node type: which, which type is nearest to them, and what is missing.
+"""Find requests that fit on no node type, the type nearest to them, and the missing resources.
 
-Takes a problem; gives an `Unplaced` for each such class, and the problem of what remains. The
-nearest type is the one where fewest things are missing, then where least of them is, then the
-cheapest. A hint is an order: with one, only its type counts. Source: CAVATICA's documentation,
-"Multi-instance scheduling algorithm" (a hint that does not satisfy is an error).
+The input is a problem; the output is an `Unplaced` for each such class, and the problem of the
+other requests. The nearest type is the one with the fewest missing resources, then the smallest
+missing shares, then the lowest price. A hint is binding: with a hint, only its type counts. Source:
+CAVATICA's documentation, "Multi-instance scheduling algorithm" (a hint that does not satisfy is an
+error).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
-    """The classes that fit nowhere, in their order, with the reason."""
+    """Return the classes that fit nowhere, in their order, with the reason."""
     import numpy as np
 
     usable = [kind for kind in problem.node_types if kind.at_most != 0]
@@ -59,7 +60,7 @@ def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
 
 
 def without_unplaced(problem: Problem, unplaced: Sequence[Unplaced]) -> tuple[Problem, list[int]]:
-    """The problem of the other requests, and for each of its classes the number it had before."""
+    """Return the problem of the other requests, and the former number of each of its classes."""
     nowhere = {one.demand for one in unplaced}
     kept = [
         number for number, there in enumerate(problem.counts) if there and number not in nowhere
@@ -73,7 +74,7 @@ def without_unplaced(problem: Problem, unplaced: Sequence[Unplaced]) -> tuple[Pr
 
 
 def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundle, ...]:
-    """The bundles with the numbers that the classes had before."""
+    """Return the bundles with the former numbers of the classes."""
     return tuple(
         Bundle(
             bundle.node_type,
@@ -88,23 +89,23 @@ def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundl
 
 
 def fits(demand: Demand, node_type: NodeType) -> bool:
-    """Whether one request of the class can run on a node of the type, hints aside."""
+    """Whether one request of the class can run on a node of the type, regardless of hints."""
     longest = node_type.longest_seconds
     in_time = longest is None or demand.seconds <= longest
     return in_time and node_type.at_most != 0 and demand.amounts.fits(node_type.amounts)
 
 
 def most_capable(node_types: Sequence[NodeType]) -> list[NodeType]:
-    """Those that no other betters in what they can hold and for how long, largest first.
+    """Return the types that no other type exceeds in amounts and time limit, largest first.
 
-    What fits anywhere fits on one of them.
+    A request that fits on any type fits on one of these.
     """
     import numpy as np
 
     cheapest: dict[tuple[int, ...], NodeType] = {}
     for kind in sorted(node_types, key=lambda kind: kind.price):
         cheapest.setdefault(_capability(kind), kind)
-    # Sorted so, whoever betters a type stands before it.
+    # In this order, a type comes after every type that exceeds it.
     ordered = sorted(cheapest, reverse=True)
     best = np.zeros((len(ordered), len(Amounts._fields) + 1), np.int64)
     chosen: list[NodeType] = []
@@ -126,7 +127,7 @@ def _capability(kind: NodeType) -> tuple[int, ...]:
 def _homeless(
     demands: Sequence[Demand], numbers: list[int], node_types: list[NodeType]
 ) -> list[int]:
-    """Which of these classes fit on none of the types. One look at all for each type."""
+    """Return the classes that fit on none of the types, with one array operation for each type."""
     import numpy as np
 
     if not numbers:
@@ -145,11 +146,11 @@ def _homeless(
 
 # -- reasons -------------------------------------------------------------------------------------
 
-Reason = tuple[str, tuple[str, ...]]  # nearest type, what is missing
+Reason = tuple[str, tuple[str, ...]]  # nearest type, missing resources
 
 
 def _refused(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> Reason:
-    """Why none of the types will do. `rooms`: what each can hold, and for how long."""
+    """Return why no type is suitable. `rooms`: the amounts and the longest time of each type."""
     if not node_types:
         return "", ("there is no node type",)
     nearest = node_types[_nearest(demand, node_types, rooms)]
@@ -157,7 +158,11 @@ def _refused(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> Re
 
 
 def _nearest(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> int:
-    """Where fewest things are missing, then the smallest shares of them, then the cheapest."""
+    """Return the index of the nearest type.
+
+    This is the type with the fewest missing resources, then the smallest shares, then the lowest
+    price.
+    """
     import numpy as np
 
     asked = np.array((*demand.amounts, demand.seconds), float)

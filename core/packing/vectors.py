@@ -1,7 +1,8 @@
-"""Packing where time does not count: vectors into bins of several sizes and prices.
+"""Packing without time: vectors into bins of several sizes and prices.
 
-The form that the packers of one moment share (`seed`, `fill`, `improve`, `columns`, `exact`).
-Timed problems become such ones in `lanes.py`: the items are then lanes of about the same length.
+The packers that ignore time share this form (`seed`, `fill`, `improve`, `columns`, `exact`).
+`timed.py` and `lanes.py` reduce timed problems to this form: the items are then lanes of similar
+length.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Size = tuple[int, ...]
 
 
 class Bin(NamedTuple):
-    """Bins of one kind, as many as wanted."""
+    """Bins of one kind, in any number."""
 
     size: Size
     price: float
@@ -32,9 +33,9 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """What is to be packed. All sizes have as many numbers, none is negative; items differ.
+    """The items and bins. All sizes have the same length and no negative number; items differ.
 
-    Every item fits in some bin (in its own, if it has one).
+    Every item fits in some bin (in its own bin, if it has one).
     """
 
     bins: tuple[Bin, ...]
@@ -42,7 +43,7 @@ class Vectors:
 
 
 class Pattern(NamedTuple):
-    """`times` bins of kind `bin` with the same content: (index of the item, how many)."""
+    """`times` bins of kind `bin` with the same content: (index of the item, number)."""
 
     bin: int
     content: tuple[tuple[int, int], ...]
@@ -54,5 +55,5 @@ VectorPacker = Callable[[Vectors, GoOn], Patterns]
 
 
 def patterns_cost(patterns: Patterns, vectors: Vectors) -> float:
-    """What all of these bins cost."""
+    """Return the cost of all of these bins."""
     return sum(pattern.times * vectors.bins[pattern.bin].price for pattern in patterns)

@@ -1,12 +1,12 @@
-"""The jobs that wait, and which of them is the first that fits in some room.
+"""The waiting jobs, and the first of them that fits in some room.
 
-Jobs with the same need and rank are one line with a head, as a workflow has a few dozen of those
-and a million jobs. Lines stand in blocks, each with the sets of bits that `within` makes; a few new
-ones stand in none, and blocks of about the same size are made one (so that a line is moved log n
-times). A look-up asks each block for the set of its lines that fit. Lines of a block stand in the
-order that their heads had when it was made; heads only get later, so that the search for the best
-one ends soon, and a block in which it did not is made anew. Source: CAVATICA's documentation,
-"Multi-instance scheduling algorithm" (prioritise, fit).
+Jobs with the same need and rank form one line with a head, since a workflow has a few dozen needs
+and a million jobs. Lines are in blocks, each with the sets of bits that `within` makes; a few new
+lines are in no block, and blocks of similar size are merged (so that a line is moved log n times).
+A lookup finds in each block the set of its lines that fit. The lines of a block are in the order
+that their heads had when the block was made. Heads only get later, so the search for the best line
+usually ends soon, and a block with too many fruitless steps is made again. Source: CAVATICA's
+documentation, "Multi-instance scheduling algorithm" (prioritise, fit).
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from typing import Generic, Protocol, TypeVar
 from rowtui.core.packing.model import Amounts
 from rowtui.core.packing.within import Within
 
-Rank = tuple[float, ...]  # the smaller, the sooner
+Rank = tuple[float, ...]  # smaller ranks come first
 
 
 class Waits(Protocol):
-    """Somebody who may wait. `arrival`: different for each; `node_type`: the only one, or -1."""
+    """A job that may wait. `arrival`: unique; `node_type`: the only one allowed, or -1."""
 
     @property
     def need(self) -> Amounts:
-        """How much room it needs."""
+        """The room that the job needs."""
         ...
 
     @property
     def rank(self) -> Rank:
-        """Who has a smaller one is before it."""
+        """The rank; smaller ranks come first."""
         ...
 
     @property
     def arrival(self) -> int:
-        """Of the same rank, who came sooner is before it."""
+        """The number of the arrival; of the same rank, smaller numbers come first."""
         ...
 
     @property
     def node_type(self) -> int:
-        """The number of the only node type it may be on, or -1."""
+        """The number of the only node type that the job may be on, or -1."""
         ...
 
 
 W = TypeVar("W", bound=Waits)
 
-# Lines that stand in no block are looked at one by one, which costs less than sets for so few.
+# So few lines are checked one by one outside of blocks, which costs less than sets.
 _FEW = 24
 
-# A block is made anew after so many looks in vain for each of its lines.
+# A block is made again after this many fruitless checks for each of its lines.
 _PATIENCE = 4
 
 _Key = tuple[Amounts, Rank, int]
@@ -58,32 +58,32 @@ _Head = tuple[Rank, int]
 
 
 class _Line(Generic[W]):
-    """Those with the same need and rank, in the order of their arrival."""
+    """The jobs with the same need and rank, in the order of their arrival."""
 
     __slots__ = ("block", "head", "key", "members", "need", "node_type", "place", "rank")
 
     def __init__(self, first: W, key: _Key) -> None:
         self.key = key
         self.need, self.rank, self.node_type = first.need, first.rank, first.node_type
-        self.members: list[tuple[int, int, W]] = []  # arrival, ticket, who
-        self.head: _Head | None = None  # rank and arrival of its first, None without members
-        self.block: _Block[W] | None = None  # None: it is one of the few
+        self.members: list[tuple[int, int, W]] = []  # arrival, ticket, job
+        self.head: _Head | None = None  # rank and arrival of the first member, None without members
+        self.block: _Block[W] | None = None  # None: the line is in no block
         self.place = 0
 
     def fits(self, room: Amounts, node_type: int) -> bool:
-        """Whether its members may be in that room, on an instance of that type."""
+        """Whether the members fit in this room, on an instance of this type."""
         return self.node_type in {-1, node_type} and self.need.fits(room)
 
 
 class _Block(Generic[W]):
-    """Lines in an order that their heads once had, and sets of them."""
+    """Lines in an earlier order of their heads, and sets of them."""
 
     __slots__ = ("_bound", "_free", "_within", "alive", "lines", "no_sooner", "vain")
 
     def __init__(self, lines: list[_Line[W]]) -> None:
         self.lines = sorted(lines, key=_head_of)
         self.no_sooner = [_head_of(line) for line in self.lines]
-        self.vain = 0  # looks at lines that were not the best
+        self.vain = 0  # checks of lines that were not the best
         self._within = Within([line.need for line in self.lines])
         self._free, self._bound = 0, dict[int, int]()
         self.alive = self._within.all
@@ -96,11 +96,11 @@ class _Block(Generic[W]):
         self._free ^= self.alive
 
     def bit(self, place: int) -> int:
-        """The bit of a line."""
+        """Return the bit of a line."""
         return 1 << (len(self.lines) - 1 - place)
 
     def first(self, room: Amounts, node_type: int, best: _Line[W] | None) -> _Line[W] | None:
-        """The line with the best head that fits, or the one given if that is better."""
+        """Return the line with the best head that fits, or `best` if that line is better."""
         fitting = self.alive & (self._free | self._bound.get(node_type, 0))
         for resource, there in enumerate(room):
             if not fitting:
@@ -127,27 +127,27 @@ class _Block(Generic[W]):
 
 
 class Waiting(Generic[W]):
-    """Those who wait, in the order of rank and arrival."""
+    """The waiting jobs, in the order of rank and arrival."""
 
     def __init__(self) -> None:
         self._lines: dict[_Key, _Line[W]] = {}
         self._few: list[_Line[W]] = []
         self._blocks: list[_Block[W]] = []
-        # Arrival -> ticket of those who wait. Lines may still have tickets of others, who are
-        # taken out when they come to be the head.
+        # Arrival -> ticket of the waiting jobs. Lines may still hold entries with other tickets,
+        # which are removed when they become the head.
         self._there: dict[int, int] = {}
         self._tickets = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return the number of waiting jobs."""
         return len(self._there)
 
     def __bool__(self) -> bool:
-        """Whether anybody waits."""
+        """Whether any job waits."""
         return bool(self._there)
 
     def add(self, one: W) -> None:
-        """Somebody begins to wait."""
+        """Add a waiting job."""
         key = (one.need, one.rank, one.node_type)
         line = self._lines.get(key)
         if line is None:
@@ -161,12 +161,12 @@ class Waiting(Generic[W]):
             self._tidy()
 
     def remove(self, one: W) -> None:
-        """Somebody waits no longer."""
+        """Remove a waiting job."""
         del self._there[one.arrival]
         self._set_head(self._lines[one.need, one.rank, one.node_type])
 
     def first(self, room: Amounts, node_type: int) -> W | None:
-        """The first who fits in that room on an instance of that type (its number)."""
+        """Return the first job that fits in this room on an instance of this type (its number)."""
         if not self._there:
             return None
         best: _Line[W] | None = None
@@ -185,7 +185,7 @@ class Waiting(Generic[W]):
         return None if best is None else best.members[0][2]
 
     def heads(self) -> Iterator[W]:
-        """The first of each line, in no order."""
+        """Yield the first job of each line, in no particular order."""
         for lines in (self._few, *(block.lines for block in self._blocks)):
             for line in lines:
                 if line.head is not None:
@@ -201,7 +201,7 @@ class Waiting(Generic[W]):
             if (head is None) != (line.head is None):
                 block.alive ^= block.bit(line.place)
             if head is not None and head < block.no_sooner[line.place]:
-                # Sooner than it ever was: it cannot stay in its place.
+                # The head is sooner than ever before, so the line cannot keep its place.
                 block.alive ^= block.bit(line.place)
                 block.lines[line.place] = _Line(members[0][2], line.key)
                 line.block = None
@@ -209,7 +209,7 @@ class Waiting(Generic[W]):
         line.head = head
 
     def _tidy(self) -> None:
-        """Makes a block of the few, and one block of those that are about as large."""
+        """Make a block of the lines without a block, and merge it with blocks of similar size."""
         lines = self._alive(self._few)
         self._few = lines
         if len(lines) > _FEW // 2:
@@ -219,7 +219,7 @@ class Waiting(Generic[W]):
             self._few = []
 
     def _alive(self, lines: list[_Line[W]]) -> list[_Line[W]]:
-        """Those that have members; the others are forgotten."""
+        """Return the lines that have members, and remove the others."""
         for line in lines:
             if line.head is None and self._lines.get(line.key) is line:
                 del self._lines[line.key]

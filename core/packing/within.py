@@ -1,7 +1,7 @@
-"""Which of many sizes are within a limit, as sets of bits: the question that all packing asks.
+"""Find the sizes within a limit, as sets of bits; all packers use this lookup.
 
-Sizes stand in an order of the caller's; the first is the highest bit, so that the first of a set is
-its `bit_length`, and sets get shorter by themselves as the first ones are used up.
+The caller chooses the order of the sizes; the first size is the highest bit, so that the first size
+of a set follows from its `bit_length`, and sets become shorter as the first sizes are used up.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-# Memory for the sets of one resource, in bytes. 20,000 sizes that all differ have room in it for
-# a set of every third limit; what a set holds too much is then sorted out one by one.
+# Memory for the sets of one resource, in bytes. For 20,000 different sizes, this suffices for a set
+# of every third limit; the surplus sizes of a set are then removed one by one.
 _MOST_BYTES = 24_000_000
 
 
 class Within:
-    """For each resource and limit the set of sizes that are not above it.
+    """For each resource and limit, the set of sizes that do not exceed the limit.
 
-    `all`: the set of all sizes. `exact`: whether `below` is; else it may hold a few too many.
+    `all`: the set of all sizes. `exact`: whether `below` is exact; otherwise it may contain a few
+    too many sizes.
     """
 
     def __init__(self, sizes: Sequence[Sequence[int]]) -> None:
@@ -36,13 +37,13 @@ class Within:
             self._sets.append(_running_sets(values, lowest))
 
     def below(self, resource: int, limit: int) -> int:
-        """The sizes with at most so much of a resource; a few more where that is not exact."""
+        """Return the sizes with at most this much of a resource, and a few more if not exact."""
         at = bisect_right(self._lowest[resource], limit)
         return self._sets[resource][at]
 
 
 def _running_sets(values: Sequence[int], lowest: list[int]) -> list[int]:
-    """Set n: the values in the first n steps, each of which begins at its value of `lowest`."""
+    """Return running sets: set n has the values of the first n steps, which begin at `lowest`."""
     members: list[list[int]] = [[] for _ in lowest]
     highest = len(values) - 1
     for at, value in enumerate(values):

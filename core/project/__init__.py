@@ -1,1 +1,3 @@
-"""One object for commands and screens: it wires the rooms and decides nothing itself."""
+"""The project object for commands and screens. This package connects the others and decides
+nothing.
+"""

@@ -1,7 +1,7 @@
-"""What a user's submitted jobs hold in the pools of the mapping files.
+"""Amounts that the user's submitted jobs hold in the pools of the mapping files.
 
-Counts the jobs of this project that are submitted now, by mapping each again: its pools follow from
-its tags. Jobs of other projects are not known here.
+The jobs of this project that are submitted now are counted by mapping each of them again, because a
+job's tags determine its pools. Jobs of other projects are not counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
-    """Pool -> what is held there."""
+    """Return the amounts held in each pool, by pool name."""
     project = mapping.project
     held: Mapping[str, Amounts] = {}
     for action in project.workflow.actions:
@@ -27,7 +27,7 @@ def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
         for position, job in sorted(project.state.submitted.get(action.name, {}).items()):
             jobs.setdefault((job.cluster, job.job_id, job.token), []).append(position)
         if any(other.name == action.name for other in project.workflow.actions[: action.index]):
-            continue  # several elements of one name share their jobs
+            continue  # several elements with the same name share their jobs
         for request in job_requests(Group(action, tuple(each)) for each in jobs.values()):
             held = with_job(held, mapping.mapper, mapping.request(request))
     return held
@@ -36,7 +36,7 @@ def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
 def with_job(
     held: Mapping[str, Amounts], mapper: Mapper, job: MappingRequest
 ) -> Mapping[str, Amounts]:
-    """What is held once one more job counts in its pools."""
+    """Return the held amounts after one more job counts in its pools."""
     asked, pools = mapper.pools_of(job)
     return {**held, **{pool: _added(held.get(pool, Amounts()), asked) for pool in pools}}
 

@@ -1,7 +1,7 @@
-"""What a person changes when failed jobs are sent again: memory, time, CPUs, and where.
+"""Changes by the user when failed jobs are submitted again: memory, time, CPUs, destination.
 
-Takes what they write (`2x`, `64G`, `04:00:00`); gives a `Change`. Also says what change the way in
-which a job ended suggests; nothing is ever changed without being asked for.
+The module parses what the user writes (`2x`, `64G`, `04:00:00`) into a `Change`. It also suggests a
+change for the way in which a job ended; a suggestion is applied only when the user asks for it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _UNITS = {"M": 1, "G": 1024, "T": 1024 * 1024}
 
 
 class Amount(NamedTuple):
-    """So much, or (`times`) so many times what the job had."""
+    """An absolute amount or, if `times`, a multiple of what the job had."""
 
     value: float
     times: bool = False
 
     def of(self, had: float | None) -> float | None:
-        """What that comes to; None if it depends on what is not known."""
+        """Return the resulting amount; None if it depends on an unknown previous amount."""
         if not self.times:
             return self.value
         return None if had is None else self.value * had
 
 
 class Change(NamedTuple):
-    """What is changed; None or "" leaves it. For a whole job: MB, seconds, CPUs."""
+    """The changed amounts of a whole job, in MB, seconds and CPUs. None or "": no change."""
 
     memory: Amount | None = None
     walltime: Amount | None = None
@@ -46,11 +46,11 @@ class Change(NamedTuple):
 
     @property
     def is_nothing(self) -> bool:
-        """Whether everything is left as it was."""
+        """Whether no field is changed."""
         return self == NO_CHANGE
 
     def __str__(self) -> str:
-        """`memory 2x, time 04:00:00`, as a person reads it."""
+        """Return the change as text for the user, for example `memory 2x, time 04:00:00`."""
         words = [
             f"{name} {_words(name, amount)}"
             for name, amount in (
@@ -73,12 +73,12 @@ _SUGGESTED = {
 
 
 def suggested_change(cause: str) -> Change:
-    """What would help a job that ended for this cause, if more of something would."""
+    """Return the change that helps a job that ended for this cause, if more of a resource helps."""
     return _SUGGESTED.get(cause, NO_CHANGE)
 
 
 def parse_memory(text: str) -> Amount:
-    """`2x`, `64G`, `1.5T`, `500M`. Raises: RowtuiError."""
+    """Parse `2x`, `64G`, `1.5T` or `500M`. Raises: RowtuiError."""
     times = _times(text)
     if times is not None:
         return times
@@ -90,7 +90,7 @@ def parse_memory(text: str) -> Amount:
 
 
 def parse_walltime(text: str) -> Amount:
-    """`2x`, `04:00:00`, `2 days, 12:00:00`, `PT90M`. Raises: RowtuiError."""
+    """Parse `2x`, `04:00:00`, `2 days, 12:00:00` or `PT90M`. Raises: RowtuiError."""
     times = _times(text)
     if times is not None:
         return times
@@ -104,7 +104,7 @@ def parse_walltime(text: str) -> Amount:
 
 
 def parse_cpus(text: str) -> Amount:
-    """`8`, `2x`. Raises: RowtuiError."""
+    """Parse `8` or `2x`. Raises: RowtuiError."""
     times = _times(text)
     if times is not None:
         return times
@@ -114,7 +114,7 @@ def parse_cpus(text: str) -> Amount:
 
 
 def _times(text: str) -> Amount | None:
-    """`2x`, `x2` and `*2` are the same."""
+    """Parse a multiple: `2x`, `x2` and `*2` are the same."""
     stripped = text.strip()
     match = _TIMES.fullmatch(stripped)
     if match is None or stripped.isdecimal() or match[0] == match[1]:
@@ -134,7 +134,7 @@ def _words(name: str, amount: Amount) -> str:
 
 
 def memory_text(megabytes: float) -> str:
-    """`4 GB`, `1.5 GB`, `500 MB`."""
+    """Format a memory size, for example `4 GB`, `1.5 GB` or `500 MB`."""
     if megabytes >= 1024 and round(megabytes / 1024, 2) * 1024 == megabytes:
         return f"{megabytes / 1024:g} GB"
     return f"{megabytes:,.0f} MB"

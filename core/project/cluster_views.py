@@ -1,6 +1,6 @@
-"""What screens show of the clusters themselves: how each is reached, asked, and what it has.
+"""Values that screens show about the clusters: their connection, their polls and their hardware.
 
-Small immutable values; what runs in a queue is in `views.py`.
+All are small immutable values. The jobs of a queue are in `views.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 
 class ClusterDetail(NamedTuple):
-    """One cluster. Times: epoch seconds.
+    """One cluster. Times are epoch seconds.
 
-    `chosen`: why jobs go there unless somebody says otherwise, "" if they don't. `where`: "here" or
-    `me@host`; `places`: file:line of what describes it; `away`: why it cannot be reached from here
-    at all, "" if it can. `connected`: None where nobody has to log in; `login`: why a person is
-    needed. `as_of`, `next_at`, `error`: of the looks at its queue; `latency`: seconds of the last
-    answer, 0 where that is unknown; `failures`: looks in a row without one. `interval`: seconds
-    between two looks. `running` and `waiting`: this user's jobs. `partitions_note` and
-    `kinds_note`: why nothing is known, or where it is from. `load`: how busy each partition is.
+    `chosen`: why jobs go to this cluster by default, "" if they do not. `where`: "here" or
+    `me@host`. `places`: file:line of the cluster's descriptions. `away`: why the cluster cannot be
+    reached from here at all, "" if it can. `connected`: None where no login is needed. `login`: why
+    a user has to log in. `as_of`, `next_at`, `error`: about the polls of the cluster's queue.
+    `latency`: seconds of the last answer, 0 if unknown. `failures`: number of consecutive polls
+    without an answer. `interval`: seconds between two polls. `running` and `waiting`: numbers of
+    this user's jobs. `partitions_note` and `kinds_note`: why the partitions or node types are not
+    known, or their source. `load`: how busy each partition is.
     """
 
     name: str
@@ -55,14 +56,14 @@ class ClusterDetail(NamedTuple):
 
     @property
     def looked_at(self) -> bool:
-        """Whether its queue was ever asked for."""
+        """Whether the cluster's queue was ever polled."""
         return self.as_of is not None or bool(self.error)
 
 
 class ClustersView(NamedTuple):
-    """All clusters that somebody described, and this machine. `problems`: of their files.
+    """All clusters that files describe, and this machine. `problems`: the problems of those files.
 
-    `loads_at`: when the clusters were asked how busy they are, 0 for never.
+    `loads_at`: when the clusters were last asked for their load, 0 for never.
     """
 
     at: float
@@ -72,7 +73,7 @@ class ClustersView(NamedTuple):
 
 
 class ClusterNodes(NamedTuple):
-    """The nodes of one cluster as it told of them at `at`, epoch seconds."""
+    """The nodes of one cluster as the cluster reported them at `at`, epoch seconds."""
 
     cluster: str
     at: float

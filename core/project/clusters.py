@@ -1,7 +1,8 @@
-"""The clusters of a project as people look at them: what is configured and what is known.
+"""The clusters of a project as users see them: their configuration and their last known state.
 
-Takes an open project; gives a `ClustersView`. Reads files and what is in memory; it asks no
-cluster and connects to none, so that it answers at once whatever hangs.
+The input is an open project, the result is a `ClustersView`. The module reads files and memory
+only. It sends no request to a cluster and opens no connection, so it returns at once even if a
+cluster hangs.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 MOST_PARTITIONS = 200
-"""Of one cluster; the largest sites have some fifty."""
+"""Most partitions of one cluster that are shown; the largest sites have about fifty."""
 
 _RUNNING = (JobState.RUNNING, JobState.COMPLETING)
 
 
 def look_at_clusters(project: Project) -> ClustersView:
-    """All clusters that matter here. May wait for the disk, and, the first time, for `sinfo`."""
+    """Return all relevant clusters. The call may wait for the disk and, at first, for `sinfo`."""
     chosen, because = _chosen(project)
     places = cluster_places(project.environment)
     details = [
@@ -58,7 +59,10 @@ def _name(cluster: Cluster | None) -> str | None:
 def _of_interest(
     project: Project, chosen: Cluster | None, places: Sequence[Place]
 ) -> dict[str, Cluster]:
-    """The user's clusters, this machine, where jobs go and where jobs are; not what is built in."""
+    """Return the clusters to show: all except the unused built-in ones.
+
+    These are the chosen cluster, the user's clusters, this machine and the clusters with jobs.
+    """
     configured = project.configured
     named = {place.name for place in places}
     found: dict[str, Cluster] = {}

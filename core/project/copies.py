@@ -1,9 +1,10 @@
-"""The copies of a project on clusters that do not see its folder: what goes there and comes back.
+"""Copies of a project on clusters that do not share its folder: sending files and fetching results.
 
-Before a job is sent, what it needs is copied: the project's own files and the job's directories.
-When it has ended, its products and its log are fetched, and only then what it reported: so that
-nothing counts as complete here before it is here. What changed on both sides is told, never
-written over. What cannot be fetched now stays submitted, and is fetched later.
+Before a job is submitted, its input is copied: the project's own files and the job's directories.
+After the job has ended, its products and log are fetched first, and its completion report last, so
+that no directory counts as completed here before its products are here. A file that changed on both
+sides is reported and never overwritten. A job whose results cannot be fetched now stays submitted,
+and the fetch is retried later.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from rowtui.core.project.copy_by_hand import CopyByHand
     from rowtui.core.project.project import Project
 
-FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0  # seconds, before results are fetched again
-SHOWN = 20  # files that are named
+FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0  # seconds before the fetch of results is retried
+SHOWN = 20  # files that a message names
 _SECONDS = 60.0
 _LIST = """\
 cd -- "$1/.row/completed" 2>/dev/null || exit 0
@@ -51,28 +52,29 @@ done
 echo done
 """
 _REMOVE = 'cd -- "$1/.row/completed" && exec xargs -0 rm -f --'
-# The name of a report. It comes from the cluster and is used here, so it is nothing else.
+# The file name of a report comes from the cluster and is used here, so it must match this pattern.
 _REPORT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}\.(?:postcard|names)", re.ASCII)
 
 
 class Copies:
-    """The copies of one project."""
+    """The copies of one project on clusters."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        # By cluster whose results could not be fetched: the next pause, and when it is over.
+        # For each cluster whose results could not be fetched: the next pause (seconds) and the time
+        # when the current pause ends.
         self._again: dict[str, tuple[float, float]] = {}
 
     def clusters(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
-        """The clusters of these jobs that have a copy of the project."""
+        """Return the clusters of these jobs that use a copy of the project."""
         names = dict.fromkeys(job.destination.cluster for job in jobs)
         found = (self.project.reach.known(name) for name in names)
         return [it for it in found if it is not None and self.project.reach.is_copied(it)]
 
-    # There
+    # Sending to a cluster
 
     async def preview(self, plan: Plan) -> tuple[TransferView, ...]:
-        """What carrying out a plan would copy, to each cluster; nothing is made there.
+        """Return what carrying out a plan would copy to each cluster. Nothing is created there.
 
         Raises: RowtuiError.
         """
@@ -85,9 +87,9 @@ class Copies:
         return tuple(views)
 
     async def send(self, plan: Plan) -> AsyncGenerator[str, None]:
-        """Copy what the jobs of a plan need; a sentence whenever there is something to say.
+        """Copy the files that the jobs of a plan need, and yield sentences about the progress.
 
-        Raises: RowtuiError if something changed on both sides, or cannot be copied.
+        Raises: RowtuiError if a file changed on both sides or cannot be copied.
         """
         for cluster in self.clusters(plan.jobs):
             name = visible(cluster.name)
@@ -104,9 +106,9 @@ class Copies:
                         _refuse_partial(progress, name)
 
     def by_hand(self, name: str) -> CopyByHand:
-        """The copy on one cluster, for a person to decide about.
+        """Return the copy on one cluster, for the decisions of a user.
 
-        Raises: RowtuiError if there can be none.
+        Raises: RowtuiError if the cluster can have no copy.
         """
         from rowtui.core.project.copy_by_hand import CopyByHand
 
@@ -125,7 +127,7 @@ class Copies:
         return CopyByHand(self.project, cluster)
 
     def known(self) -> tuple[str, ...]:
-        """The clusters with which a copy was ever made equal, as far as they are configured."""
+        """Return the configured clusters with which a copy was ever synchronised."""
         reach = self.project.reach
         return tuple(
             cluster.name
@@ -176,12 +178,12 @@ class Copies:
     def _rules(self) -> MirrorRules:
         return read_rules(self.project.root)
 
-    # Back
+    # Fetching from a cluster
 
     async def fetched(self, settled: Sequence[Settled]) -> tuple[Settled, ...]:
-        """Fetch what jobs that ended on copies have made; what is settled but for those left.
+        """Fetch the results of jobs that ended on copies; return the settled jobs.
 
-        A job whose results cannot be fetched now is not settled: it is tried again.
+        A job whose results cannot be fetched now is not settled, and the fetch is retried later.
         """
         ended: dict[str, list[Settled]] = {}
         for it in settled:
@@ -213,7 +215,7 @@ class Copies:
         transport = self.project.reach.transport(cluster)
         place = await mirror.resolve()
         staged = await _read_staged(transport, place)
-        # By action: the directories whose products are wanted here.
+        # By action: the directories whose products are fetched.
         wanted: dict[str, set[str]] = {}
         for completions in staged.values():
             for action, names in completions[1].items():
@@ -260,7 +262,7 @@ class Copies:
                     raise RowtuiError(progress.notices[0])
 
     def _stage(self, files: Mapping[str, bytes]) -> None:
-        """Report here what jobs reported there."""
+        """Store here the reports that jobs wrote on the copy."""
         folder = staging_folder(self.project.root)
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
@@ -279,7 +281,7 @@ def _refuse_conflicts(transfer: Transfer, cluster: str) -> None:
 
 
 def _log_pattern(path: str) -> str:
-    """The logs of all jobs that are called like this one's."""
+    """Return the pattern that matches the logs of all jobs with the same log name as this one."""
     named = path.replace("%A_%a", "*").replace("%j", "*")
     return os.path.normpath(named)
 
@@ -300,7 +302,10 @@ def _refuse_partial(progress: Progress, cluster: str) -> None:
 async def _read_staged(
     transport: Transport, place: str
 ) -> dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]]:
-    """What jobs reported on a copy: by file, its bytes and what they say. Raises: RowtuiError."""
+    """Read the reports of jobs on a copy: for each file, its bytes and parsed content.
+
+    Raises: RowtuiError.
+    """
     result = await transport.run(["sh", "-c", _LIST, "sh", place], timeout=_SECONDS)
     lines = result.stdout.decode("ascii", "replace").split("\n")
     if (
@@ -313,7 +318,7 @@ async def _read_staged(
     for line in lines[:-2]:
         name, _, text = line.partition(" ")
         if not _REPORT.fullmatch(name):
-            continue  # no report: left where it is, as is what cannot be read
+            continue  # a file that is no report, or cannot be read, stays where it is
         try:
             data = base64.b64decode(text, validate=True)
             says: Mapping[str, Sequence[bytes]]
@@ -328,11 +333,11 @@ async def _read_staged(
 
 
 async def _remove_staged(transport: Transport, place: str, names: Iterable[str]) -> None:
-    """Remove reports from a copy: on stdin, there may be more than a command line takes."""
+    """Remove reports from a copy, by names on stdin, as a command line may be too short."""
     given = "".join(f"{name}\0" for name in names).encode()
     await transport.run(["sh", "-c", _REMOVE, "sh", place], stdin=given, timeout=_SECONDS)
 
 
 def _is_directory(name: bytes) -> bool:
-    """Whether it can be a directory of a workspace, and leads nowhere else."""
+    """Whether the name can be a directory of a workspace and does not lead to another folder."""
     return name not in (b"", b".", b"..") and b"/" not in name and b"\0" not in name

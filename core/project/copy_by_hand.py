@@ -1,8 +1,8 @@
-"""One copy of a project, as a person looks at it and decides about it.
+"""One copy of a project, as a user inspects it and decides about it.
 
-Takes the cluster; gives all differences, and carries out what the person wants: send, fetch, let
-one side of a conflict count, or remove the copy. Nothing is done to a path that was not meant, and
-nothing is removed that is nowhere else.
+The input is the cluster. The module returns all differences and carries out the user's decisions:
+send, fetch, keep one side of a conflict, or remove the copy. Paths that the user did not choose are
+not touched, and no file is removed that exists nowhere else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OVER = (Step.ENDED, Step.REJECTED, Step.ABANDONED, Step.PLANNED)
 
 
 class Compared(NamedTuple):
-    """What differs between a project and one copy of it. `place`: "" if there is no copy."""
+    """The differences between a project and one copy of it. `place` is "" if there is no copy."""
 
     cluster: str
     place: str
@@ -45,14 +45,14 @@ class Compared(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    """What removing a copy would do. `only_there`: files deleted here, which are nowhere else."""
+    """The effect of removing a copy. `only_there`: files deleted here, which exist nowhere else."""
 
     place: str
     only_there: tuple[str, ...] = ()
 
 
 class CopyByHand:
-    """The copy of a project on one cluster."""
+    """The copy of the project on one cluster."""
 
     def __init__(self, project: Project, cluster: Cluster) -> None:
         self.project = project
@@ -62,9 +62,9 @@ class CopyByHand:
     async def compare(
         self, directories: Sequence[str] | None = None, *, make: bool = False
     ) -> Compared:
-        """All differences, or those of the project's own files and these directories.
+        """Return all differences, or those of the project's own files and these directories.
 
-        `make`: a copy that is not there is made. Raises: RowtuiError.
+        `make`: create a missing copy. Raises: RowtuiError.
         """
         rules, root, workspace = await self._rules()
         logs = await asyncio.to_thread(self._log_patterns)
@@ -75,7 +75,7 @@ class CopyByHand:
         return await self._compared(ours, theirs, make=make)
 
     async def compare_directories(self, directories: Sequence[str]) -> Compared:
-        """The differences in these directories alone. Raises: RowtuiError."""
+        """Return the differences in these directories alone. Raises: RowtuiError."""
         selection = in_directories(*await self._rules(), directories)
         return await self._compared(selection, selection)
 
@@ -90,34 +90,40 @@ class CopyByHand:
         return Compared(self.cluster.name, place, transfer)
 
     async def where(self) -> str:
-        """The copy's folder there; "" if there is none. Raises: RowtuiError."""
+        """Return the copy's folder on the cluster; "" if there is none. Raises: RowtuiError."""
         with self.project.reach.explained(self.cluster.name):
             return await self.mirror.find()
 
     def to_send(self, compared: Compared) -> Transfer:
-        """What is newer here, and what is gone there."""
+        """Return the files that are newer here or were deleted there."""
         return restored(compared.transfer, Side.THERE)
 
     async def send_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
-        """Copy what is to be sent; the last progress has notices. Raises: RowtuiError."""
+        """Copy the files of this transfer to the cluster; the last progress holds notices.
+
+        Raises: RowtuiError.
+        """
         with self.project.reach.explained(self.cluster.name):
             async with contextlib.aclosing(self.mirror.send(transfer)) as steps:
                 async for progress in steps:
                     yield progress
 
     async def fetch_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
-        """Copy what is to be fetched; the last progress has notices. Raises: RowtuiError."""
+        """Copy the files of this transfer from the cluster; the last progress holds notices.
+
+        Raises: RowtuiError.
+        """
         with self.project.reach.explained(self.cluster.name):
             async with contextlib.aclosing(self.mirror.fetch(transfer)) as steps:
                 async for progress in steps:
                     yield progress
 
     async def decide(self, side: Side, paths: Sequence[str]) -> Compared:
-        """Let this side of these paths, or of all conflicts in these folders, count.
+        """Make this side win for these paths, or for all conflicts in these folders.
 
-        Gives what is to be copied now, by `send_now` or `fetch_now`: these paths and no others.
-        A path that was deleted on the other side is decided in the same way.
-        Raises: RowtuiError if one of them is in no conflict, or only a person can mend it.
+        Returns the copies that `send_now` or `fetch_now` then makes, for these paths and no others.
+        A path that was deleted on the other side is decided in the same way. Raises: RowtuiError if
+        a path is in no conflict, or the user must resolve its conflict by hand.
         """
         wanted = [_inside(path) for path in paths]
         rules, root, workspace = await self._rules()
@@ -133,7 +139,7 @@ class CopyByHand:
         return compared._replace(transfer=_carried(chosen, side))
 
     async def look_before_leaving(self) -> Leaving:
-        """Whether the copy may be removed. Raises: RowtuiError if not, with the reason."""
+        """Return whether the copy may be removed. Raises: RowtuiError with the reason if not."""
         name = visible(self.cluster.name)
         view = await self.project.jobs.view()
         if view.error:
@@ -162,13 +168,13 @@ class CopyByHand:
         return Leaving(compared.place, tuple(gone))
 
     async def remove(self) -> None:
-        """Remove the copy; whoever calls has looked. Raises: RowtuiError."""
+        """Remove the copy; the caller has checked that this is allowed. Raises: RowtuiError."""
         with self.project.reach.explained(self.cluster.name):
             await self.mirror.remove()
         self.project.reach.forget_mirror(self.cluster)
 
     def no_copy(self) -> RowtuiError:
-        """There is no copy."""
+        """Return the error that there is no copy."""
         name = visible(self.cluster.name)
         return RowtuiError(
             f"{name} has no copy of this project",
@@ -183,7 +189,7 @@ class CopyByHand:
         return rules, self.project.root, self.project.workflow.workspace_path
 
     def _log_patterns(self) -> list[str]:
-        """How the logs of this project's jobs are called, wherever they ran."""
+        """Return patterns for the logs of this project's jobs on any cluster."""
         names = {record.cluster for record in self.project.jobs.records()} | {self.cluster.name}
         paths = {
             log_path(action, name) for action in self.project.workflow.actions for name in names
@@ -192,12 +198,12 @@ class CopyByHand:
 
 
 def log_pattern(path: str) -> str:
-    """The pattern for the logs of all jobs that are called like this one's."""
+    """Return the pattern that matches the logs of all jobs with the same log name as this one."""
     return os.path.normpath(path.replace("%A_%a", "*").replace("%j", "*"))
 
 
 def _inside(path: str) -> str:
-    """A path as comparisons name it; "" for the whole project. Raises: RowtuiError."""
+    """Return a path as comparisons name it; "" for the whole project. Raises: RowtuiError."""
     normal = os.path.normpath(path)
     if normal == ".":
         return ""
@@ -210,7 +216,7 @@ def _inside(path: str) -> str:
 
 
 def _chosen(transfer: Transfer, wanted: Sequence[str], side: Side) -> Transfer:
-    """The conflicts that are meant, and what was deleted. Raises: RowtuiError."""
+    """Return the wanted conflicts and deleted files. Raises: RowtuiError."""
 
     def meant(path: str) -> bool:
         return any(is_below(path, base) for base in wanted)
@@ -247,7 +253,7 @@ def _why_none(transfer: Transfer, path: str) -> str:
 
 
 def _can_replace(conflict: Conflict) -> bool:
-    """Whether one side may be written over the other."""
+    """Whether one side may be overwritten with the other."""
     return (
         conflict.here is not None
         and conflict.there is not None
@@ -256,7 +262,7 @@ def _can_replace(conflict: Conflict) -> bool:
 
 
 def _carried(chosen: Transfer, side: Side) -> Transfer:
-    """The copies that make the other side equal to this one."""
+    """Return the copies that make the other side equal to this side."""
     copies = []
     for it in chosen.conflicts:
         assert it.here is not None

@@ -1,4 +1,4 @@
-"""What an action asks for and how it groups, in a line each, for screens."""
+"""One-line descriptions of an action's resources and grouping, for screens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
 
 def describe_resources(resources: Resources) -> str:
-    """`4 processes per directory, 2 threads each, 01:00:00 per directory`."""
+    """Describe resources, for example `4 processes per directory, 2 threads each, 01:00:00 per
+    directory`.
+    """
     processes = plural(resources.processes.value, "process", "processes")
     if resources.processes.per_directory:
         processes += " per directory"
@@ -27,7 +29,9 @@ def describe_resources(resources: Resources) -> str:
 
 
 def describe_grouping(group: GroupRule) -> str:
-    """`if /T < 2.5, sorted by /T, split by it, at most 100, whole groups only`."""
+    """Describe a group rule, for example `if /T < 2.5, sorted by /T, split by it, at most 100,
+    whole groups only`.
+    """
     parts = []
     if group.include:
         parts.append(

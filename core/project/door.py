@@ -1,9 +1,9 @@
-"""Who answers what a login asks: a password that was stored, then a person, if one is there.
+"""Answers to the questions of a login: from a stored password first, then from the user.
 
-Takes the questions of one cluster's logins. A stored password answers a single question for a
-password, once for each login: if it is wrong, a person is asked. It is given to the cluster alone,
-not to a jump host on the way there. One-time codes and pass phrases are never looked up. A person
-is asked only while one wants to log in, or sits before a command.
+The module handles the questions of one cluster's logins. A stored password answers a single
+password question, once for each login; if the password is wrong, the user is asked. The password is
+sent to the cluster alone, never to a jump host. One-time codes and pass phrases are never looked
+up. The user is asked only while they want to log in or a command of theirs runs in a terminal.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Remote
     from rowtui.core.clusters.transports.login import Asker, Prompt, UnknownHostKey
 
-# A second question for a password so soon means that the first answer was wrong.
+# A second password question within this time means that the first answer was wrong.
 _SAME_LOGIN_SECONDS = 60.0
 _PASSWORD = re.compile(r"\b(password|passwort|kennwort|mot de passe|contraseña)\b", re.IGNORECASE)
 _NO_PASSWORD = re.compile(r"one[- ]time|phrase|code|token|otp|new password", re.IGNORECASE)
 
 
 def asks_for_password(prompts: Sequence[Prompt]) -> bool:
-    """Whether the one question is for the password of the account, and for nothing else."""
+    """Whether the single question asks for the account's password alone."""
     if len(prompts) != 1 or prompts[0].echo:
         return False
     line = prompts[0].text.split("\n")[-1]
@@ -35,7 +35,7 @@ def asks_for_password(prompts: Sequence[Prompt]) -> bool:
 
 
 class Door:
-    """The asker of one connection. `person`: who is there to be asked now, if anyone."""
+    """The asker of one connection. `person` returns the asker for the user, if one is present."""
 
     def __init__(self, remote: Remote, person: Callable[[], Asker]) -> None:
         self._remote = remote
@@ -57,13 +57,13 @@ class Door:
         return await self._person().host_key(question)
 
     def _is_asked_by_it(self, prompt: Prompt) -> bool:
-        """Whether it is the cluster itself that asks: its password is no matter of jump hosts."""
+        """Whether the cluster itself asks. A jump host must not receive the cluster's password."""
         from rowtui.core.clusters.load_remote import ssh_target
 
         return prompt.machine == str(ssh_target(self._remote))
 
     async def _stored(self) -> Secret | None:
-        """The password for this machine, by the name that clusters.toml or ~/.ssh/config has."""
+        """Return the password for this machine, by its name in clusters.toml or ~/.ssh/config."""
         import os
 
         from rowtui.core.clusters.load_remote import ssh_target

@@ -1,8 +1,9 @@
-"""The scripts of what would be submitted, each made when it is asked for, and kept by nobody.
+"""The scripts that a submission would send, each made when it is requested and then dropped.
 
-Takes the eligible directories of some actions; gives the scripts of a plan for them without the
-plan. Everything that could stop a job is found before the first script is given: what is worked
-out for each size of group, and scripts that may be refused for a name or a value.
+The input is the eligible directories of some actions. The result holds the scripts that a plan for
+these directories would hold, without making the plan. Every problem that could stop a job is found
+before the first script is returned: properties that are computed for each group size are checked,
+and scripts that a name or a value may make invalid are made.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from rowtui.core.project.planning import (
 )
 from rowtui.core.project.requests import FirstGroups, choose_groups
 from rowtui.core.submission.name_lines import NameLines
-from rowtui.core.submission.planner import PlanError, Planner, Way
+from rowtui.core.submission.planner import PlanError, Planner, Refusal, Way
 from rowtui.core.text import Cost
 
 if TYPE_CHECKING:
+    from rowtui.core.errors import Problem
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
     from rowtui.core.workflow.model import Action
 
 
 class DryRun(NamedTuple):
-    """What a plan would say, and its scripts in order. `totals`: jobs and cost by action name."""
+    """The summary of a plan and its scripts in order. `totals`: jobs and cost by action name."""
 
     cluster: str
     jobs: int
@@ -43,9 +45,10 @@ class DryRun(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """What is needed for a script. `script`: made already, as it might have been refused.
+    """The data for one script.
 
-    `request` is that of a group that is as large: only its size is looked at.
+    `script` is already made if its directories could have caused a refusal. `request` may be that
+    of another group of the same size, because only the size is used.
     """
 
     request: JobRequest
@@ -61,13 +64,14 @@ def dry_run(
     among: Sequence[int] | None = None,
     limit: int | None = None,
 ) -> DryRun | None:
-    """What `plan_submission` would plan; None where only a plan can tell.
+    """Return what `plan_submission` would plan; None if a complete plan is needed.
 
-    That is where mapping files place jobs, and where jobs are put into arrays or bundles.
-    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    A complete plan is needed where mapping files place jobs, and where jobs are put into arrays or
+    bundles. Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
 
-    def make(usable: Sequence[Action], left_out: Sequence[str]) -> DryRun:
+    def make(usable: Sequence[Action], problems: Sequence[Problem]) -> DryRun:
+        left_out = [f"left out: {problem}" for problem in problems]
         return _checked(project, usable, left_out, among, limit)
 
     setting_changes_jobs = (
@@ -85,7 +89,7 @@ def _checked(
     among: Sequence[int] | None,
     limit: int | None,
 ) -> DryRun:
-    """The dry run of these actions. Raises: PlanError, RowtuiError."""
+    """Return the dry run of these actions. Raises: PlanError, RowtuiError."""
     found = choose_groups(project, actions, among, limit=limit)
     directories = project.state.directories
     setting = plan_setting(project)
@@ -93,14 +97,16 @@ def _checked(
     jobs: list[_Job] = []
     totals: dict[str, tuple[int, Cost]] = {}
     for part in found.parts:
-        by_size: dict[int, tuple[JobRequest, Way | None]] = {}
+        by_size: dict[int, tuple[JobRequest, Way | Refusal | None]] = {}
         tried: set[int] = set()
         for number, size in enumerate(_sizes(part)):
             if size not in by_size:
                 (request,) = job_requests([_stand_in(part, number, size)])
-                by_size[size] = request, planner.way(request.action, size)
+                by_size[size] = request, planner.way_of(request)
             request, way = by_size[size]
-            if way is None:
+            if isinstance(way, Refusal):
+                planner.refuse(request.action, part[number].indices, way)
+            if way is None or isinstance(way, Refusal):
                 continue
             if project.state.ends.get(request.action.name):
                 request = request._replace(group=part[number])
@@ -111,7 +117,7 @@ def _checked(
                 script = planner.script(request, way, planner.token(len(jobs)), names, positions)
                 if script is None:
                     continue
-            elif size not in tried:  # what has nothing to do with its directories
+            elif size not in tried:  # check once per size what does not depend on the directories
                 tried.add(size)
                 checked = len(tried) > 1 or planner.is_simple(request.action, way)
                 shown = () if checked else _names_of(part, number, directories)
@@ -128,7 +134,11 @@ def _checked(
         len(jobs),
         totals,
         planner.warnings(),
-        (*left_out, *found.problems, *found.skipped),
+        (
+            *left_out,
+            *found.problems,
+            *(each.sentence for each in (*found.refused, *planner.refused())),
+        ),
         _scripts(planner, jobs, directories),
     )
 
@@ -140,12 +150,12 @@ def _sizes(part: Sequence[Group]) -> list[int]:
 
 
 def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
-    """A group of that size, not formed where nobody looks at its directories."""
+    """Return a group of this size, with placeholders where only the size is used."""
     return Group(part.cut.action, (0,) * size) if isinstance(part, FirstGroups) else part[number]
 
 
 def _may_be_refused(way: Way) -> bool:
-    """Whether a script may be refused for its directories."""
+    """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
     return bool(filled.values or filled.arithmetic or way.cluster.scheduler == "grid_engine")
 
@@ -157,7 +167,7 @@ def _scripts(planner: Planner, jobs: Sequence[_Job], directories: Directories) -
             continue
         names = _names_of(job.part, job.number, directories)
         script = planner.script(job.request, job.way, planner.token(index), names, ())
-        assert script is not None  # tried before
+        assert script is not None  # checked before
         yield script
 
 
@@ -168,7 +178,7 @@ def _names_of(part: Sequence[Group], number: int, directories: Directories) -> S
 
 
 def _names(directories: Directories, positions: Any) -> Sequence[str]:
-    """The names at these positions, as lines where that is possible at once."""
+    """Return the names at these positions, as `NameLines` where they can be taken at once."""
     from rowtui.core.state.directories import StoredDirectories
 
     numpy_has_them = not isinstance(positions, (array, tuple))
@@ -184,5 +194,5 @@ def _names(directories: Directories, positions: Any) -> Sequence[str]:
         if found is not None:
             return found
     if len(positions) * ALL_NAMES_FROM > len(directories):
-        directories.names()  # they stay at hand
+        directories.names()  # caches the names
     return tuple(map(directories.name, positions))

@@ -1,4 +1,4 @@
-"""What a screen asks when somebody wants a what-if in workflow.toml, and what it gets back."""
+"""The request of a screen to write a what-if to workflow.toml, and the answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class EditAsked(NamedTuple):
     """A what-if about one group (from 0) of an action, to be written to workflow.toml.
 
-    `undo`: the token of a write that is to be taken back instead. `confirmed`: the token of
-    exactly the change that a person saw and said yes to; "": nothing is written, only shown.
+    `undo`: the token of a write that is to be reverted instead. `confirmed`: the token of exactly
+    the change that the user saw and confirmed; with "", the change is only shown and not written.
     """
 
     action_index: int = 0
@@ -25,10 +25,11 @@ class EditAsked(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A change of workflow.toml. `diff`: its lines as `diff -u` has them; `notes`: what it means.
+    """A change of workflow.toml. `diff`: its lines as in `diff -u`; `notes`: explanations.
 
-    `refused`: why there is none. `fields`: what of the what-if (cores, mem, gpus, walltime) is in
-    it; the rest is not for workflow.toml. `token` names exactly this change of this file.
+    `refused`: why there is no change. `fields`: the fields of the what-if (cores, mem, gpus,
+    walltime) that the change contains; workflow.toml does not hold the others. `token` identifies
+    exactly this change of this file.
     """
 
     diff: tuple[str, ...] = ()

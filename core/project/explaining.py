@@ -1,14 +1,15 @@
-"""Where one group's job would go and why, as a screen or a command shows it."""
+"""The destination of one group's job and the reasons, for screens and commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.mapping.request import Person, WhatIf
 from rowtui.core.project.persons import person_named
+from rowtui.core.project.planning import counted_on
 from rowtui.core.project.views import Explanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 
@@ -31,7 +32,7 @@ def explain_group(
     generation: int = 0,
     what_if: WhatIfAsked | None = None,
 ) -> Explanation:
-    """The explanation for group `number` (from 0) of these. A `problem` where there is none."""
+    """Return the explanation for group `number` (from 0) of `groups`, or one with a `problem`."""
     found = Explanation(generation, action.index, number + 1, len(groups), 0, "", None)
     if not 0 <= number < len(groups):
         return found._replace(problem=f"{action.name} has no such group now")
@@ -39,7 +40,7 @@ def explain_group(
     try:
         mapping = project.mapping
         mapping.read()
-        (job,) = job_requests((group,))
+        (job,) = counted_on(project, job_requests((group,)))
         asked = what_if or WhatIfAsked()
         decision = mapping.decide(
             job,
@@ -67,44 +68,10 @@ def explain_group(
 
 
 def _loads_of(decision: Decision, loads: Loads) -> Loads:
-    """Those of the destinations that a decision is about."""
+    """Return the loads of the destinations in a decision."""
     places = [(it.cluster, it.partition) for it in decision.candidates]
     places += [(it.cluster, it.partition) for it in decision.refusals]
     return {place: loads[place] for place in places if place in loads}
-
-
-def explanation_data(explanation: Explanation, action: str, about: str) -> dict[str, Any]:
-    """An explanation as `rowtui explain --json` gives one. `about`: which directories.
-
-    See docs/formats.md, "explain --json".
-    """
-    from rowtui.core.mapping.decision_json import decision_data, problem_data
-
-    decisions = []
-    if explanation.decision is not None:
-        decisions.append(
-            {
-                "groups": [[explanation.group, explanation.group]],
-                "directories": explanation.directories,
-                "first_directory": explanation.first,
-                **decision_data(explanation.decision, explanation.loads),
-            }
-        )
-    return {
-        "version": 1,
-        "action": action,
-        "about": about,
-        "groups": explanation.groups,
-        "why_not": None,
-        "files": [
-            {"name": name, "trusted": trusted, "because": because}
-            for name, (trusted, because) in zip(
-                explanation.files, explanation.trusted, strict=False
-            )
-        ],
-        "problems": [problem_data(each) for each in explanation.problems],
-        "decisions": decisions,
-    }
 
 
 def _person(usual: Person, asked: WhatIfAsked) -> Person:

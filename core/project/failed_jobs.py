@@ -1,11 +1,12 @@
-"""Failed work as groups: the directories whose last job failed, as they were in that job.
+"""Failed work as groups: directories whose last job failed, grouped as they were in that job.
 
-Takes a project and what to choose; gives groups with what is known of the job that failed. The
-directories that the job did not reach go along; what the user cancelled must be named. Where
-all directories of a job are still to do, they are one group again, in their order; what is left of
-jobs that were partly done or done by hand is grouped as the action says, together with what failed
-alike. What was completed, submitted or tried again meanwhile is not there: only the last job of a
-directory counts.
+The input is a project and a choice of work; the result is groups with the known facts of the failed
+job. Directories that the job did not reach are included; work that the user cancelled must be
+chosen explicitly. If all directories of a job still have to be done, they form one group again, in
+the same order. The remaining directories of jobs that were partly done, or done by hand, are
+grouped by the action's own rule, together with directories that failed in the same way. Directories
+that were completed, submitted or tried again since the failure are not included, because only the
+last job of a directory counts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.form import cut_groups
-from rowtui.core.grouping.model import Group, Status
+from rowtui.core.grouping.model import Group, JobRequest, Status
 from rowtui.core.grouping.select import duplicates
 from rowtui.core.grouping.whole import whole_groups
 from rowtui.core.mapping.resubmit import JobEnd
@@ -24,6 +25,7 @@ from rowtui.core.submission.ending import (
     CANCELLED,
     LOST,
     NODE_FAILED,
+    NOT_BEGUN,
     OUT_OF_MEMORY,
     TIME_LIMIT,
 )
@@ -39,9 +41,9 @@ _EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
 
 
 class Choice(NamedTuple):
-    """Which work of these actions: directories, and what jobs (tokens) did not complete.
+    """The chosen work of these actions: directories, or what jobs (tokens) did not complete.
 
-    Both None: all jobs at which a directory failed.
+    If both are None, all jobs in which a directory failed are chosen.
     """
 
     actions: tuple[Action, ...]
@@ -50,10 +52,11 @@ class Choice(NamedTuple):
 
 
 class FailedGroup(NamedTuple):
-    """Directories to be tried again together. `jobs`: what the schedulers called those that failed.
+    """Directories to be tried again together. `jobs`: the scheduler ids of the jobs that failed.
 
-    `attempt` counts the tries so far, from 1. `planned` is a job that failed; where several did,
-    all asked for the same. None, as `record`: what was planned is no longer on record.
+    `attempt` counts the tries so far, from 1. `planned` is a job that failed; if several jobs
+    failed, all asked for the same amounts. `planned` and `record` are None if the plan is no longer
+    on record.
     """
 
     group: Group
@@ -66,7 +69,10 @@ class FailedGroup(NamedTuple):
 
     @property
     def end(self) -> JobEnd:
-        """How it ended, as conditions of resubmission rules see it. Times are at most that long."""
+        """Return how the job ended, for conditions of resubmission rules.
+
+        Times are upper bounds.
+        """
         record, seconds = self.record, 0.0
         if record is not None and record.ended_at and record.submitted_at:
             seconds = max(0.0, record.ended_at - record.submitted_at)
@@ -83,20 +89,45 @@ class FailedGroup(NamedTuple):
 
 
 class FailedWork(NamedTuple):
-    """Groups in the order in which their jobs were sent, and a sentence for what was left out."""
+    """Groups in the order in which their jobs were sent, and sentences about omitted work."""
 
     groups: tuple[FailedGroup, ...]
     skipped: tuple[str, ...] = ()
 
 
 def cause_of(ends: Iterable[LastEnd]) -> str:
-    """Why a job did not complete these directories: by the first that failed."""
+    """Return why a job did not complete these directories, by the first that failed."""
     first, *others = ends
     return next((end for end in (first, *others) if end.failed), first).reason
 
 
+def with_attempts(project: Project, requests: Sequence[JobRequest]) -> list[JobRequest]:
+    """Return the requests.
+
+    A request is a later attempt if a job failed before in one of its directories.
+    """
+    last = [_tokens_of_failures(project, request.group) for request in requests]
+    if not any(last):
+        return list(requests)
+    project.jobs.records()  # this call reads the plans
+    planned = project.jobs.planned()
+    return [
+        request._replace(attempt=1 + max(planned[it].attempt if it in planned else 1 for it in its))
+        if its
+        else request
+        for request, its in zip(requests, last, strict=True)
+    ]
+
+
+def _tokens_of_failures(project: Project, group: Group) -> set[str]:
+    """Return the jobs that failed last in directories of a group and had begun to run there."""
+    ends = project.state.ends.get(group.action.name, {})
+    found = (ends[at] for at in group.indices if at in ends) if ends else ()
+    return {it.token for it in found if it.failed and not it.reason.startswith(NOT_BEGUN)}
+
+
 def failed_work(project: Project, choice: Choice) -> FailedWork:
-    """What failed and may be tried again. Raises: RowtuiError if a directory is there twice."""
+    """Return failed work to try again. Raises: RowtuiError if a directory is in it twice."""
     records = {record.token: record for record in project.jobs.records()}
     planned = project.jobs.planned()
     found: list[FailedGroup] = []
@@ -138,12 +169,12 @@ class _Known(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """What left-over directories must have in common to be tried again in one job."""
+    """The properties that left-over directories must share to be tried again in one job."""
 
     cause: str
     cluster: str
     attempt: int
-    asked: tuple[object, ...]  # by one process; time as the action counts it
+    asked: tuple[object, ...]  # amounts of one process; the time in the action's own unit
 
 
 def _of_action(
@@ -191,13 +222,15 @@ def _of_action(
     every = project.groups(action, tuple(Status))
     kept, left_out = whole_groups([it.group for it in again], every, project.state.directories)
     whole = {group.indices for group in kept}
-    return [it for it in again if it.group.indices in whole], left_out
+    return [it for it in again if it.group.indices in whole], tuple(
+        each.sentence for each in left_out
+    )
 
 
 def _as_they_were(
     project: Project, job: PlannedJob | None, those: Sequence[int]
 ) -> tuple[int, ...] | None:
-    """The directories of a job in its order, if they are all still to do."""
+    """Return the directories of a job in its order, if all of them still have to be done."""
     if job is None or len(job.directories) != len(those):
         return None
     indices = tuple(map(project.state.directories.position, job.directories))

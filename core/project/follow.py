@@ -1,10 +1,10 @@
-"""What changes on disk while a dashboard is open, in words.
+"""Changes on disk while a dashboard is open, as short words.
 
-Three watchers: one on the few paths that tell of everything that jobs report, whatever the size of
-the workspace; one on the mapping files and on what is trusted; and, up to a thousand directories,
-one on the directories themselves, so that a product that somebody makes or deletes by hand is seen
-as well. Larger workspaces find those by `scan`, as always in Row. There is no recursive watch:
-polling is the truth.
+There are three watchers. The first watches the few paths in which all reports of jobs arrive,
+for any size of the workspace. The second watches the mapping files and the record of trusted
+files. The third watches up to a thousand directories themselves, so that a product that the user
+makes or deletes by hand is seen as well; in larger workspaces `scan` finds such products, as in
+Row. There is no recursive watch: polling decides.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from rowtui.core.workspace.watch import Stamp, Watcher
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-# A watch and, every two seconds, a stat for each directory: 3 ms and a few kB of kernel memory.
+# Each directory costs a watch and a stat every two seconds: together 3 ms and a few kB of kernel
+# memory.
 DIRECTORIES_UP_TO = 1_000
 
 
 class Changes:
-    """The changes of one project."""
+    """The changes of one project on disk."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -36,12 +37,12 @@ class Changes:
         self._renew = asyncio.Event()
         self._watched: tuple[str, ...] = ()
         self._touched: set[str] = set()
-        self._stamps: dict[Path, Stamp] = {}  # of the directories, as last looked at
+        self._stamps: dict[Path, Stamp] = {}  # of the directories, as last seen
         self._renew_mapping = asyncio.Event()
         self._mapping_places: tuple[str, ...] = ()
 
     async def words(self) -> AsyncIterator[str]:
-        """A word for each change, until `close`; bursts of the same word are one."""
+        """Yield a word for each change until `close`; a burst of the same word is yielded once."""
         tasks = [
             asyncio.create_task(self._follow_reports()),
             asyncio.create_task(self._follow_directories()),
@@ -56,13 +57,13 @@ class Changes:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def take_touched(self) -> list[str]:
-        """The directories in which something was made or deleted since the last time."""
+        """Return the directories in which something was made or deleted since the last call."""
         taken = list(self._touched)
         self._touched.clear()
         return taken
 
     def directories_may_have_changed(self) -> None:
-        """The project was read again: watch what is there now."""
+        """Watch the current directories and mapping files, after the project was read again."""
         if self._names() != self._watched:
             self._renew.set()
         if self._project.known_mapping_places() != self._mapping_places:
@@ -73,7 +74,7 @@ class Changes:
         self._words.put_nowait(None)
 
     def say(self, word: str) -> None:
-        """Have `words` give this one, too."""
+        """Make `words` yield this word, too."""
         self._words.put_nowait(word)
 
     async def _follow_reports(self) -> None:
@@ -93,7 +94,7 @@ class Changes:
                     self.say(word)
 
     async def _follow_mapping(self) -> None:
-        """Watch the mapping files; others once these were read, or one of them has changed."""
+        """Watch the mapping files; restart after they were read or one of them has changed."""
         project = self._project
         while True:
             self._renew_mapping.clear()
@@ -110,10 +111,11 @@ class Changes:
                 await asyncio.gather(watching, renew, return_exceptions=True)
 
     async def _watch_mapping(self, paths: tuple[Path, ...]) -> None:
-        """Until other paths are to be watched."""
+        """Watch these paths until the set of paths changes."""
         self._mapping_places = self._project.known_mapping_places()
         async with Watcher(paths) as watcher:
-            self.say("watching mapping")  # what changed before is not reported: look once more
+            # earlier changes are not reported: check the paths once more
+            self.say("watching mapping")
             if await asyncio.to_thread(mapping_paths, self._project) != paths:
                 return
             async for _ in watcher:
@@ -122,7 +124,7 @@ class Changes:
                     return
 
     async def _follow_directories(self) -> None:
-        """Watch the directories, and begin anew whenever there are others."""
+        """Watch the directories, and restart the watch whenever the set of directories changes."""
         while True:
             self._renew.clear()
             self._watched = self._names()
@@ -144,7 +146,7 @@ class Changes:
         workspace = self._project.workflow.workspace
         paths = {workspace / name: name for name in names}
         async with Watcher(paths) as watcher:
-            # Begun anew: what changed since the last look of the watcher before.
+            # After a restart: report what changed since the previous watcher's last check.
             now = watcher.stamps
             missed = [path for path in paths if self._stamps.get(path, now[path]) != now[path]]
             self._stamps = dict(now)
@@ -157,13 +159,13 @@ class Changes:
 
 
 def look_at_touched(project: Project, touched: Sequence[str]) -> None:
-    """Look for products that were made or deleted by hand in these directories, and enter them.
+    """Check these directories for products made or deleted by hand, and record the result.
 
-    Not for actions whose job on the directory has not ended: a product is there from its first
-    byte on, and only the job can tell when it is whole.
+    Actions whose job on the directory has not ended are left out: a product exists from its first
+    byte on, and only the end of the job shows that the product is whole.
     """
     from rowtui.core.project.scan import look_again
 
     names = [os.fsencode(name) for name in touched]
-    with contextlib.suppress(RowtuiError):  # the next synchronisation says what is wrong
+    with contextlib.suppress(RowtuiError):  # the next synchronisation reports the problem
         look_again(project, names)

@@ -1,8 +1,8 @@
-"""How much input a job has, in GB (2^30 bytes), for expressions that ask for `input_size`.
+"""Input size of a job in GB (2^30 bytes), for expressions that read `input_size`.
 
-The inputs of an action in a directory are the products of its previous actions, and what the
-context variable `inputs` of its mapping entity names (patterns below the directory). A file counts
-once, one that is missing not at all. Source: docs/mapping.md, "Names".
+The inputs of an action in a directory are the products of its previous actions, and the files that
+match the patterns in the context variable `inputs` of the action's mapping entity (patterns below
+the directory). A file counts once; a missing file does not count. Source: docs/mapping.md, "Names".
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from rowtui.core.grouping.model import JobRequest
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+    from rowtui.core.state.model import Directories
 
 GIGABYTE = 1 << 30
-_THREADS_FROM = 200  # directories; fewer are looked at one after another
+_THREADS_FROM = 200  # directories; smaller numbers are read sequentially
 _THREADS = 8
 
 
-def input_gigabytes(project: Project, job: JobRequest, patterns: Sequence[str] = ()) -> float:
-    """The size of all inputs of a job."""
+def input_gigabytes(
+    project: Project, job: JobRequest, patterns: Sequence[str], directories: Directories
+) -> float:
+    """Return the size of all inputs of a job. `directories`: those indexed by the job's group."""
     workflow = project.workflow
     products = tuple(
         dict.fromkeys(
@@ -36,7 +39,6 @@ def input_gigabytes(project: Project, job: JobRequest, patterns: Sequence[str] =
     )
     if not products and not patterns:
         return 0.0
-    directories = project.state.directories
     folders = [workflow.workspace / directories.name(at) for at in job.group.indices]
 
     def size(folder: Path) -> int:

@@ -1,7 +1,8 @@
-"""A project and its schedulers: asking for jobs, sending plans, cancelling, reading logs.
+"""A project and its schedulers: polling jobs, sending plans, cancelling and reading logs.
 
-The order matters: first the schedulers are asked what has ended, then staged completions are
-merged (a job stages before it ends), so that nothing that was completed stays marked as failed.
+The order matters. First the schedulers are asked which jobs have ended; then staged completions are
+merged. A job stages its completions before it ends, so no completed directory stays marked as
+failed.
 """
 
 from __future__ import annotations
@@ -32,10 +33,18 @@ from rowtui.core.project.views import JobsView, JobView, LogTail
 from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
-from rowtui.core.submission.ending import LOST
+from rowtui.core.submission.ending import scheduler_word, state_of
 from rowtui.core.submission.in_queue import find_requests, refuse_unknown_jobs
 from rowtui.core.submission.journal import SEEN, Journal, job_records
-from rowtui.core.submission.model import CLOCKS_DIFFER, OPEN, JobRecord, Plan, PlannedJob, Step
+from rowtui.core.submission.model import (
+    CLOCKS_DIFFER,
+    OPEN,
+    SENT,
+    JobRecord,
+    Plan,
+    PlannedJob,
+    Step,
+)
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
@@ -48,14 +57,6 @@ if TYPE_CHECKING:
 
 IN_LANE = "its bundle runs: it waits for its turn"
 
-_REASONS = {
-    "time limit": JobState.TIMEOUT,
-    "cancelled": JobState.CANCELLED,
-    "out of memory": JobState.OUT_OF_MEMORY,
-    "the node failed": JobState.NODE_FAIL,
-    LOST: JobState.LOST,
-}
-
 
 @dataclass
 class Jobs:
@@ -65,17 +66,18 @@ class Jobs:
     journal: Journal = field(init=False)
     queues: Queues = field(init=False)
     _plans: dict[str, Plan] = field(default_factory=dict)
-    _shown: tuple[object, tuple[JobView, ...]] | None = None  # made from what, and the views
+    # the input of the cached views, and the views
+    _shown: tuple[object, tuple[JobView, ...]] | None = None
 
     def __post_init__(self) -> None:
-        """Find the journal."""
+        """Open the journal."""
         self.journal = Journal(self.project.root)
         self.queues = Queues(self.project, self.journal)
 
-    # What became of them
+    # Job states
 
     async def ask(self, *, now: bool = True, may_send: bool = False) -> None:
-        """Ask the schedulers, and bring the records in step with what they say.
+        """Poll the schedulers, and update the records from their answers.
 
         `now`, `may_send`: see `Queues.ask`.
         """
@@ -85,33 +87,33 @@ class Jobs:
             self.project.notice(f"{said}; what was known before is shown")
 
     async def entered(self, answers: Answers) -> None:
-        """Fetch what ended jobs have made, and bring the records in step with it."""
+        """Fetch the results of ended jobs, and update the records."""
         await asyncio.to_thread(self.enter, await self.fetched(answers))
 
     async def fetched(self, answers: Answers) -> Answers:
-        """Fetch what ended jobs have made; the answers without jobs whose results are missing."""
+        """Fetch the results of ended jobs; return the answers without unfetched jobs."""
         if answers.any_ended and self.project.reach.remote():
             settled = await self.project.copies.fetched(answers.settled)
             answers = replace(answers, settled=settled)
         return answers
 
     def enter(self, answers: Answers) -> None:
-        """Bring the records in step with what the schedulers said. Waits for the disk."""
+        """Update the records from the schedulers' answers. Waits for the disk."""
         project = self.project
         for answer in answers.settled:
             if answer.message:
                 project.notice(answer.message)
         if answers.any_ended:
-            # What the jobs staged before they ended: what is complete has not failed.
+            # Jobs stage completions before they end: a completed directory has not failed.
             project.synchronise()
         try:
             for snapshot, strangers in answers.gone:
                 self._forget_gone(snapshot, strangers)
             apply_settled(answers.settled, StoredReservations(project.store))
-        except NotSavedError as error:  # who may only look sees what was known
+        except NotSavedError as error:  # a user without write permission sees the last known state
             project.notice(error.message)
         if answers.any_ended:
-            project.close()  # Row should not take them for submitted
+            project.close()  # Row should not count ended jobs as submitted
         self._use_latest()
 
     def _use_latest(self) -> None:
@@ -129,7 +131,7 @@ class Jobs:
     # Sending
 
     async def submit(self, plan: Plan) -> AsyncGenerator[Progress, None]:
-        """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
+        """Carry out a plan. Raises: RowtuiError if no record can be written."""
         project = self.project
         access = {}
         for cluster in project.copies.clusters(plan.jobs):
@@ -148,10 +150,12 @@ class Jobs:
             journal=self.journal,
             reservations=StoredReservations(project.store),
             root=project.root,
-            # Whoever has to log in first is not waited for.
+            # The submission does not wait for clusters that need a login first.
             stop=lambda: any(project.reach.login_needed(name) for name in access),
             search=lambda: self._search_after_loss(access),
         )
+        if project.network is not None:
+            await asyncio.to_thread(project.network.submitting, plan)
         self._plans[plan.id] = plan
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
             async for said in copying:
@@ -163,12 +167,14 @@ class Jobs:
             for name in access:
                 self.queues.submitted(name)
             self._use_latest()
+            if project.network is not None:
+                project.network.submitted(plan)
 
     async def _search_after_loss(self, access: Mapping[str, Access]) -> None:
-        """Send nothing while jobs of this project are queued that no record and no journal has.
+        """Refuse to send while the queue holds jobs of this project that are not on record.
 
-        Losses do not always show, so the queue is searched before each plan, and again before a
-        job is sent on records that were lost since. Raises: RowtuiError.
+        A loss of records cannot always be detected, so the queue is searched before each plan, and
+        again before a job is sent if records were lost since then. Raises: RowtuiError.
         """
         store = self.project.store
         stored = await asyncio.to_thread(lambda: store.load().stored)
@@ -187,16 +193,24 @@ class Jobs:
 
         await asyncio.to_thread(store.commit, certain)
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
+    async def cancel(
+        self, tokens: Sequence[str], *, for_run: bool = False
+    ) -> tuple[JobAnswer, ...]:
+        """Cancel these jobs if the job ids are still theirs: Slurm reuses ids after a crash.
+
+        `for_run`: a network's run cancels the jobs; otherwise the run no longer handles them.
+        """
+        if self.project.network is not None and not for_run:
+            await asyncio.to_thread(self.project.network.cancelling, tokens)
         rest, answers = await self._taken_out(tokens)
         told = await self._tell(rest, lambda scheduler, keys: scheduler.cancel(keys))
         return (*answers, *told)
 
     async def _taken_out(self, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
-        """Take requests out of bundles that go on: those whose turn has not come.
+        """Take requests that have not started out of bundles that continue to run.
 
-        Also gives the tokens of all others; a bundle all of whose jobs are meant is one of them.
+        Also returns the tokens of all other jobs. A bundle is among them if all of its jobs are
+        cancelled.
         """
         if not any(map(is_in_bundle, tokens)):
             return list(tokens), []
@@ -208,7 +222,8 @@ class Jobs:
             and (is_in_bundle(record.token) or is_pilot(record.token))
             and record.token not in tokens
         }
-        others -= {token for token in tokens if is_pilot(token)}  # all that it runs ends with it
+        # all jobs of a pilot end with the pilot
+        others -= {token for token in tokens if is_pilot(token)}
         rest = [token for token in tokens if token_in_queue(token) not in others]
         wanted = set(tokens) - set(rest)
         answers = []
@@ -225,14 +240,14 @@ class Jobs:
         return rest, answers
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Keep these jobs from starting; of a bundle, all of it."""
+        """Hold these jobs, so that they do not start; for a bundle, the whole bundle is held."""
         answers = await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
         done = {answer.job for answer in answers if not answer.error}
         await asyncio.to_thread(self._note_held, frozenset(tokens), done)
         return answers
 
     def _note_held(self, tokens: Collection[str], keys: Collection[JobKey]) -> None:
-        """Whoever looks after jobs that were just submitted must not let these go again."""
+        """Journal that the user held these jobs, so that they are not released automatically."""
         now = time.time()
         for record in self.records():
             if record.token not in tokens or record.key not in keys:
@@ -243,7 +258,7 @@ class Jobs:
                     self.journal.append([last._replace(at=now, detail=SEEN)])
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Let these jobs start."""
+        """Release these jobs, so that they can start."""
         return await self._tell(tokens, lambda scheduler, keys: scheduler.release(keys))
 
     async def _tell(
@@ -268,7 +283,7 @@ class Jobs:
                 continue
             try:
                 found = await find_requests(scheduler, list(keys))
-            except (RowtuiError, OSError):  # the other clusters are asked all the same
+            except (RowtuiError, OSError):  # the other clusters are still asked
                 found = None
             if found is None:
                 why = f"whether the id still is this job's cannot be asked: {name} does not answer"
@@ -288,10 +303,10 @@ class Jobs:
             self.queues.submitted(name)
         return tuple(answers)
 
-    # Looking at them
+    # Reading jobs
 
     def records(self) -> list[JobRecord]:
-        """All jobs of this project that are on record, newest first."""
+        """Return all jobs of this project that are on record, newest first."""
         found: list[JobRecord] = []
         for plan_id in self.journal.plan_ids():
             try:
@@ -304,19 +319,19 @@ class Jobs:
         )
 
     def plan(self, plan_id: str) -> Plan:
-        """A plan that was carried out. Raises: RowtuiError if it cannot be read."""
+        """Return a plan that was carried out. Raises: RowtuiError if it cannot be read."""
         if plan_id not in self._plans:
             self._plans[plan_id] = load_plan(self.project.root, plan_id)
         return self._plans[plan_id]
 
     def planned(self) -> dict[str, PlannedJob]:
-        """What was sent for each token of `records`, as far as plans can be read."""
+        """Return the planned job for each token of `records`, as far as plans can be read."""
         return {job.token: job for plan in self._plans.values() for job in plan.jobs}
 
     async def view(
         self, *, everywhere: bool = False, among: Collection[str] = (), now: bool = True
     ) -> JobsView:
-        """All jobs with their states: of the active ones what the scheduler says now.
+        """Return all jobs with their states; active jobs have the scheduler's current state.
 
         `everywhere`, `among` and `now`: see `Queues.ask`.
         """
@@ -328,11 +343,11 @@ class Jobs:
         return await asyncio.to_thread(self.show, queues)
 
     def show(self, queues: Mapping[str, Polled]) -> JobsView:
-        """All jobs as they were at these looks at the queues. Waits for the disk.
+        """Return all jobs as of these polls of the queues. Waits for the disk.
 
-        As long as nothing has changed, `jobs` is the very same tuple.
+        As long as nothing has changed, `jobs` is the identical tuple.
         """
-        # Journals only grow; one that is over is put away.
+        # A journal only grows until its plan is finished; then it is archived.
         written = (self.journal.stamp(), tuple(self.journal.plan_ids()))
         looked = {name: (polled.snapshot, polled.as_of) for name, polled in queues.items()}
         if self._shown is None or self._shown[0] != (written, looked):
@@ -368,7 +383,7 @@ class Jobs:
         )
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
-        """The last lines of a job's log, cut to a bounded size."""
+        """Return the last lines of a job's log, cut to a bounded size."""
         records = await asyncio.to_thread(self.records)
         record = next((it for it in records if it.token == token), None)
         if record is None:
@@ -381,16 +396,16 @@ class Jobs:
             return LogTail(visible(record.log_path), 0, (), error.message)
 
     async def log(self, record: JobRecord) -> Log:
-        """A job's log: on this machine, or in the copy of the project on its cluster.
+        """Return a job's log: on this machine, or in the copy of the project on its cluster.
 
-        Raises: RowtuiError if the copy cannot be told.
+        Raises: RowtuiError if the copy cannot be determined.
         """
         reach = self.project.reach
         cluster = reach.known(record.cluster)
         path = self.log_path(record)
         if cluster is None or not reach.is_copied(cluster):
             return LocalLog(path)
-        # While a job runs, a log here is what somebody fetched meanwhile.
+        # While a job runs, a log here is an earlier fetch of the cluster's log.
         if record.step is not Step.ACCEPTED and path.exists():
             return LocalLog(path)
         with reach.explained(cluster.name):
@@ -399,36 +414,31 @@ class Jobs:
         return RemoteLog(reach.transport(cluster), where, cluster.name)
 
     def log_path(self, record: JobRecord) -> Path:
-        """Where a job's log is, or will be, on this machine."""
+        """Return the path of a job's log on this machine, whether or not the log exists yet."""
         return self.project.root / record.log_path
 
 
 def _was_skipped(record: JobRecord) -> bool:
-    """Whether the job was left out of its submission: no scheduler ever had it."""
+    """Whether the job was left out of its submission, so that no scheduler ever had it."""
     return record.step is Step.ABANDONED and not record.job_id
 
 
 def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:
     job = known.get(record.key)
     if job is not None and job.token not in ("", token_in_queue(record.token)):
-        job = None  # ids are given again
-    if record.step is Step.ENDED:
-        state = JobState.COMPLETED
-        if record.end_reason:
-            state = _REASONS.get(record.end_reason, JobState.FAILED)
-        if job is None or job.state.active or record.member is not None:
+        job = None  # schedulers reuse ids
+    state = state_of(record, job.state if job is not None else None)
+    if record.step is Step.ENDED and job is not None:
+        if job.state.active or record.member is not None:
             return JobView(record, state, record.end_reason)
         return JobView(record, state, record.end_reason, job.elapsed, job.limit, job.nodes)
-    if record.step is Step.REJECTED:
-        return JobView(record, JobState.FAILED, record.end_reason)
-    if record.step is Step.ABANDONED:
-        return JobView(record, JobState.CANCELLED, record.end_reason)
+    if record.step not in SENT:
+        return JobView(record, state, record.end_reason)
     if job is not None:
-        if record.member is not None and not record.begun and job.state is JobState.RUNNING:
-            return JobView(record, JobState.PENDING, IN_LANE, nodes=job.nodes)
-        return JobView(
-            record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
-        )
+        if state is not job.state and state is JobState.PENDING:
+            return JobView(record, state, IN_LANE, nodes=job.nodes)
+        reason = scheduler_word(job)[1] if state.bad else job.reason
+        return JobView(record, state, reason, job.elapsed, job.limit, job.nodes, job.start_estimate)
     sent = record.submitted_at
     if (
         polled is not None
@@ -436,4 +446,4 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
         and polled.as_of < sent < time.time() + CLOCKS_DIFFER
     ):
         return JobView(record, JobState.PENDING, "sent since the queue was last asked")
-    return JobView(record, JobState.UNKNOWN, record.end_reason)
+    return JobView(record, state, record.end_reason)

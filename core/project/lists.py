@@ -1,6 +1,6 @@
-"""Which rows of a long list a screen wants, and in which order; and pages of them.
+"""The rows of a long list that a screen requests, their order, and pages of them.
 
-Small immutable values. The language of filters is `rowtui.core.row_filter`'s.
+All are small immutable values. `rowtui.core.row_filter` defines the language of filters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class ListAsked(NamedTuple):
-    """A filter, and the column (or JSON pointer) to sort by; empty: the list as it is."""
+    """A filter, and the column (or JSON pointer) to sort by. Empty fields change nothing."""
 
     filter: str = ""
     sort: str = ""
@@ -24,10 +24,10 @@ GROUP_FIELDS = {
     "walltime": "walltime", "time": "walltime", "cost": "cost", "problem": "problem",
     "processes": "processes",
 }  # fmt: skip
-"""What a person may call the columns of a list of groups."""
+"""Names that the user may use for the columns of a list of groups."""
 
 DIRECTORY_FIELDS = {
     "name": "name", "directory": "name", "status": "status", "job": "job", "detail": "detail",
     "why": "detail",
 }  # fmt: skip
-"""What a person may call the columns of a list of directories."""
+"""Names that the user may use for the columns of a list of directories."""

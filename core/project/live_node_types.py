@@ -1,7 +1,7 @@
-"""The node types that a cluster itself tells of, and the entry of clusters.toml that says so.
+"""The node types that a cluster reports, and the clusters.toml entry that contains them.
 
-Takes a cluster and the way to it; gives the kinds of its nodes as they are now, and the text that
-describes them in our own file.
+The input is a cluster and the way to reach it. The result is the current types of its nodes and the
+text that describes the node types in rowtui's own clusters.toml.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 async def live_node_types(
     reach: Reach, cluster: Cluster, environment: Mapping[str, str]
 ) -> FoundNodes:
-    """Ask the cluster, over its connection if it is elsewhere.
+    """Ask the cluster for its node types, over its connection if it is remote.
 
-    Raises: RowtuiError, LoginError if it cannot be asked.
+    Raises: RowtuiError, LoginError if the cluster cannot be asked.
     """
     if cluster.scheduler in ("local", "bash"):
         from rowtui.core.clusters.node_types import this_machine
@@ -43,12 +43,12 @@ async def live_node_types(
         login = reach.login_error(cluster.name)
         if login is None:
             raise
-        raise login from None  # why nobody can log in, and what to do
+        raise login from None  # the reason why the login is impossible, with a hint
     return _usable(cluster, found)
 
 
 def _usable(cluster: Cluster, found: FoundNodes) -> FoundNodes:
-    """Only those of partitions that jobs may go to, where somebody said which these are."""
+    """Keep only the node types of the configured partitions, if partitions are configured."""
     if not cluster.partitions:
         return found
     names = {each for it in cluster.partitions for each in (it.name, *it.name.split(","))}
@@ -62,7 +62,7 @@ def _usable(cluster: Cluster, found: FoundNodes) -> FoundNodes:
 
 
 def entry_toml(cluster: Cluster, found: FoundNodes) -> str:
-    """An entry that adds the node types to the cluster, or names it, if nobody described it yet."""
+    """Return an entry that adds the node types to the cluster, and names it if it is new."""
     text = f"[[cluster]]\nname = {toml_string(cluster.name)}\n"
     if cluster.source == "sinfo":
         text += 'scheduler = "slurm"\nidentify.always = true\n'

@@ -1,9 +1,9 @@
 """A log as rows that can be paged, searched and followed, however large it is.
 
-Takes a `Log` (here or over a connection), gives rows by number. It starts with the log's end and
-goes back towards the beginning only when asked. What is kept is a count of rows for every block of
-the file, and a few blocks; so a gigabyte costs as much as a megabyte. A line that is longer than a
-row goes on in the next row. Source: toolong's line index.
+The input is a `Log` (local or over a connection), the result is rows by number. Reading starts at
+the log's end and goes back towards the beginning only on request. Memory holds a row count for
+every block of the file, and a few blocks, so a gigabyte costs as much as a megabyte. A line that is
+longer than a row continues in the next row. The line index follows that of the tool toolong.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ BLOCK = 1 << 16
 """Bytes whose rows are counted together."""
 
 START = 1 << 18
-"""Bytes of the end that are read first."""
+"""Bytes that are read first, at the end of the log."""
 
 STEP = 1 << 22
-"""Bytes that one step back, or one look ahead, reads of a log on this machine."""
+"""Bytes that one step backwards or one poll reads of a log on this machine."""
 
 FAR_STEP = 1 << 18
-"""The same over a connection: a slow line is never filled by a log."""
+"""As `STEP`, over a connection; small, so that a log does not fill a slow connection."""
 
 KEPT_BLOCKS = 256
-"""Blocks in memory."""
+"""Number of blocks in memory."""
 
 MOST_ROWS = 500
-"""Rows of one page."""
+"""Most rows of one page."""
 
 COUNTED = 1 << 26
 """Bytes in which lines that look like errors are counted."""
 
 BUCKETS = 60
-"""Parts of the log for which these counts are told."""
+"""Number of parts of the log for which these counts are reported."""
 
 TROUBLE = rb"(?i)\b(?:error|exception|traceback|fatal|failed|killed|segmentation fault)\b"
-"""What errors look like."""
+"""Pattern of lines that look like errors."""
 
 _TROUBLE = re.compile(TROUBLE)
 
@@ -50,13 +50,13 @@ _TROUBLE = re.compile(TROUBLE)
 @dataclass(slots=True)
 class _Block:
     offset: int
-    carry: int  # bytes of the row that was begun before
-    rows: int  # that begin here
+    carry: int  # bytes of the row that began in the block before
+    rows: int  # that begin in this block
     trouble: int = 0
 
 
 class LogBook:
-    """One log. `width`: bytes of a row. One caller at a time; others wait."""
+    """One log. `width`: bytes of a row. Concurrent callers wait for each other."""
 
     def __init__(self, log: Log, *, far: bool = False, width: int = ROW) -> None:
         self._log = log
@@ -74,15 +74,15 @@ class LogBook:
         self._blocks: list[_Block] = []
         self._firsts: list[int] = []  # the number of each block's first row
         self._data: OrderedDict[int, bytes] = OrderedDict()
-        self._last: Piece | None = None  # what was read last: where it goes on
+        self._last: Piece | None = None  # the part that was read last: reading continues after it
         self._stop = 0
-        self._carry = 0  # at the end of what is known
+        self._carry = 0  # bytes of the last row, at the end of the known part
         self._generation += 1
         self._added = 0
 
     @property
     def state(self) -> LogState:
-        """What is known now; nothing is read."""
+        """Return the known state without reading."""
         first = self._blocks[0].offset if self._blocks else 0
         return LogState(
             self._log.name, self._size, self._rows, first, self._generation, self._added,
@@ -106,7 +106,7 @@ class LogBook:
     # Reading
 
     async def look(self) -> LogState:
-        """Take what was written since the last look. Raises: RowtuiError."""
+        """Read what was written since the last call. Raises: RowtuiError."""
         async with self._turn:
             piece = await self._news()
             if piece is None:
@@ -120,7 +120,7 @@ class LogBook:
             return self.state
 
     async def _news(self) -> Piece | None:
-        """The next part of the same file; of another one, or one that ran away, its end."""
+        """Return the next part of the file; the end of a new file, or of one that grew too fast."""
         if self._last is None:
             return await self._end()
         piece = await self._log.after(self._stop, self._step)
@@ -140,14 +140,14 @@ class LogBook:
         return piece._replace(data=piece.data[cut:], start=piece.start + cut)
 
     def _append(self, piece: Piece) -> None:
-        """Count the rows of what was read; a block that was not full is counted again."""
+        """Count the rows of the new part; a block that was not full is counted again."""
         data, start = piece.data, piece.start
         if self._blocks and self._stop < self._blocks[-1].offset + BLOCK and self._stop == start:
             last = self._blocks.pop()
             self._firsts.pop()
             data = self._data.pop(last.offset, b"") + data
             start, self._carry = last.offset, last.carry
-            if len(data) != piece.stop - start:  # it is no longer in memory
+            if len(data) != piece.stop - start:  # the block is no longer in memory
                 raise AssertionError("the last block is always kept")
         elif not self._blocks:
             self._carry = 0
@@ -178,7 +178,7 @@ class LogBook:
             del self._data[oldest]
 
     async def earlier(self) -> LogState:
-        """Also the rows before the first known one, some megabytes of them. Raises: RowtuiError."""
+        """Also read some megabytes of rows before the first known row. Raises: RowtuiError."""
         async with self._turn:
             if not self._blocks or not self._blocks[0].offset:
                 return self.state
@@ -215,7 +215,7 @@ class LogBook:
     # Rows
 
     async def page(self, start: int, length: int) -> LogPage:
-        """Rows `start`.., at most `MOST_ROWS` of them. Raises: RowtuiError."""
+        """Return the rows from `start` on, at most `MOST_ROWS`. Raises: RowtuiError."""
         async with self._turn:
             start = max(0, start)
             stop = min(self._rows, start + min(length, MOST_ROWS))
@@ -228,7 +228,7 @@ class LogBook:
             return LogPage(self._generation, start, tuple(rows))
 
     async def _rows_of(self, at: int) -> list[LogRow]:
-        """The rows that begin in a block; the last one may end in the next."""
+        """Return the rows that begin in a block; the last row may end in the next block."""
         block = self._blocks[at]
         data = await self._block(at)
         starts, _ = row_starts(data, block.carry, self._width)
@@ -259,7 +259,8 @@ class LogBook:
             size = (self._stop if last else self._blocks[at + 1].offset) - block.offset
             piece = await self._log.after(block.offset, size)
             data = piece.data if piece is not None else b""
-            data = data.ljust(size, b"?")[:size]  # it was cut meanwhile: the next look sees that
+            # the log was cut since the last poll; the next poll notices that
+            data = data.ljust(size, b"?")[:size]
             self._keep(block.offset, data)
         else:
             self._data.move_to_end(block.offset)
@@ -270,16 +271,16 @@ class LogBook:
     async def find(
         self, pattern: re.Pattern[bytes], start: int, *, backwards: bool, quick: bool = True
     ) -> LogHit:
-        """The next row after (before) row `start` that has the pattern, round the end if need be.
+        """Return the next row after (or before) row `start` that matches; wraps around.
 
-        Only what is known is searched; nothing is found if that changes meanwhile. `quick`: whole
-        blocks may be searched first, so the pattern must end soon on them too.
-        Raises: RowtuiError.
+        Only the known part is searched. Nothing is found if the known part changes during the
+        search. `quick`: whole blocks may be searched first, so the pattern must match in bounded
+        time on blocks too. Raises: RowtuiError.
         """
         generation, number = self._generation, len(self._blocks)
         first = max(0, bisect_right(self._firsts, start) - 1)
         for turn in range(number + 1 if number else 0):
-            async with self._turn:  # others may look between two blocks
+            async with self._turn:  # other callers may read between two blocks
                 if generation != self._generation:
                     break
                 at = (first + (-turn if backwards else turn)) % number
@@ -296,7 +297,7 @@ class LogBook:
 
     async def _hits(self, at: int, pattern: re.Pattern[bytes], quick: bool) -> list[int]:
         data = await self._block(at)
-        if quick and not await asyncio.to_thread(pattern.search, data):  # most blocks have none
+        if quick and not await asyncio.to_thread(pattern.search, data):  # most blocks have no match
             if not self._blocks[at].rows:
                 return []
             last = (await self._rows_of(at))[-1:]
@@ -311,14 +312,15 @@ class LogBook:
 
 
 def row_starts(data: bytes, carry: int, width: int) -> tuple[list[int], int]:
-    """Where rows begin in `data`, and how many bytes of the last one it holds.
+    """Return where rows begin in `data`, and how many bytes of the last row `data` holds.
 
-    `carry`: how many bytes of a row stand before `data`; 0 if a row begins with it. A row ends
-    after a newline, or after `width` bytes, or up to three fewer so as not to cut a character.
+    `carry`: number of bytes of a row that stand before `data`; 0 if a row begins with `data`. A row
+    ends after a newline, or after `width` bytes, or up to three bytes earlier so as not to cut a
+    character.
     """
     starts: list[int] = []
     size = len(data)
-    at = -carry  # where the row began
+    at = -carry  # start of the current row
     while at < size:
         if at >= 0:
             starts.append(at)

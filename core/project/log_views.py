@@ -1,15 +1,15 @@
-"""What a screen sees of a log: some of its rows, and what is known of it. Values only."""
+"""Values that a screen shows of a log: some of its rows, and its known state."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 ROW = 2048
-"""Bytes of a row; a longer line goes on in the next one."""
+"""Bytes of a row; a longer line continues in the next row."""
 
 
 class LogRow(NamedTuple):
-    """One row. `offset`: where it begins in the file; `goes_on`: its line began in a row above."""
+    """One row. `offset`: its start in the file; `goes_on`: the line began in a row above."""
 
     offset: int
     text: str
@@ -17,12 +17,13 @@ class LogRow(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """What is known of a log. `size`: bytes; `first`: where the first known row begins.
+    """The known state of a log. `size`: bytes; `first`: start of the first known row.
 
-    `generation` changes when rows have other numbers: another file, or rows before the first;
-    `added`: how many rows the latest step back put before the others. `trouble`: for each of up to
-    `BUCKETS` equal parts of what is known, how many lines look like errors. `error`: why it cannot
-    be read, or that it is not there yet. `far`: it is read over a connection.
+    `generation` changes when rows get other numbers, because of another file or of rows before the
+    first. `added`: how many rows the latest step backwards put before the others. `trouble`: for
+    each of up to `BUCKETS` equal parts of the known part, the number of lines that look like
+    errors. `error`: why the log cannot be read, or that it does not exist yet. `far`: the log is
+    read over a connection.
     """
 
     path: str
@@ -37,7 +38,7 @@ class LogState(NamedTuple):
 
 
 class LogPage(NamedTuple):
-    """Rows `start`.. of that generation."""
+    """The rows from `start` on, of this generation."""
 
     generation: int
     start: int
@@ -45,7 +46,7 @@ class LogPage(NamedTuple):
 
 
 class LogHit(NamedTuple):
-    """Where something was found. `row` is None if it is nowhere; `wrapped`: past the last row."""
+    """The result of a search. `row`: None without a match; `wrapped`: past the last row."""
 
     generation: int
     row: int | None

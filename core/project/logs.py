@@ -1,7 +1,8 @@
-"""The log of a job, wherever it is: its size and a part of it, as often as somebody wants to see.
+"""The log of a job on any machine: its size and parts of it.
 
-A log may grow, be cut, be replaced by a new one (a requeued job) or not be there yet. What is read
-is bounded; control characters are for whoever shows it. Over a connection a look is one command.
+A log may grow, be cut, be replaced by a new file (a requeued job) or not exist yet. The amount that
+is read is bounded. The caller that shows a log escapes its control characters. Over a connection,
+each read is one command.
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.project.views import LogTail
 from rowtui.core.text import visible
 
-TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
-PIECE_BYTES = 1 << 20  # what is read at once of one that is followed
-LINES_BYTES = 8 << 20  # of a log's end, in which its last lines are looked for
-_FIRST_BYTES = 1 << 16  # the same at first: a screen of lines is seldom more
+TAIL_BYTES = 1 << 18  # bytes read at a log's end: enough for a screen of very long lines
+PIECE_BYTES = 1 << 20  # bytes read at once of a log that is followed
+LINES_BYTES = 8 << 20  # bytes of a log's end in which its last lines are searched
+_FIRST_BYTES = 1 << 16  # the same for the first try: a screen of lines is seldom longer
 _SECONDS = 30.0
 _NO_FILE = "it is no file"
 
 
 class Piece(NamedTuple):
-    """A part of a log, from `start` on; `size` is the whole log's, `file` tells files apart."""
+    """A part of a log, from `start` on.
+
+    `size` is the size of the whole log, and `file` identifies the file.
+    """
 
     data: bytes
     start: int
@@ -35,7 +39,7 @@ class Piece(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """Where the next part begins."""
+        """Return where the next part begins."""
         return self.start + len(self.data)
 
 
@@ -44,34 +48,34 @@ class Log(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is, for people."""
+        """Return the log's location, as text for the user."""
         ...
 
     async def end(self, most: int = TAIL_BYTES) -> Piece | None:
-        """Its last bytes; None if nothing has been written. Raises: RowtuiError."""
+        """Return the last bytes; None if nothing has been written. Raises: RowtuiError."""
         ...
 
     async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
-        """Its bytes from `start` on; None if it is not there. Raises: RowtuiError."""
+        """Return the bytes from `start` on; None if the log does not exist. Raises: RowtuiError."""
         ...
 
 
 async def read_log_end(log: Log, lines: int) -> LogTail:
-    """The last lines of a log, all that were read for 0. Raises: RowtuiError."""
+    """Return the last lines of a log; for 0, all lines that were read. Raises: RowtuiError."""
     shown = visible(log.name)
     piece = await log.end()
     if piece is None:
         return LogTail(shown, 0, (), "nothing has been written yet")
     text = piece.data.decode("utf-8", "replace").split("\n")
     if piece.start:
-        text = text[1:]  # the first line is cut
+        text = text[1:]  # the first line is incomplete
     if text and not text[-1]:
         text.pop()
     return LogTail(shown, piece.size, tuple(text[-lines:] if lines else text))
 
 
 async def last_lines(log: Log, lines: int) -> Piece | None:
-    """Its last lines, at most `LINES_BYTES` of them; None if it is not there.
+    """Return the last lines, at most `LINES_BYTES` of them; None if the log does not exist.
 
     Raises: RowtuiError.
     """
@@ -88,10 +92,10 @@ async def last_lines(log: Log, lines: int) -> Piece | None:
 
 
 async def news(log: Log, last: Piece, most: int = PIECE_BYTES) -> Piece | None:
-    """What was written since this part; of a new log in its place, its beginning.
+    """Return what was written since this part, or the beginning of a new log in its place.
 
-    None if it is not there just now. One that was cut and has grown longer than it was looks like
-    one that was not cut. Raises: RowtuiError.
+    Returns None if the log does not exist at this moment. A log that was cut and has since grown
+    beyond its old size cannot be distinguished from a log that only grew. Raises: RowtuiError.
     """
     piece = await log.after(last.stop, most)
     if piece is not None and (piece.file != last.file or piece.size < last.stop):
@@ -100,10 +104,10 @@ async def news(log: Log, last: Piece, most: int = PIECE_BYTES) -> Piece | None:
 
 
 async def latest(log: Log, last: Piece | None, most: int, lines: int) -> Piece | None:
-    """What was written since `last`: if `most` bytes or `lines` lines do not hold it, its end.
+    """Return what was written since `last`, or the end if `most` bytes or `lines` are too few.
 
-    The end begins with a whole line, or within a line that is longer than `most`. None if the log
-    is not there. Raises: RowtuiError.
+    The end begins with a whole line, or within a line that is longer than `most`. Returns None if
+    the log does not exist. Raises: RowtuiError.
     """
     piece = await (log.after(0, most) if last is None else news(log, last, most))
     cut = 0
@@ -117,7 +121,7 @@ async def latest(log: Log, last: Piece | None, most: int, lines: int) -> Piece |
 
 
 def _start_of_last_lines(data: bytes, lines: int) -> int | None:
-    """The offset of the last `lines` lines; None if there are not so many."""
+    """Return the offset of the last `lines` lines; None if there are fewer lines."""
     at = len(data) - data.endswith(b"\n")  # the last line's own newline
     for _ in range(lines):
         at = data.rfind(b"\n", 0, at)
@@ -127,7 +131,7 @@ def _start_of_last_lines(data: bytes, lines: int) -> int | None:
 
 
 class LocalLog:
-    """A log on a file system that this machine sees."""
+    """A log on a file system that this machine can read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -146,7 +150,7 @@ class LocalLog:
         return await asyncio.to_thread(self._read, start, most)
 
     def _read(self, start: int | None, most: int) -> Piece | None:
-        """From `start` on; its end for None."""
+        """Read from `start` on; for None, read the end."""
         try:
             with open(self._path, "rb", buffering=0, opener=_opened) as log:
                 facts = os.fstat(log.fileno())
@@ -156,7 +160,7 @@ class LocalLog:
                 if start is None:
                     start = max(0, size - most)
                 log.seek(start)
-                # Not more than it had when it was looked at, as over a connection.
+                # Read no more than the size found by `stat`, as over a connection.
                 data = log.read(min(most, max(0, size - start)))
                 return Piece(data, start, size, f"{facts.st_dev}:{facts.st_ino}")
         except FileNotFoundError:
@@ -166,12 +170,13 @@ class LocalLog:
 
 
 def _opened(path: str, flags: int) -> int:
-    """A pipe in its place must not keep us waiting for somebody who writes."""
+    """Open the file without blocking, so that opening a named pipe does not wait for a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-# Size, inode and birth on the first line with where the bytes begin, which follow. `tail` seeks in
-# a file. A file that was removed may leave its inode to the next one, which is born later.
+# The first line holds size, inode, birth time and the offset of the first byte; the bytes follow.
+# `tail` seeks in a file. A new file may get the inode of a removed file, but has a later birth
+# time.
 _READ = """\
 [ -f "$1" ] || { [ -e "$1" ] && exit 45; exit 44; }
 exec <"$1" || exit 3
@@ -185,7 +190,7 @@ tail -c "+$((start + 1))" | head -c "$((left < $3 ? left : $3))"
 
 
 class RemoteLog:
-    """A log on a cluster that this machine shares no file system with."""
+    """A log on a cluster that shares no file system with this machine."""
 
     def __init__(self, transport: Transport, path: PurePosixPath, cluster: str) -> None:
         self._transport = transport

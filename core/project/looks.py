@@ -1,8 +1,8 @@
-"""Looks at the queues of clusters, each on its own and all at the same time.
+"""Polls of the queues of clusters, each independent and all at the same time.
 
-Takes names of clusters; gives what is known of each queue (`Polled`), and `ClusterView`s to show.
-When a queue that many people share is really asked, and by which of the user's processes, `Poll`
-decides. It needs no project; what a project's jobs make of the answers is in `queues.py`.
+The input is names of clusters. The result is the last known state of each queue (`Polled`), and
+`ClusterView`s for screens. `Poll` decides when a shared queue is really asked, and by which of the
+user's processes. This module needs no project; `queues.py` relates a project's jobs to the answers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rowtui.core.project.views import ClusterView
 if TYPE_CHECKING:
     from rowtui.core.project.surroundings import Surroundings
 
-# Between two looks at queues, in place of what the configuration says.
+# Seconds between two polls of queues, in place of the configured interval.
 POLL_VARIABLE = "ROWTUI_POLL"
 
 T = TypeVar("T")
@@ -33,22 +33,22 @@ Others = Callable[[Polled], Awaitable[tuple[Job, ...]]]
 
 @dataclass
 class Looks:
-    """The queues as they were last seen. `latest`: by cluster, those that have been looked at."""
+    """The queues as of their last polls. `latest`: by cluster name, the queues polled so far."""
 
     around: Surroundings
     latest: dict[str, Polled] = field(default_factory=dict)
     _polls: dict[str, Poll] = field(default_factory=dict)
 
     def all_names(self) -> set[str]:
-        """The own queue of this machine, and all clusters that are reached over SSH."""
+        """Return the names of this machine's own queue and of all SSH clusters."""
         return {LOCAL.name, *(cluster.name for cluster in self.around.reach.remote())}
 
     async def everywhere(
         self, ask: Callable[[str], Coroutine[Any, Any, T]], names: Collection[str], *, here: bool
     ) -> list[T]:
-        """Ask these clusters, and with `here` the one that this is, at the same time.
+        """Poll these clusters at the same time; with `here`, also the cluster of this machine.
 
-        Who is reached over SSH does not wait until it is known which this is.
+        SSH clusters are polled at once, without waiting for the local cluster to be identified.
         """
         sure = self.all_names()
         rest = set(names) - sure
@@ -64,13 +64,13 @@ class Looks:
     async def look(
         self, name: str, *, now: bool = False, others: Others | None = None
     ) -> Polled | None:
-        """The queue as it is known; None: there is none, or it cannot be asked from here.
+        """Return the known queue; None if there is no queue, or it cannot be polled from here.
 
-        `others`: finds jobs that are to be added to each new answer.
+        `others`: finds jobs that are added to each new answer.
         """
         try:
             scheduler = self.around.reach.scheduler(name)
-        except RowtuiError as error:  # what is configured cannot be used
+        except RowtuiError as error:  # the configured cluster cannot be used
             self.latest[name] = Polled(name, error=error.message)
             return self.latest[name]
         if scheduler is None or scheduler.immediate:
@@ -78,7 +78,7 @@ class Looks:
         polled = await self._poll(name, scheduler).look(now=now)
         before = self.latest.get(name)
         if before is not None and before.as_of == polled.as_of and before.snapshot is not None:
-            # The same answer again: what was found out beside it still holds.
+            # The answer is unchanged: the jobs that `others` found for it still hold.
             polled = replace(polled, snapshot=before.snapshot)
         elif polled.snapshot is not None and others is not None:
             more = await others(polled)
@@ -89,13 +89,13 @@ class Looks:
         return polled
 
     def submitted(self, cluster: str) -> None:
-        """Jobs were sent to this cluster: look soon."""
+        """Poll this cluster soon, because jobs were sent to it."""
         scheduler = self.around.reach.scheduler(cluster)
         if scheduler is not None and not scheduler.immediate:
             self._poll(cluster, scheduler).submitted()
 
     def views(self) -> tuple[ClusterView, ...]:
-        """The clusters as they were last seen, in the order of their names."""
+        """Return the clusters as of their last polls, ordered by name."""
         return tuple(self._view(name) for name in sorted(self.latest))
 
     def _view(self, name: str) -> ClusterView:
@@ -134,7 +134,7 @@ class Looks:
 
 
 def _with_interval(cluster: Cluster, environment: Mapping[str, str]) -> Cluster:
-    """The cluster with the interval that the environment asks for, if it asks for one."""
+    """Return the cluster with the polling interval from the environment variable, if it is set."""
     try:
         return cluster._replace(poll_seconds=max(0.0, float(environment[POLL_VARIABLE])))
     except (KeyError, ValueError):

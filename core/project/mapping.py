@@ -1,8 +1,8 @@
-"""A project's mapper: its mapping files, what is known of the clusters, and its jobs as requests.
+"""A project's mapper: its mapping files, the known facts about clusters, and jobs as requests.
 
-Takes an open project; gives placements for planning and decisions for people. Files are read when
-they are first needed and again when one has changed; where there are none, the partitions of the
-cluster are the destinations.
+The input is an open project. The result is placements for planning and decisions to be shown. Files
+are read when they are first needed and again after a change; without mapping files, the partitions
+of the cluster are the destinations.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+    from rowtui.core.state.model import Directories
 
 _LOAD_SECONDS = 10.0
-_VALUES_FOR = 10_000  # directories of one job whose values expressions see
+_VALUES_FOR = 10_000  # most directories of one job whose values are passed to expressions
+_INPUTS = frozenset({"input_size", "job", "helpers"})  # names whose values depend on input files
 
 
 class ProjectMapping:
-    """Where a project's jobs go. `person`: who submits; this process's user unless given."""
+    """Computes where a project's jobs go. `person`: who submits; by default this process's user."""
 
     def __init__(self, project: Project, person: Person | None = None) -> None:
         self.project = project
@@ -57,19 +59,19 @@ class ProjectMapping:
 
     @property
     def sources(self) -> Found:
-        """The mapping files as they were last read."""
+        """Return the mapping files as they were last read."""
         if self._found is None:
             self.read()
         assert self._found is not None
         return self._found
 
     def known_places(self) -> tuple[str, ...]:
-        """The absolute paths of the files that were read last; reads nothing."""
+        """Return the absolute paths of the files that were read last, without reading."""
         sources = () if self._found is None else self._found.sources
         return tuple(source.place for source in sources if source.place.startswith("/"))
 
     def read(self) -> None:
-        """Read the mapping files again; what has not changed is not loaded again."""
+        """Read the mapping files again; unchanged files are not loaded again."""
         environment = self.project.environment
         found = find_sources(self.project.root, places=user_places(environment), now=time.time())
         key = tuple(f"{source.digest} {source.trusted}" for source in found.sources)
@@ -82,22 +84,22 @@ class ProjectMapping:
 
     @property
     def exists(self) -> bool:
-        """Whether any mapping file has a say."""
+        """Whether any mapping file takes part in the placement of jobs."""
         return bool(self.sources.sources or self.sources.problems)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong in the files, as far as they were loaded."""
+        """Return the problems of the files, as far as they were loaded."""
         return self._mapper.configuration.problems if self._mapper is not None else ()
 
     @property
     def configuration(self) -> Configuration:
-        """What the files say together."""
+        """Return the combined content of the files."""
         return self.mapper.configuration
 
     @property
     def mapper(self) -> Mapper:
-        """The mapper for this project on the cluster that jobs go to. Raises: RowtuiError."""
+        """Return the mapper for this project on the chosen cluster. Raises: RowtuiError."""
         if self._mapper is None:
             cluster = self.project.cluster
             clusters = {each.name: each for each in self.project.configured.clusters}
@@ -108,7 +110,7 @@ class ProjectMapping:
         return self._mapper
 
     def know(self, loads: Sequence[ClusterLoad]) -> None:
-        """Take what clusters said about how busy they are."""
+        """Store the loads that clusters reported."""
         known = {
             (load.cluster, each.partition): each
             for load in loads
@@ -121,9 +123,9 @@ class ProjectMapping:
 
     @cached_property
     def clusters(self) -> Mapping[str, Cluster]:
-        """The clusters that jobs can be sent to from here, by name. Raises: RowtuiError.
+        """Return the clusters to which jobs can be sent from here, by name. Raises: RowtuiError.
 
-        The one that jobs go to where nothing is said, and all that are reached over SSH.
+        These are the default cluster of jobs and all clusters that are reached over SSH.
         """
         reach = self.project.reach
         found = {}
@@ -131,19 +133,20 @@ class ProjectMapping:
             try:
                 found[each.name] = reach.described(each, ask=False)
             except RowtuiError:
-                found[each.name] = each  # its partitions are not known: mapping files may say
+                # its partitions are not known: mapping files may define them
+                found[each.name] = each
         return {**found, self.project.cluster.name: self.project.cluster}
 
     def cluster_of(self, placement: Placement) -> Cluster:
-        """The cluster that a job goes to. Raises: RowtuiError."""
+        """Return the cluster to which a job goes. Raises: RowtuiError."""
         cluster = self.clusters.get(placement.runner)
         return self.project.cluster if cluster is None else cluster
 
     async def ask_loads(self, patience: float = 0.0) -> None:
-        """Ask the clusters how busy they are, unless asked `patience` seconds ago or less.
+        """Ask the clusters for their loads, unless they were asked at most `patience` seconds ago.
 
-        What they do not answer in a few seconds stays unknown. Only the cluster that jobs go to may
-        ask the user for a login.
+        Loads that are not reported within a few seconds stay unknown. Only the default cluster of
+        jobs may prompt the user for a login.
         """
         if time.monotonic() - self._asked_at < patience:
             return
@@ -162,7 +165,10 @@ class ProjectMapping:
         self.know([load for load in loads if load is not None])
 
     async def _load_of_other(self, cluster: Cluster) -> ClusterLoad | None:
-        """The load of a cluster that jobs do not go to by themselves; its login asks no user."""
+        """Return the load of a cluster that is not the default.
+
+        The cluster's login never prompts the user.
+        """
         with self.project.reach.asking_nobody(cluster.name):
             try:
                 async with asyncio.timeout(_LOAD_SECONDS):
@@ -183,15 +189,30 @@ class ProjectMapping:
         return None
 
     def ask_loads_if_read(self) -> None:
-        """The same, at once and only where an expression reads the answer. Not in an event loop."""
+        """Ask for the loads now, if an expression reads them. Not for use in an event loop."""
         if self.mapper.reads_loads:
             self.project.wait(self.ask_loads())
 
     def _facts(self) -> Facts:
-        return self.facts._replace(reachable=frozenset(self.clusters))
+        return self.facts._replace(reachable=frozenset(self.clusters), machines=self._machines)
+
+    @cached_property
+    def _machines(self) -> Mapping[str, Amounts]:
+        """Return the most that a job can have on clusters that are this machine, by name.
+
+        Raises: RowtuiError.
+        """
+        from rowtui.core.clusters.schedulers.local_machine import machine_capacity
+
+        found = {}
+        for each in self.clusters.values():
+            if each.is_this_machine:
+                has = machine_capacity()
+                found[each.name] = Amounts(len(has.gpus), has.cores, has.memory_mb / 1024)
+        return found
 
     def count_in_use(self) -> None:
-        """Find out what this user's submitted jobs hold in each pool."""
+        """Compute what this user's submitted jobs hold in each pool."""
         if self.mapper.configuration.of_kind("pools"):
             from rowtui.core.project.budgets import in_use
 
@@ -208,13 +229,57 @@ class ProjectMapping:
     # Requests
 
     def request(
-        self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
+        self,
+        job: JobRequest,
+        *,
+        what_if: WhatIf | None = None,
+        person: Person | None = None,
+        directories: Directories | None = None,
     ) -> MappingRequest:
-        """A job as mapping files see it. Reads sizes of inputs only where an expression asks."""
+        """Return a job as mapping files see it.
+
+        Sizes of inputs are read only for expressions that use them.
+
+        `directories`: the ones that the job's group indexes, if not those of the workspace.
+        """
+        plain = self._plain(job, what_if, person)
+        reads = self.mapper.reads(plain)
+        if directories is None:
+            directories = self.project.state.directories
+        if reads & {"directories", "group"}:
+            names = tuple(map(directories.name, job.group.indices))
+            plain = plain._replace(directories=names)
+        if "values" in reads:
+            some = job.group.indices[:_VALUES_FOR]
+            plain = plain._replace(values=tuple(map(directories.value, some)))
+        if "app" in reads:
+            plain = plain._replace(jobs=_submitted(self.project, self.person.name))
+        if reads & _INPUTS:
+            from rowtui.core.project.inputs import input_gigabytes
+
+            inputs = self.mapper.inputs_of(plain)
+            size = input_gigabytes(self.project, job, inputs, directories)
+            plain = plain._replace(input_size=size)
+        return plain
+
+    def reads_directories(self, job: JobRequest) -> bool:
+        """Whether two jobs of an action, on equally many directories, may be placed differently."""
+        reads = self.mapper.reads(self._plain(job))
+        return bool(reads & (_INPUTS | {"directories", "group", "values"}))
+
+    def expected(self, job: JobRequest, directories: Directories | None = None) -> Placement:
+        """Return where a job would go if no other job held anything in a pool. See `request`."""
+        request = self.request(job, directories=directories)
+        return self.mapper.place(request, self._facts()._replace(in_use={}))
+
+    def _plain(
+        self, job: JobRequest, what_if: WhatIf | None = None, person: Person | None = None
+    ) -> MappingRequest:
+        """Return a job without the values that only some expressions read."""
         action, size = job.action, len(job.group.indices)
         cluster = self.project.cluster.name
         options = action.submit_options.get(cluster)
-        plain = MappingRequest(
+        return MappingRequest(
             tool_id=action.name,
             user=person or self.person,
             declared=declared(action.resources, job),
@@ -225,32 +290,16 @@ class ProjectMapping:
             partition=options.partition if options else None,
             what_if=what_if,
         )
-        reads = self.mapper.reads(plain)
-        directories = self.project.state.directories
-        if reads & {"directories", "group"}:
-            names = tuple(map(directories.name, job.group.indices))
-            plain = plain._replace(directories=names)
-        if "values" in reads:
-            some = job.group.indices[:_VALUES_FOR]
-            plain = plain._replace(values=tuple(map(directories.value, some)))
-        if "app" in reads:
-            plain = plain._replace(jobs=_submitted(self.project, self.person.name))
-        if reads & {"input_size", "job", "helpers"}:
-            from rowtui.core.project.inputs import input_gigabytes
-
-            inputs = self.mapper.inputs_of(plain)
-            plain = plain._replace(input_size=input_gigabytes(self.project, job, inputs))
-        return plain
 
     def place(
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
     ) -> Placement:
-        """Where a job goes."""
+        """Return where a job goes."""
         request = self.request(job, what_if=what_if, person=person)
         return self.mapper.place(request, self._facts())
 
     def placed(self, request: MappingRequest) -> tuple[Decision | None, Placement]:
-        """Where a job goes; with the decision where asking again might give another answer."""
+        """Return where a job goes, with the decision if mapping again might give another result."""
         if self.mapper.remembers(request):
             return None, self.mapper.place(request, self._facts())
         decision = decide(self.mapper, request, self._facts(), changes=False)
@@ -259,16 +308,16 @@ class ProjectMapping:
     def decide(
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
     ) -> Decision:
-        """Where a job goes, and why."""
+        """Return where a job goes, and why."""
         return self.decided(self.request(job, what_if=what_if, person=person))
 
     def decided(self, request: MappingRequest) -> Decision:
-        """The same for a job as mapping files see it."""
+        """Return the decision for a job in the form that mapping files see."""
         return decide(self.mapper, request, self._facts())
 
 
 def declared(resources: Resources, job: JobRequest) -> Amounts:
-    """What an action says itself: memory where it is stated, cores unless they are Row's one."""
+    """Return an action's stated amounts: memory if stated, CPUs except Row's default of 1."""
     memory = None
     if job.gpus and resources.memory_per_gpu_mb is not None:
         memory = resources.memory_per_gpu_mb * job.gpus / 1024
@@ -287,7 +336,7 @@ def declared(resources: Resources, job: JobRequest) -> Amounts:
 
 
 def _submitted(project: Project, user: str) -> tuple[tuple[str, str], ...]:
-    """The action and the user of each job of this project that is submitted now."""
+    """Return the action and the user of each job of this project that is submitted now."""
     return tuple(
         (action, user)
         for action, jobs in sorted(project.state.submitted.items())

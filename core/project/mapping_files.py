@@ -1,6 +1,6 @@
-"""Whether a project has any mapping file, and which paths tell of a change in them.
+"""Whether a project has any mapping file, and the paths that show changes of mapping files.
 
-Without loading what reads them, as long as there are none.
+As long as there are no mapping files, the modules that parse them are not imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAMES = ("mapping.yml", "mapping.yaml")
 
 
 def has_mapping_files(root: Path, environment: Mapping[str, str]) -> bool:
-    """Whether `find_sources` would find anything at all, be it unreadable."""
+    """Whether `find_sources` would find any mapping file, even an unreadable one."""
     if any(os.path.lexists(root / name) for name in _NAMES):
         return True
     own = own_config_folder(environment)
@@ -28,9 +28,9 @@ def has_mapping_files(root: Path, environment: Mapping[str, str]) -> bool:
 
 
 def mapping_paths(project: Project) -> tuple[Path, ...]:
-    """What to watch for mapping files that are made, edited, deleted or trusted.
+    """Return the paths to watch for mapping files that are made, edited, deleted or trusted.
 
-    What they include is among these once the files were read.
+    Files that are included by mapping files are among these once the mapping files were read.
     """
     root, environment = project.root, project.environment
     paths = [root / name for name in _NAMES]

@@ -1,7 +1,7 @@
-"""What waits for a person, as far as a project's files and records say it.
+"""Work that needs the user, according to a project's files and records.
 
-Failed directories by the cause of their failure, and mapping files whose code does not run because
-nobody trusted it. Pure but for the reading of mapping files; nothing is fetched, nothing is run.
+This is failed directories by the cause of their failure, and mapping files whose code does not run
+because the user has not trusted it. The module reads mapping files, but fetches and runs nothing.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 MOST_CAUSES = 5
-"""Causes that are told apart for one action; the rest is one entry."""
+"""Most causes that are listed separately for one action; the others form one entry."""
 
 OTHER_CAUSES = "other causes"
 
-_MOST_LINES = 20_000  # of a mapping file on the screen
-_WIDEST = 1_000  # characters of one of them
+_MOST_LINES = 20_000  # most lines of a mapping file on the screen
+_WIDEST = 1_000  # most characters of one of these lines
 
 
 class FailureCause(NamedTuple):
-    """Directories of one action that failed alike. `jobs`: at how many jobs.
+    """Directories of one action that failed alike. `jobs`: number of jobs in which they failed.
 
-    `cause` is the reason of the failure, or `OTHER_CAUSES` for what `MOST_CAUSES` left over.
+    `cause` is the reason of the failure, or `OTHER_CAUSES` for causes beyond `MOST_CAUSES`.
     """
 
     action_index: int
@@ -50,10 +50,10 @@ class UntrustedFile(NamedTuple):
 
 
 class MappingReview(NamedTuple):
-    """A mapping file as a person reads it before trusting it.
+    """A mapping file as the user reads it before trusting it.
 
-    `lines`: the text, or what differs from the content that was trusted last (`differs`).
-    `digest` names exactly this content: `trust` refuses another one.
+    `lines`: the text, or the differences from the content that was trusted last (`differs`).
+    `digest` identifies exactly this content: `trust` refuses any other.
     """
 
     name: str
@@ -64,7 +64,7 @@ class MappingReview(NamedTuple):
 
 
 class Needs:
-    """What one project needs; remembers what it has counted as long as nothing changed."""
+    """The work of one project that needs the user; counts are cached until something changes."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -72,7 +72,7 @@ class Needs:
         self._looked: tuple[tuple[object, ...], tuple[UntrustedFile, ...]] = ((), ())
 
     def failures(self, rows: Iterable[ActionStatus]) -> tuple[FailureCause, ...]:
-        """Why the failed directories of these actions failed, the commonest cause first."""
+        """Return why failed directories of these actions failed, the most common cause first."""
         found: list[FailureCause] = []
         for row in rows:
             records = self._project.state.ends.get(row.action.name, {})
@@ -84,7 +84,7 @@ class Needs:
         return tuple(found)
 
     def untrusted(self) -> tuple[UntrustedFile, ...]:
-        """The mapping files that have to be trusted before their code runs."""
+        """Return the mapping files that must be trusted before their code runs."""
         project = self._project
         if not has_mapping_files(project.root, project.environment):
             return ()
@@ -103,7 +103,7 @@ def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureC
     for position, failure in records.items():
         cell = position >> 3
         if cell >= len(failed) or not failed[cell] >> (position & 7) & 1:
-            continue  # completed, submitted or left out of the action meanwhile
+            continue  # completed, submitted or removed from the action since the failure
         cause = failure.reason
         directories[cause] = directories.get(cause, 0) + 1
         jobs.setdefault(cause, set()).add(failure.token)
@@ -117,7 +117,7 @@ def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureC
 
 
 def review(project: Project, place: str) -> MappingReview:
-    """What a person should read before they trust that file. Raises: RowtuiError."""
+    """Return what the user should read before trusting this file. Raises: RowtuiError."""
     from rowtui.core.mapping.trust import TrustStore, difference
 
     source = _source(project, place)
@@ -133,7 +133,10 @@ def review(project: Project, place: str) -> MappingReview:
 
 
 def trust(project: Project, place: str, digest: str) -> None:
-    """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
+    """Allow the code of this content to run as this user.
+
+    Raises: RowtuiError if the file has changed.
+    """
     from rowtui.core.mapping.trust import TrustStore
 
     source = _source(project, place)

@@ -1,8 +1,8 @@
-"""What a next attempt gets instead of the one before: amounts, a delay, and that in words.
+"""Resources of the next attempt in place of the previous one: amounts, delay, and an explanation.
 
-Takes the failed group and what is asked for; gives resources, and the sentence that a plan shows.
-Amounts of a job on other directories are counted as its action counts them: processes and times by
-directory where it says so.
+The input is the failed group and the requested change. The result is resources, and the sentence
+that a plan shows. If the previous job ran on other directories, its amounts are scaled as its
+action counts them: processes and times per directory where the action states them so.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from rowtui.core.text import visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
 
-_NAMED = 3  # jobs that failed, named in a reason
-_MOST = 2.0**31  # MB, seconds or CPUs; more than any scheduler counts
+_NAMED = 3  # failed jobs that a reason names
+_MOST = 2.0**31  # MB, seconds or CPUs; more than any scheduler can count
 _WORDS = {
     OUT_OF_MEMORY: "ran out of memory",
     TIME_LIMIT: "reached its time limit",
@@ -43,7 +43,7 @@ _WORDS = {
 
 
 class Had(NamedTuple):
-    """What the job before had, as if it had been on these directories."""
+    """Amounts of the previous job, scaled to these directories."""
 
     cpus: float | None = None
     memory_mb: float | None = None
@@ -51,7 +51,7 @@ class Had(NamedTuple):
 
 
 def had_before(failed: FailedGroup) -> Had:
-    """What the job that failed had, as if it had been on the directories of this group alone."""
+    """Return the failed job's amounts, as if it had run on the directories of this group alone."""
     planned = failed.planned
     if planned is None:
         return Had()
@@ -70,7 +70,7 @@ def had_before(failed: FailedGroup) -> Had:
 def amount_asked(
     what: str, change: Amount | None, had: float | None, asked: float | None, units: int
 ) -> int | None:
-    """What the job gets of something, rounded up; None: what the files say."""
+    """Return the job's new amount, rounded up; None to keep the amount that the files state."""
     if change is None:
         amount = None if asked is None else asked * units
     else:
@@ -90,7 +90,7 @@ def amount_asked(
 def with_amounts(
     resources: Resources, directories: int, processes: int, cpus: int | None, memory: int | None
 ) -> Resources:
-    """The resources with these CPUs and MB of the whole job, shared out; None leaves one."""
+    """Return the resources with these CPUs and MB for the whole job; None: no change."""
     if cpus is not None:
         resources = resources._replace(threads_per_process=cpus // processes)
     if memory is not None:
@@ -105,7 +105,7 @@ def with_amounts(
 def delayed(
     request: JobRequest, cluster: Cluster, seconds: float, warnings: list[str]
 ) -> JobRequest:
-    """The request that does not begin before a rule's delay is over, where that can be asked."""
+    """Return the request with a rule's delay as its earliest start, if the cluster allows that."""
     if cluster.scheduler != "slurm":
         warnings.append(f"{visible(cluster.name)} does not keep the rule's delay of {seconds:g} s")
         return request
@@ -117,20 +117,20 @@ def delayed(
 
 
 def attempt_reason(failed: FailedGroup, place: Placed) -> str:
-    """`attempt 2: job 123 ran out of memory; memory 4 GB -> 8 GB`."""
+    """Return a reason such as `attempt 2: job 123 ran out of memory; memory 4 GB -> 8 GB`."""
     names = [f"job {visible(name)}" for name in failed.jobs[:_NAMED]]
     if len(failed.jobs) > _NAMED:
         names.append(f"{len(failed.jobs) - _NAMED:,} more")
     who = ", ".join(names) or "its last job"
     what = _WORDS.get(failed.cause, f"failed: {visible(failed.cause)}")
-    if len(failed.jobs) > 1:  # of several, each by itself
+    if len(failed.jobs) > 1:  # with several jobs, each is named
         what = f"failed: {visible(failed.cause)}"
     changed = "; ".join(_differences(failed, place)) or "the same again"
     return f"attempt {place.request.attempt}: {who} {what}; {changed}"
 
 
 def _differences(failed: FailedGroup, place: Placed) -> list[str]:
-    """What the next attempt has that the one before had not."""
+    """Return how the next attempt differs from the previous one."""
     before = failed.planned
     if before is None:
         return ["what it had is no longer on record"]
@@ -153,7 +153,7 @@ def _differences(failed: FailedGroup, place: Placed) -> list[str]:
 
 
 def _close(now: float, had: float | None) -> bool:
-    """The same MB but for rounding, which is done for each CPU."""
+    """Whether two amounts in MB are equal except for rounding, which is done for each CPU."""
     return had is not None and abs(now - had) <= max(1.0, had / 1000)
 
 
@@ -162,7 +162,7 @@ def _memory(megabytes: float | None) -> str:
 
 
 def has_more(failed: FailedGroup, place: Placed) -> bool:
-    """Whether the job gets more of what it lacked, if that is known."""
+    """Whether the job gets more of the resource that it lacked, if that resource is known."""
     had = had_before(failed)
     if failed.cause == OUT_OF_MEMORY:
         memory = job_memory_mb(place.request, place.partition)

@@ -1,7 +1,7 @@
-"""The stored orders of a project's directories: read from its folder, or computed and kept there.
+"""Stored orders of a project's directories: read from its folder, or computed and stored there.
 
-They are made while the directories are read for the first time, which takes a thousand times as
-long; after any other change by whoever first asks.
+Orders are computed while the directories are read for the first time, which takes a thousand times
+as long; after any later change, the first caller that needs an order computes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ def stored_order(
     sort_by: tuple[str, ...],
     notice: Callable[[str], None],
 ) -> ActionOrder:
-    """The order of all directories by these pointers; kept if it had to be computed."""
+    """Return the order of all directories by these pointers.
+
+    It is stored if it had to be computed.
+    """
     key = json.dumps(sort_by)
     data = store.load_orders(directories, key)
     if data is not None:
@@ -44,7 +47,7 @@ def keep_orders(
     directories: StoredDirectories,
     actions: Iterable[Action],
 ) -> None:
-    """Make the orders that these actions will ask for. What is wrong is said when they do."""
+    """Compute and store the orders that these actions need. Using an order raises its errors."""
     for sort_by in dict.fromkeys(action.group.sort_by for action in actions):
         if sort_by:
             with contextlib.suppress(RowtuiError):

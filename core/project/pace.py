@@ -1,7 +1,8 @@
-"""How fast an action's directories complete, from the jobs that ended: a count for each hour.
+"""Completion rates of actions, from the jobs that ended: a count of directories for each hour.
 
-Pure: takes job records and the time, gives a `Pace` for each action. Directories that somebody
-completed by hand are not in it; what it says of the end is what this rate would make of the rest.
+The module is pure: it takes job records and the time, and returns a `Pace` for each action.
+Directories that the user completed by hand are not counted. The predicted end assumes that the
+remaining directories complete at the same rate.
 """
 
 from __future__ import annotations
@@ -15,21 +16,24 @@ if TYPE_CHECKING:
     from rowtui.core.submission.model import JobRecord
 
 HOURS = 24
-"""Of the past that are counted."""
+"""Number of past hours that are counted."""
 
 RATE_HOURS = 6
-"""The latest hours, of which the rate is the mean: a night's standstill is soon forgotten."""
+"""Number of latest hours over which the rate is averaged.
+
+The window is short, so that a pause at night soon leaves the average.
+"""
 
 
 LEAST_HOURS = 1 / 60
-"""What began a moment ago has no rate yet that one could tell by the hour."""
+"""Shortest time over which a rate per hour is computed; a job that has just begun gives no rate."""
 
 AHEAD_SECONDS = 3600
-"""By so much the clock that a job's end was written with may be ahead of ours."""
+"""Seconds by which the clock that recorded a job's end may be ahead of this machine's clock."""
 
 
 class Pace(NamedTuple):
-    """Directories that an action's jobs completed in each of the last `HOURS`, the oldest first.
+    """Directories that an action's jobs completed in each of the last `HOURS`, oldest first.
 
     `begun`: hours since the first of those jobs was submitted.
     """
@@ -40,7 +44,7 @@ class Pace(NamedTuple):
 
     @property
     def lately(self) -> tuple[int, float]:
-        """Directories in the latest `RATE_HOURS`, and the hours since the first of them."""
+        """Return the directories of the latest `RATE_HOURS`, and the hours since the first one."""
         latest = self.hours[-RATE_HOURS:]
         first = next((at for at, count in enumerate(latest) if count), None)
         if first is None:
@@ -48,13 +52,16 @@ class Pace(NamedTuple):
         return sum(latest), max(LEAST_HOURS, min(len(latest) - first, self.begun))
 
     def hours_left(self, directories: int) -> float | None:
-        """Hours until so many more are done as fast as `lately`; None where nothing was done."""
+        """Return the hours for this many directories at the rate of `lately`; None for rate 0."""
         done, hours = self.lately
         return directories * hours / done if done else None
 
 
 def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
-    """The pace of each action of which a job ended well within `HOURS`. `now`: epoch seconds."""
+    """Return the pace of each action with a job that ended successfully within `HOURS`.
+
+    `now`: epoch seconds.
+    """
     counts: dict[str, list[int]] = {}
     begun: dict[str, float] = {}
     for record in records:

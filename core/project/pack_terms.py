@@ -1,7 +1,8 @@
-"""Jobs and nodes in the packer's terms: what a job asks of a node, what a node has for jobs.
+"""Jobs and nodes as packers see them: the demand of a job and the capacity of a node.
 
-Takes planned jobs and the node types of clusters.toml; gives demands and node types, with what
-running a bundle takes set aside: time for its start and each job's, memory for its script.
+The input is planned jobs and the node types of clusters.toml. The result is demands and node types,
+from which the overhead of a bundle is deducted: time for the start of the bundle and of each job,
+and memory for the bundle's script.
 """
 
 from __future__ import annotations
@@ -13,20 +14,23 @@ from rowtui.core.clusters.model import NodeKind
 from rowtui.core.packing.model import HOUR, Amounts, Demand, NodeType, Problem
 from rowtui.core.project.pack_views import NodeTypeView
 from rowtui.core.submission.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
-from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.model import CPU_HOURS, PlannedJob
 
-CORE_HOURS = "core-hours"
-UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
+# MB. The memory of the node is unknown, so that packing must not limit it.
+UNKNOWN_MEMORY = 1 << 50
 
 
 def core_share_mb(kinds: Sequence[NodeKind]) -> float:
-    """The memory that goes with a core where it is scarcest; 0 where nobody knows any."""
+    """Return the smallest memory per core among the node types; 0 if no memory is known."""
     shares = (usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None)
     return min(shares, default=0.0)
 
 
 def demand_of(job: PlannedJob, core_mb: float, factor: float) -> Demand:
-    """What a job asks of a node. Where nobody states its memory: `core_mb` for each core."""
+    """Return what a job asks of a node.
+
+    A job without stated memory asks `core_mb` for each core.
+    """
     memory = job.memory_mb
     if memory is None:
         memory = math.floor(core_mb * job.cpus)
@@ -35,7 +39,10 @@ def demand_of(job: PlannedJob, core_mb: float, factor: float) -> Demand:
 
 
 def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
-    """A node type as packers see it; limits leave time for a bundle's own start and end."""
+    """Return a node type as packers see it.
+
+    Its limits leave time for a bundle's own start and end.
+    """
     limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
     return NodeType(
         name=kind.name,
@@ -48,7 +55,7 @@ def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> 
 
 
 def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
-    """A node type as people see it: all that it has, also what is set aside."""
+    """Return a node type as users see it: its full capacity, including the reserved part."""
     return NodeTypeView(
         name=kind.name,
         amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
@@ -63,51 +70,51 @@ def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
 
 
 def usable_mb(kind: NodeKind) -> int:
-    """The memory of a node for jobs, besides what a bundle needs for as many lanes as cores."""
+    """Return a node's memory for jobs, without what a bundle needs with one lane for each core."""
     if kind.memory_mb is None:
         return UNKNOWN_MEMORY
     return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
 
 
 def price_of(kind: NodeKind) -> float:
-    """For an hour; where nobody says one, its cores."""
+    """Return the price of an hour; without a configured price, the number of cores."""
     return float(kind.cpus) if kind.price is None else kind.price
 
 
 def unit_of(kinds: Sequence[NodeKind], currency: str) -> str:
-    """What prices of these are in."""
+    """Return the unit of these node types' prices."""
     if any(kind.price is None for kind in kinds):
-        return CORE_HOURS
+        return CPU_HOURS
     return currency
 
 
 def seconds_of(job: PlannedJob, factor: float) -> int:
-    """How long a job may take."""
+    """Return how many seconds a job may take."""
     return max(1, math.ceil(job.walltime_seconds * factor))
 
 
 def by_cpus(kinds: Sequence[NodeKind]) -> bool:
-    """Whether some of these are paid by the CPUs that jobs ask for."""
+    """Whether some of these node types are charged by the CPUs that jobs ask for."""
     return any(kind.price is None and not kind.whole_node for kind in kinds)
 
 
 def cpu_hours(demand: Demand) -> float:
-    """What one such request uses of the CPUs that it asks for."""
+    """Return the CPU-hours of one such request for the CPUs that it asks for."""
     return demand.amounts.cpus * demand.seconds / HOUR
 
 
 def charge(kind: NodeKind, amounts: Amounts, seconds: int) -> float:
-    """What the scheduler charges for a job that asks so much of such a node for so long.
+    """Return the charge for a job with these amounts and this duration on this node type.
 
-    A node with a price is paid as a whole. A node without a price is paid by the CPUs that the job
-    asks for, as in any plan, unless the job gets the whole node.
+    A node with a price is charged as a whole. A node without a price is charged by the CPUs that
+    the job asks for, as in any plan, unless the job gets the whole node.
     """
     price = float(amounts.cpus) if by_cpus([kind]) else price_of(kind)
     return price * (kind.boot_seconds + seconds) / HOUR
 
 
 def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> float:
-    """What one such request costs as a job of its own, on the cheapest node.
+    """Return the cost of one such request as a job of its own, on the cheapest node.
 
     `kinds`: the node types of the problem, in their order.
     """
@@ -119,3 +126,22 @@ def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> f
         and (node_type.longest_seconds is None or demand.seconds <= node_type.longest_seconds)
     ]
     return min(prices, default=0.0)
+
+
+def price_on_cheapest(
+    kinds: Sequence[NodeKind], asked: Amounts, seconds: int, hint: str = ""
+) -> float | None:
+    """Return the charge for a job on the cheapest of these node types that holds the job.
+
+    Returns None if no type holds the job, or if a type that holds it has no price, because the job
+    may run there. `hint`: the node type that the job must run on, "" for any.
+    """
+    holding = [it for it in kinds if asked.fits(_whole(it)) and hint in ("", it.name)]
+    if any(kind.price is None for kind in holding):
+        return None
+    return min((charge(kind, asked, seconds) for kind in holding), default=None)
+
+
+def _whole(kind: NodeKind) -> Amounts:
+    memory = UNKNOWN_MEMORY if kind.memory_mb is None else kind.memory_mb
+    return Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0)

@@ -1,4 +1,7 @@
-"""What screens and commands show of a packing: small immutable values. Memory in MB, times in s."""
+"""Values that screens and commands show of a packing.
+
+All are immutable; memory in MB, times in s.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class PackChoice(NamedTuple):
-    """How a person wants jobs packed. "", None or (): as clusters.toml says, else without a limit.
+    """The user's choices for packing. "", None or (): as in clusters.toml, else no limit.
 
-    `largest_bundle`: jobs in one bundle; `longest_seconds`: of a bundle; `node_types`: only on
-    these; `time_factor`: jobs are given that many times the walltime they ask for; `budget`:
-    seconds that a better packing may be looked for.
+    `largest_bundle`: jobs in one bundle; `longest_seconds`: of a bundle; `node_types`: the only
+    node types to use; `time_factor`: factor by which each job's time is extended beyond its
+    walltime; `budget`: seconds that may be spent on finding a better packing.
     """
 
     packer: str = ""
@@ -27,7 +30,10 @@ class PackChoice(NamedTuple):
 
 
 class NodeTypeView(NamedTuple):
-    """A node type of a destination. `price`: for an hour; `priced`: somebody said so."""
+    """A node type of a destination.
+
+    `price`: for an hour; `priced`: whether the price is configured.
+    """
 
     name: str
     amounts: Amounts
@@ -41,7 +47,7 @@ class NodeTypeView(NamedTuple):
 
 
 class LaneView(NamedTuple):
-    """Jobs one after another: their positions in the plan, and how long each may take."""
+    """Jobs that run one after another: their positions in the plan, and how long each may take."""
 
     amounts: Amounts
     jobs: tuple[int, ...]
@@ -49,7 +55,7 @@ class LaneView(NamedTuple):
 
 
 class BundleView(NamedTuple):
-    """One bundle: what its lanes take together, how long it is and what it costs.
+    """One bundle: the total amounts of its lanes, the walltime that it asks for and its cost.
 
     `node_type` is a position in the destination's list. `token`: see `InBundle`; "" for a job that
     is alone on its node.
@@ -63,20 +69,28 @@ class BundleView(NamedTuple):
     lanes: tuple[LaneView, ...]
 
     @property
+    def busy_seconds(self) -> int:
+        """Return the longest time of a lane in seconds, without the start and end of the bundle."""
+        return max((sum(lane.seconds) for lane in self.lanes), default=0)
+
+    @property
     def jobs(self) -> int:
-        """How many jobs are in it."""
+        """Return the number of jobs in the bundle."""
         return sum(len(lane.jobs) for lane in self.lanes)
 
 
 class LeftAlone(NamedTuple):
-    """Jobs of a destination that are not packed, by their positions in the plan, and why."""
+    """Jobs of a destination that are not packed, by their positions in the plan, and the reason."""
 
     jobs: tuple[int, ...]
     reason: str
 
 
 class Utilisation(NamedTuple):
-    """Shares, 0 to 1, of what the bundles on one node type pay for; None: it has none of that."""
+    """Used shares, 0 to 1, of the paid capacity on one node type.
+
+    None: the type has no such capacity.
+    """
 
     cpus: float | None
     memory: float | None
@@ -85,7 +99,10 @@ class Utilisation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PackedDestination:
-    """The packing of the jobs that go to one destination. `packers`: (name, summary) of each."""
+    """The packing of the jobs that go to one destination.
+
+    `packers`: (name, summary) of each packer.
+    """
 
     destination: Destination
     packed: Packed
@@ -97,13 +114,16 @@ class PackedDestination:
 
     @property
     def gap(self) -> float | None:
-        """At most so far above the best possible (0.014: 1.4 %); None: everything is free."""
+        """Return the largest possible distance from the optimum (0.014: 1.4 %).
+
+        Returns None if everything is free.
+        """
         if self.packed.bound > 0:
             return max(0.0, self.packed.cost / self.packed.bound - 1)
         return None if self.packed.cost > 0 else 0.0
 
     def used_of(self, node_type: int | None = None) -> Utilisation:
-        """How full the bundles on one node type are over their time; None: on all of them."""
+        """Return how full the bundles on one node type are over their time; None: on all types."""
         paid = [0.0, 0.0, 0.0]
         used = [0.0, 0.0, 0.0]
         for bundle in self.bundles:
@@ -111,7 +131,7 @@ class PackedDestination:
                 continue
             there = self.node_types[bundle.node_type].amounts
             for at in range(3):
-                paid[at] += there[at] * (bundle.seconds or 1)
+                paid[at] += there[at] * (bundle.busy_seconds or 1)
             for lane in bundle.lanes:
                 time = sum(lane.seconds) or 1
                 for at in range(3):
@@ -121,9 +141,9 @@ class PackedDestination:
 
 
 class PackedPlan(NamedTuple):
-    """A plan with its packing, one value for each destination that has node types.
+    """A plan with its packing: one value for each destination that has node types.
 
-    `packers`: (name, one line) of those that a person may choose.
+    `packers`: (name, one line) of each packer that the user may choose.
     """
 
     plan: Plan

@@ -1,10 +1,10 @@
-"""The jobs of a plan put on as few, as cheap machines as possible: from planned jobs to bundles.
+"""Packing of a plan's jobs onto as few and as cheap nodes as possible: planned jobs become bundles.
 
-Takes planned jobs, the clusters' node types and what a person chose; gives the jobs in bundles,
-with what that costs and saves. Jobs that go to one destination with the same options are packed
-together. What fits on no node type, or cannot share a job with others, goes alone, with the reason.
-Source: CAVATICA's documentation, "Multi-instance scheduling algorithm"; Fastr's rule for a list of
-jobs (a lane).
+The input is planned jobs, the clusters' node types and the user's choices. The result is the jobs
+in bundles, with their cost and savings. Jobs that go to one destination with the same options are
+packed together. A job that fits on no node type, or cannot share a node with others, is sent alone,
+with the reason. Source: CAVATICA's documentation, "Multi-instance scheduling algorithm"; Fastr's
+rule for a list of jobs (a lane).
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
 
-SHOWN_TYPES = 10  # that a refusal names
+SHOWN_TYPES = 10  # most node types that a refusal names
 
 
 class _Made(NamedTuple):
-    """One bundle: on which of the node types, what it costs, and what each of its lanes takes."""
+    """One bundle: the index of its node type, its cost, and the amounts of each lane."""
 
     layout: Layout
     node_type: int
@@ -82,7 +82,10 @@ class _Made(NamedTuple):
 
 @dataclass
 class _Found:
-    """What packing the jobs of one destination gave. Positions are in the list that was packed."""
+    """The packing result for the jobs of one destination.
+
+    Positions are in the list that was packed.
+    """
 
     destination: Destination
     kinds: tuple[NodeKind, ...]
@@ -100,7 +103,10 @@ class _Found:
 
 
 class Packing:
-    """Packs the jobs of one plan: see `Setting.pack`; then `destinations` tells what it did."""
+    """Packs the jobs of one plan: see `Setting.pack`.
+
+    Afterwards `destinations` returns the result.
+    """
 
     def __init__(
         self,
@@ -109,10 +115,10 @@ class Packing:
         others: Mapping[str, Packer] | None = None,
         go_on: GoOn = lambda: True,
     ) -> None:
-        """`choice` None: only where clusters.toml says so, and as it says.
+        """Set up the packing. `choice` None: pack only as clusters.toml configures it.
 
-        `others`: the packers that are not ours; None: those that are installed. `go_on` is asked
-        while a better packing is looked for, within the choice's budget.
+        `others`: packers of third parties; None: the installed ones. `go_on` is called while a
+        better packing is searched, within the choice's budget.
         """
         self._project, self._go_on = project, go_on
         self._choice = choice or PackChoice()
@@ -122,10 +128,10 @@ class Packing:
         self._before: tuple[PlannedJob, ...] = ()
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-        """The jobs in bundles.
+        """Return the jobs in bundles.
 
-        Raises: RowtuiError for a packer or node type that is unknown; PlanError for a job that
-        must run on a node type on which it does not fit.
+        Raises: RowtuiError for an unknown packer or node type; PlanError for a job that does not
+        fit on the node type on which it must run.
         """
         self._before = jobs
         self._found = []
@@ -139,7 +145,8 @@ class Packing:
             defaults = self._defaults(destination)
             if self._wanted or (defaults is not None and defaults.enabled):
                 now = time.monotonic()
-                own = now + (deadline - now) / left  # what one leaves of the time, the others have
+                # time that one destination does not use passes to the others
+                own = now + (deadline - now) / left
                 self._found.append(self._pack_there(destination, positions, defaults, own))
             left -= 1
         layouts = [made.layout for found in self._found for made in found.made]
@@ -157,7 +164,7 @@ class Packing:
         return None if cluster is None else packing_for(cluster, destination.partition)
 
     def _refuse_unknown_types(self, there: Collection[Destination]) -> None:
-        """A node type that a person chose is one of some destination, if these have any."""
+        """Refuse a chosen node type that no destination has, if any destination has node types."""
         known: dict[str, None] = {}
         for destination in there if self._choice.node_types else ():
             cluster = self._cluster(destination.cluster)
@@ -177,7 +184,10 @@ class Packing:
             )
 
     def _refuse_small_hints(self, kinds: Sequence[NodeKind], positions: Sequence[int]) -> None:
-        """A job that must run on a node type fits there. Raises: PlanError."""
+        """Refuse a job that does not fit on the node type on which it must run.
+
+        Raises: PlanError.
+        """
         asked: dict[tuple[int, Demand], int] = {}
         for job in map(self._before.__getitem__, positions if kinds else ()):
             if job.node_type:
@@ -284,7 +294,10 @@ class Packing:
         self._take(found, result, positions, classes, factor)
 
     def _known_packers(self, name: str) -> Mapping[str, Packer]:
-        """Those that are not ours. They are looked for once, and only if one of them is meant."""
+        """Return the packers of third parties.
+
+        They are loaded once, and only if the user chose one.
+        """
         if self._others is None and name not in OURS:
             self._others = installed_packers().packers
         return self._others or {}
@@ -305,7 +318,7 @@ class Packing:
         classes: Sequence[int],
         factor: float,
     ) -> None:
-        """Enter one result; its numbers are of the classes and positions that were packed."""
+        """Record one result; its numbers refer to the classes and positions that were packed."""
         problem = result.problem
         placed = assign(result, classes)
         for bundle, lanes in placed.bundles:
@@ -338,7 +351,7 @@ class Packing:
         found.alone += sum(
             count * alone_cost(demand, problem, found.kinds) for demand, count in packed
         )
-        if by_cpus(found.kinds):  # no packing is charged less than what its jobs ask for
+        if by_cpus(found.kinds):  # any packing is charged at least what its jobs ask for
             least = sum(count * cpu_hours(demand) for demand, count in packed)
             found.bound += least
             found.proven = found.proven and found.cost <= found.bound * (1 + ROUNDING)
@@ -368,10 +381,10 @@ class Packing:
             ),
         )
 
-    # What it did
+    # Results
 
     def _warnings(self) -> tuple[str, ...]:
-        """A sentence for each reason for which jobs are not packed."""
+        """Return a sentence for each reason for which jobs are not packed."""
         sentences = []
         for found in self._found:
             for positions, why in found.left:
@@ -382,7 +395,7 @@ class Packing:
         return tuple(sentences)
 
     def destinations(self, jobs: Sequence[PlannedJob]) -> tuple[PackedDestination, ...]:
-        """What was done at each destination, with the positions of jobs in the packed list."""
+        """Return the result for each destination, with the positions of jobs in the packed list."""
         after = _positions(self._before, jobs)
         return tuple(self._destination(found, jobs, after) for found in self._found)
 
@@ -401,7 +414,8 @@ class Packing:
                     token=first.bundle.token if first.bundle else "",
                     node_type=kind,
                     used=Amounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
-                    seconds=max(sum(times) for times in layout.seconds),
+                    # As submitted: a job that is alone on its node is an ordinary job.
+                    seconds=layout.longest if first.bundle else first.walltime_seconds,
                     cost=cost,
                     lanes=lanes,
                 )
@@ -456,6 +470,6 @@ def _packed(found: _Found) -> Packed:
 
 
 def _positions(before: Sequence[PlannedJob], after: Sequence[PlannedJob]) -> dict[int, int]:
-    """Where each job of the first list is in the second; their actions and directories tell."""
+    """Return where each job of the first list is in the second, by action and directories."""
     there = {(job.action_index, job.directories): at for at, job in enumerate(after)}
     return {at: there[(job.action_index, job.directories)] for at, job in enumerate(before)}

@@ -1,4 +1,4 @@
-"""People as mapping files see them: a name, and the roles that this machine knows."""
+"""Users as mapping files see them: a name, and roles from the groups of this machine."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from rowtui.core.mapping.request import Person
 
 
 def this_person() -> Person:
-    """The user of this process with the names of their Unix groups, the main one first."""
+    """Return the user of this process with the names of their Unix groups, the main group first."""
     from rowtui.core.clusters.schedulers.local_machine import user_name
 
     return Person(user_name(), _names((os.getegid(), *os.getgroups())))
 
 
 def person_named(name: str, roles: tuple[str, ...] | None = None) -> Person:
-    """A user with these roles, by default their Unix groups here, the main one first.
+    """Return a user with these roles, by default their Unix groups here, the main group first.
 
-    Somebody whom this machine does not know (or an e-mail address) has no roles.
+    A user unknown to this machine (or an e-mail address) has no roles.
     """
     return Person(name, unix_groups(name) if roles is None else roles)
 
 
 def unix_groups(name: str) -> tuple[str, ...]:
-    """The names of a user's groups on this machine."""
+    """Return the names of a user's groups on this machine."""
     import pwd
 
     try:
@@ -35,7 +35,7 @@ def unix_groups(name: str) -> tuple[str, ...]:
 
 
 def _names(numbers: Iterable[int]) -> tuple[str, ...]:
-    """The names of groups, each number once; one without a name cannot be matched."""
+    """Return the names of groups, each number once. A group without a name cannot be matched."""
     import grp
 
     names = []

@@ -1,6 +1,6 @@
-"""The pilots of a project: starting one, those that are open, and handing work to one.
+"""The pilots of a project: start one, list the open ones, and submit work to one.
 
-Takes a project; gives plans and views. Submitting is `Jobs.submit`, as for any plan.
+The input is a project; the result is plans and views. `Jobs.submit` submits the plans, as any plan.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 class PilotView(NamedTuple):
-    """A pilot that may take requests. `begun`: it runs; else all that it will have is free.
+    """A pilot that may take requests. `begun`: it runs; before that, all capacity is free.
 
-    `free_memory_mb` None: memory is not counted. `seconds_left`: what a request may take at most.
-    `running` and `waiting`: its requests now, by what it wrote down some seconds ago.
+    `free_memory_mb` is None if memory is not counted. `seconds_left`: the longest time that a
+    request may take. `running` and `waiting`: the pilot's requests, as the pilot recorded them
+    seconds ago.
     """
 
     job: PlannedJob
@@ -49,7 +50,7 @@ class PilotView(NamedTuple):
 
     @property
     def token(self) -> str:
-        """Its token."""
+        """Return the pilot's token."""
         return self.job.token
 
 
@@ -61,9 +62,9 @@ def start_pilot(
     partition: str = "",
     options: SubmitOptions = NO_OPTIONS,
 ) -> Plan:
-    """The plan that starts a pilot on a cluster ("": the one that jobs go to).
+    """Return the plan that starts a pilot on a cluster ("": the default cluster of jobs).
 
-    Raises: RowtuiError where there is no such cluster, or pilots cannot run there.
+    Raises: RowtuiError if there is no such cluster, or pilots cannot run there.
     """
     known = project.cluster
     if cluster and cluster != known.name:
@@ -83,15 +84,15 @@ def start_pilot(
 
 
 def into_pilot(project: Project, view: PilotView) -> IntoPilot:
-    """What makes the jobs of a plan requests of this pilot: the `packing` of `plan_formed`."""
+    """Return the `packing` for `plan_formed` that turns jobs into requests of this pilot."""
     numbers = partial(take_numbers, project.root, view.token)
     return IntoPilot(view.job, numbers, view.seconds_left)
 
 
 async def open_pilots(project: Project) -> tuple[PilotView, ...]:
-    """The pilots that take requests, oldest first, by the queues as last asked.
+    """Return the pilots that take requests, oldest first, from the last polls of the queues.
 
-    One whose cluster cannot be asked is left out, with a notice.
+    A pilot whose cluster cannot be polled is left out, with a notice.
     """
     records, planned = await asyncio.to_thread(_open, project)
     views: list[PilotView] = []

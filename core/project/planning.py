@@ -1,7 +1,7 @@
-"""A plan for some actions of a project: what would be sent, with everything that stops a job.
+"""A plan for some actions of a project: the jobs to submit, with everything that stops a job.
 
-An action that cannot be submitted is left out with the reason, so that it does not stop the
-others; only where nothing is left is it an error.
+An action that cannot be submitted is left out with the reason, so that it does not stop the others.
+It is an error only if no action is left.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rowtui.core.network.find import has_network
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.submission.bash_syntax import bash_complaint
 from rowtui.core.submission.planner import PlanError, Setting
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.packing import Packing
     from rowtui.core.project.placing import Mapped
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan, PlannedJob
+    from rowtui.core.submission.model import Plan, PlannedJob, Refused
     from rowtui.core.submission.placed import Placed
     from rowtui.core.submission.planner import PackedJobs
     from rowtui.core.workflow.model import Action
@@ -32,17 +33,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# From this share of the directories on (one in so many), all names are decoded at once.
+# If at least one in this many directories is needed, all names are decoded at once.
 ALL_NAMES_FROM = 8
 
 
 class Formed(NamedTuple):
-    """What a plan is made of: see `make_plan`. `again`: every job tries failed work again."""
+    """The input of `make_plan`. `again`: every job retries failed work."""
 
     requests: Sequence[JobRequest]
     places: Sequence[Placed] | None = None
     skipped: Sequence[str] = ()
     again: bool = False
+    refused: Sequence[Refused] = ()
 
 
 def plan_submission(
@@ -54,31 +56,41 @@ def plan_submission(
     limit: int | None = None,
     packing: Packing | None = None,
 ) -> Plan:
-    """The plan for the eligible directories of these actions. See `Project.requests`.
+    """Return the plan for the eligible directories of these actions. See `Project.requests`.
 
-    `packing` puts its jobs into bundles (None: as the project says). Raises: PlanError if none of
-    the actions can be submitted; RowtuiError.
+    `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
+    PlanError if none of the actions can be submitted; RowtuiError.
     """
 
     def form(usable: Sequence[Action]) -> Formed:
         found = project.requests(usable, among, only=only, limit=limit)
-        return formed_requests(project, found.requests, [*found.problems, *found.skipped])
+        formed = formed_requests(project, counted_on(project, found.requests), found.problems)
+        return formed._replace(refused=(*found.refused, *formed.refused))
 
-    return plan_formed(project, actions, form, packing)
+    return plan_formed(project, actions, form, packing, among)
+
+
+def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[JobRequest]:
+    """Return the requests with their attempts: in a network, a job that failed is retried."""
+    if not has_network(project.root):
+        return requests
+    from rowtui.core.project.failed_jobs import with_attempts
+
+    return with_attempts(project, requests)
 
 
 def formed_requests(
     project: Project, requests: Sequence[JobRequest], skipped: Sequence[str] = ()
 ) -> Formed:
-    """These requests, placed where mapping files send them, if there are any. Raises: RowtuiError.
+    """Return these requests, placed by mapping files if the project has any. Raises: RowtuiError.
 
-    `skipped`: sentences about what was left out before.
+    `skipped`: sentences about work that was left out before.
     """
     decode_names(project, requests)
     mapped = _placed(project, requests)
     if mapped is None:
         return Formed(requests, None, skipped)
-    return Formed(mapped.requests, mapped.places, [*skipped, *mapped.left_out])
+    return Formed(mapped.requests, mapped.places, skipped, refused=mapped.refused)
 
 
 def plan_formed(
@@ -86,41 +98,80 @@ def plan_formed(
     actions: Sequence[Action],
     form: Callable[[Sequence[Action]], Formed],
     packing: Pack | None = None,
+    among: Sequence[int] | None = None,
 ) -> Plan:
-    """The plan of what `form` makes of those actions that can be submitted.
+    """Return the plan of the requests that `form` makes for the actions that can be submitted.
 
-    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    `among`: the positions of the chosen directories, None for all. Raises: PlanError if none of the
+    actions can be submitted; RowtuiError.
     """
     from rowtui.core.clusters.schedulers.local_machine import user_name
     from rowtui.core.submission.plan import make_plan
 
     user = user_name()
 
-    def make(usable: Sequence[Action], left_out: Sequence[str]) -> Plan:
+    def make(usable: Sequence[Action], left_out: Sequence[Problem]) -> Plan:
         formed = form(usable)
+        refused, without = refused_actions(project, left_out, among)
         return make_plan(
             project.workflow,
             formed.requests,
             project.state.directories,
             plan_setting(project, packing or project_packing(project), user),
             ends=None if formed.again else project.state.ends,
-            skipped=[*left_out, *formed.skipped],
+            skipped=[*(f"left out: {it}" for it in without), *formed.skipped],
             places=formed.places,
+            refused=[*refused, *formed.refused],
         )
 
     return without_broken(project, actions, make)
 
 
+def refused_actions(
+    project: Project, problems: Sequence[Problem], among: Sequence[int] | None
+) -> tuple[list[Refused], list[Problem]]:
+    """Return the jobs of actions that cannot be submitted, with problems; and other problems."""
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.grouping.model import Status
+    from rowtui.core.submission.model import Refused, RefusedAt
+
+    found: list[Refused] = []
+    others: list[Problem] = []
+    name = project.state.directories.name
+    seen: set[int] = set()
+    for problem in problems:
+        assert problem.action is not None
+        action = project.workflow.actions[problem.action]
+        jobs: tuple[tuple[str, ...], ...] = ()
+        if problem.action not in seen:
+            try:
+                groups = project.groups(action, (Status.ELIGIBLE,), among)
+                jobs = tuple(tuple(map(name, group.indices)) for group in groups)
+            except RowtuiError:
+                pass  # the action's directories cannot be listed either
+        seen.add(problem.action)
+        if not jobs:
+            others.append(problem)
+            continue
+        text = f"left out: {problem}"
+        found.append(
+            Refused(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
+        )
+    return found, others
+
+
 def without_broken(
-    project: Project, actions: Sequence[Action], make: Callable[[Sequence[Action], list[str]], T]
+    project: Project,
+    actions: Sequence[Action],
+    make: Callable[[Sequence[Action], Sequence[Problem]], T],
 ) -> T:
-    """What `make` makes of those actions that can be submitted, and sentences on the others.
+    """Call `make` with the actions that can be submitted, and the problems of the others.
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
     problems = [problem for problem in project.problems() if problem.severity == "error"]
     everywhere = [problem for problem in problems if problem.action is None]
-    if everywhere:  # the cluster that was meant may be the one that cannot be read
+    if everywhere:  # the chosen cluster may be the one whose configuration cannot be read
         raise PlanError(tuple(everywhere))
     left_out: list[Problem] = []
     while True:
@@ -134,7 +185,7 @@ def without_broken(
         if left_out and not usable:
             raise PlanError(tuple(left_out))
         try:
-            return make(usable, [f"left out: {problem}" for problem in left_out])
+            return make(usable, left_out)
         except PlanError as error:
             problems = list(error.problems)
             if not any(problem.action is not None for problem in problems):
@@ -143,14 +194,14 @@ def without_broken(
 
 
 def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:
-    """Decode all names at once where many of them will be asked for."""
+    """Decode all names at once if many of them will be needed."""
     named = sum(len(request.group.indices) for request in requests)
     if named * ALL_NAMES_FROM > len(project.state.directories):
-        project.state.directories.names()  # they stay at hand
+        project.state.directories.names()  # caches the names
 
 
 def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
-    """Where mapping files send these jobs; None without any mapping file, as in Row."""
+    """Return the places that mapping files give these jobs; None without mapping files."""
     if not maps(project):
         return None
     from rowtui.core.project.placing import place_requests
@@ -159,7 +210,7 @@ def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
 
 
 def maps(project: Project) -> bool:
-    """Whether mapping files say where jobs go. Reads them again if they have changed."""
+    """Whether mapping files decide where jobs go. Changed files are read again."""
     if not has_mapping_files(project.root, project.environment):
         return False
     project.mapping.read()
@@ -167,7 +218,7 @@ def maps(project: Project) -> bool:
 
 
 def project_packing(project: Project) -> Packing | None:
-    """Who packs a plan: what the project was told to do, else what its clusters' files say."""
+    """Return the packing for a plan: the project's setting, else that of its clusters' files."""
     wanted = project.packing
     if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):
         return None
@@ -184,7 +235,7 @@ def _packs(cluster: Cluster) -> bool:
 
 
 def plan_setting(project: Project, packing: Pack | None = None, user: str = "") -> Setting:
-    """Where, for whom and when jobs are planned now, under tokens of their own."""
+    """Return the clusters, user, time and token source with which jobs are planned now."""
     return Setting(
         cluster=project.cluster,
         launchers=project.launchers,
@@ -198,10 +249,10 @@ def plan_setting(project: Project, packing: Pack | None = None, user: str = "") 
 
 
 def _array_tasks(project: Project, cluster: Cluster) -> int:
-    """How many jobs of the same shape become one array on the cluster; 0 for none.
+    """Return how many jobs of the same shape become one array on the cluster; 0 for none.
 
-    Arrays are for clusters that are reached over a connection, unless somebody says otherwise: Row
-    loses sight of an array's tasks once they run, so that it would submit their directories again.
+    By default only clusters that are reached over a connection get arrays: Row does not recognise
+    an array's tasks once they run, and would submit their directories again.
     """
     if cluster.scheduler != "slurm":
         return 0

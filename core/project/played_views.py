@@ -1,7 +1,7 @@
-"""What a dashboard shows and offers when it is not of the real world: a demo, or a recording.
+"""Extra controls of a dashboard that does not show real clusters: a demo, or a recording.
 
-Beside an engine there may be a `Played`: its badge stands in the header, its clock may run faster
-or slower, and things can be made to go wrong. `Engine` knows nothing of it.
+An engine may be accompanied by a `Played`. Its badge is shown in the header, its clock may run
+faster or slower, and it can inject faults. `Engine` does not depend on `Played`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 FASTER, SLOWER, INJECT = "faster", "slower", "inject"
-"""The words of `Played.control`; INJECT has a fault as its argument."""
+"""The words of `Played.control`; INJECT takes a fault as its argument."""
 
 
 class PlayedState(NamedTuple):
-    """What the header says, what can be made to go wrong and what that does, what was done.
+    """The header's badge, the faults that can be injected with their effects, and the last result.
 
-    `about`: the view that it is about, where the first steps lead; "" for submitting by hand.
+    `about`: the view that the demo is about, to which the first steps lead; "" for submitting by
+    hand.
     """
 
     badge: str
@@ -25,18 +26,18 @@ class PlayedState(NamedTuple):
 
 
 class Played(Protocol):
-    """A world with a clock of its own."""
+    """A simulated or recorded world with its own clock."""
 
     @property
     def stranger(self) -> bool:
-        """Whether somebody may see rowtui for the first time: the first steps are shown."""
+        """Whether the user may see rowtui for the first time, so that the first steps are shown."""
         ...
 
     @property
     def state(self) -> PlayedState:
-        """As it was last known; never waits."""
+        """Return the last known state without waiting."""
         ...
 
     async def control(self, word: str, argument: str = "") -> PlayedState:
-        """Change the clock, or make something go wrong. Raises: RowtuiError."""
+        """Change the clock, or inject a fault. Raises: RowtuiError."""
         ...

@@ -1,8 +1,8 @@
-"""A project opened: workflow, state, cluster and scheduler in one object for commands and screens.
+"""An open project: workflow, state, cluster and scheduler in one object for commands and screens.
 
-It wires the rooms: keeps the state in step with the disk, tells statuses and groups, makes plans.
-What involves a scheduler is in `jobs.py`. Everything expensive (the cluster, launchers, sort
-orders) is found when it is first asked for.
+The object connects the other packages: it keeps the state in step with the disk, returns statuses
+and groups, and makes plans. `jobs.py` holds everything that involves a scheduler. Expensive values
+(the cluster, launchers, sort orders) are computed on first use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
+    from rowtui.core.project.asked import MappedCosts
     from rowtui.core.project.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
     from rowtui.core.project.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.reach import Reach
     from rowtui.core.project.requests import Requests
+    from rowtui.core.project.review_budgets import ChargedHours
     from rowtui.core.submission.model import Plan
     from rowtui.core.workspace.sync import Disk
 
@@ -47,6 +49,37 @@ Progress = Callable[[int, int], None]
 
 # Orders of fewer directories are computed faster than they are read from a file.
 STORED_ORDER_FROM = 20_000
+
+
+class NetworkSteps(Protocol):
+    """The additional steps of a project that has a network."""
+
+    def advance(self) -> None:
+        """Create the directories of jobs that are ready according to the current records."""
+        ...
+
+    def waiting(self) -> int:
+        """Return how many jobs of the network wait for inputs."""
+        ...
+
+    def why_not_there(self, action: str, directory: str) -> str:
+        """Return why a job of the network has no directory yet; "" if there is no such job."""
+        ...
+
+    def submitting(self, plan: Plan) -> None:
+        """Record that a plan is about to be submitted.
+
+        Raises: RowtuiError if this is not allowed.
+        """
+        ...
+
+    def submitted(self, plan: Plan) -> None:
+        """Record which jobs of the plan were not submitted after all."""
+        ...
+
+    def cancelling(self, tokens: Sequence[str]) -> None:
+        """Record that the user cancels these jobs."""
+        ...
 
 
 class Project(Surroundings):
@@ -60,18 +93,20 @@ class Project(Surroundings):
         io_threads: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`environment`: this process's if it is not given."""
+        """Set up the project. `environment`: this process's environment by default."""
         super().__init__(cluster_name, environment)
         self.workflow = workflow
         self.store = store
         self.io_threads = io_threads
         self._state: State | None = None
         self._workflow_identity: Identity | None = None
-        self.unused: tuple[Problem, ...] = ()  # why the newest workflow.toml is not used
+        # problems that keep the newest workflow.toml from being used
+        self.unused: tuple[Problem, ...] = ()
         self._notices: list[str] = []
-        # Jobs in bundles, and how; False: never; None: as configured.
+        # Whether and how jobs are put into bundles. False: never; None: as configured.
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
+        self.network: NetworkSteps | None = None  # additional steps of a project with a network
         self._rows = StatusRows()
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
@@ -84,7 +119,7 @@ class Project(Surroundings):
         io_threads: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Project:
-        """The project of this folder or of one above it.
+        """Open the project of this folder or of one above it.
 
         Raises: NoProjectError, WorkflowError.
         """
@@ -100,12 +135,12 @@ class Project(Surroundings):
 
     @property
     def root(self) -> Path:
-        """The folder that holds workflow.toml."""
+        """Return the folder that holds workflow.toml."""
         return self.workflow.root
 
     @property
     def state(self) -> State:
-        """The records as of the last synchronisation."""
+        """Return the records as of the last synchronisation."""
         if self._state is None:
             self.synchronise()
         assert self._state is not None
@@ -113,31 +148,31 @@ class Project(Surroundings):
 
     @property
     def known_state(self) -> State | None:
-        """The records if they were read already; reads nothing."""
+        """Return the records if they were read already, without reading."""
         return self._state
 
     def known_mapping_places(self) -> tuple[str, ...]:
-        """The mapping files on disk, as far as they were read already; reads nothing."""
+        """Return the mapping files on disk, as far as they were read already, without reading."""
         mapping = self.__dict__.get("mapping")
         return () if mapping is None else mapping.known_places()
 
     def notice(self, text: str) -> None:
-        """Something that people should know once."""
+        """Add a notice that the user sees once."""
         if text not in self._notices:
             self._notices.append(text)
 
     def take_notices(self) -> tuple[str, ...]:
-        """What was noticed since the last time."""
+        """Return the notices since the last call."""
         taken = tuple(self._notices)
         self._notices.clear()
         return taken
 
-    # The disk
+    # Disk
 
     def reload_workflow_if_changed(self) -> None:
-        """Read workflow.toml again. Raises: WorkflowError; the workflow then stays as it was.
+        """Read workflow.toml again if it changed. Raises: WorkflowError, without any change.
 
-        What is wrong with it then is in `unused`, until it is mended.
+        `unused` holds the problems of the file until they are fixed.
         """
         from rowtui.core.errors import InvalidFileError
         from rowtui.core.workflow.load import load_workflow
@@ -163,11 +198,12 @@ class Project(Surroundings):
     ) -> None:
         """Bring the state in step with the workspace, staged completions and Row's files.
 
-        `full`: look at every directory again, and un-complete what lost its products;
-        `check_values`: look for edited value files everywhere. `export`: bring Row's own files up
-        to date as well. Raises: RowtuiError, OSError.
+        `full`: check every directory again, and remove completions whose products are gone.
+        `check_values`: check all directories for edited value files. `export`: also update Row's
+        own files. Raises: RowtuiError, OSError.
         """
         if not (full or check_values) and self._use_unchanged():
+            self._advance()
             return
         from rowtui.core.project.workflows import compiled_workflow
         from rowtui.core.workspace.sync import synchronise
@@ -194,9 +230,14 @@ class Project(Surroundings):
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
             write_summary(self.root, self.workflow.workspace, synced.stored)
+        self._advance()
+
+    def _advance(self) -> None:
+        if self.network is not None:
+            self.network.advance()
 
     def mended(self, state: State) -> State:
-        """Records that are made again, with the jobs that the open journals know."""
+        """Return rebuilt records, with the jobs that the open journals contain."""
         if not has_open_journals(str(self.root)):
             return state
         from rowtui.core.errors import RowtuiError
@@ -204,12 +245,12 @@ class Project(Surroundings):
 
         try:
             return with_sent(state, OpenJobs(self.root).lacking(state))
-        except RowtuiError as error:  # then nothing is reserved either: see `reserve`
+        except RowtuiError as error:  # then `reserve` refuses every reservation, too
             self.notice(str(error))
             return state
 
     def _use_unchanged(self) -> bool:
-        """Take the records as they are if nothing on disk has changed since they were made."""
+        """Use the stored records if nothing on disk has changed since they were made."""
         generation = unchanged_generation(str(self.root))
         if generation is None:
             return False
@@ -222,8 +263,12 @@ class Project(Surroundings):
     def keep_texts(self, texts: dict[str, str]) -> None:
         """Keep the text of the status table for as long as nothing changes.
 
-        Not while jobs are submitted, which end without a sign, nor with a file's problems to say.
+        The text is not kept while jobs are submitted, because their end leaves no sign on disk;
+        while files have problems to report; or with mapping files, because the table's costs depend
+        on them.
         """
+        if self._has_mapping_files():
+            return
         stored = self.store.load().stored
         if stored is None or stored.state.generation != self.state.generation:
             return
@@ -231,7 +276,7 @@ class Project(Surroundings):
             write_summary(self.root, self.workflow.workspace, stored, texts)
 
     def disk(self, progress: Progress | None) -> Disk:
-        """How the workspace is looked at: with as many requests at once as were allowed."""
+        """Return the settings for reading the workspace, with the allowed parallel requests."""
         from rowtui.core.workspace.sync import Disk
         from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
 
@@ -242,7 +287,7 @@ class Project(Surroundings):
         return Disk(workers=workers, progress=progress)
 
     def use(self, state: State) -> None:
-        """Take these records as the current ones."""
+        """Use these records as the current ones."""
         before = self._state
         if before is None or state.directories is not before.directories:
             self._orders.clear()
@@ -252,7 +297,7 @@ class Project(Surroundings):
         self._state = state
 
     def close(self) -> None:
-        """Bring Row's files up to date. What cannot be saved is a notice."""
+        """Update Row's files. A file that cannot be saved gives a notice."""
         from rowtui.core.state.export import export_row_files
         from rowtui.core.state.store import NotSavedError
 
@@ -262,17 +307,17 @@ class Project(Surroundings):
         except NotSavedError as error:
             self.notice(str(error))
 
-    # Which cluster
+    # Cluster
 
     @cached_property
     def launchers(self) -> Launchers:
-        """The launchers. Raises: InvalidFileError."""
+        """Return the launchers. Raises: InvalidFileError."""
         from rowtui.core.clusters.load import load_launchers
 
         return load_launchers(self.environment)
 
     def problems(self) -> tuple[Problem, ...]:
-        """All that is wrong in workflow.toml and clusters.toml, for this cluster."""
+        """Return all problems of workflow.toml and clusters.toml, for this cluster."""
         from rowtui.core.clusters.check import check_workflow
 
         known = [cluster.name for cluster in self.configured.clusters]
@@ -282,19 +327,41 @@ class Project(Surroundings):
     # Statuses and groups
 
     def status(self, among: Sequence[int] | None = None) -> StatusTable:
-        """The status of all directories, or of those at these positions, for every action."""
+        """Return the status of all directories, or of those at these positions, for every action.
+
+        Costs are those of a plan, with the amounts that mapping files give to the jobs.
+        """
         if among is not None:
-            return status_table(self.workflow, self.state, among)
-        return StatusTable(
-            rows=tuple(self.status_row(action) for action in self.workflow.actions),
-            directories=len(self.state.directories),
-            bad=len(self.state.directories.bad),
-        )
+            rows = status_table(self.workflow, self.state, among).rows
+        else:
+            rows = tuple(self.status_row(action) for action in self.workflow.actions)
+        if self._has_mapping_files():
+            rows = self._mapped_costs.of(self, rows, among)
+        return StatusTable(rows, len(self.state.directories), len(self.state.directories.bad))
+
+    def _has_mapping_files(self) -> bool:
+        from rowtui.core.project.mapping_files import has_mapping_files
+
+        return has_mapping_files(self.root, self.environment)
+
+    @cached_property
+    def charged_hours(self) -> ChargedHours:
+        """Return the hours that the project's jobs are charged on clusters."""
+        from rowtui.core.project.review_budgets import ChargedHours
+
+        return ChargedHours(self.jobs.journal, self.jobs.plan)
+
+    @cached_property
+    def _mapped_costs(self) -> MappedCosts:
+        from rowtui.core.project.asked import MappedCosts
+
+        return MappedCosts()
 
     def status_row(self, action: Action, among: Sequence[int] | None = None) -> ActionStatus:
-        """The status of all directories for one action.
+        """Return the status of all directories for one action.
 
-        Where that cannot be told, the status of those at the positions of `among` alone.
+        If this cannot be computed, the status covers only the directories at the positions of
+        `among`.
         """
         row = self._rows.row(action, self.state, self.order)
         if row.problem and among is not None:
@@ -302,7 +369,7 @@ class Project(Surroundings):
         return row
 
     def known_row(self, action: Action) -> ActionStatus | None:
-        """The row if it was told already and is still right."""
+        """Return the row if it was computed already and is still valid."""
         return self._rows.known(action)
 
     def groups(
@@ -311,9 +378,9 @@ class Project(Surroundings):
         statuses: Collection[Status],
         among: Sequence[int] | None = None,
     ) -> tuple[Group, ...]:
-        """The groups of an action's directories with these statuses, in order.
+        """Return the groups of an action's directories with these statuses, in order.
 
-        Raises: RowtuiError if they cannot be told or ordered.
+        Raises: RowtuiError if the groups cannot be computed or ordered.
         """
         return self.cut(action, statuses, among).page()
 
@@ -323,7 +390,7 @@ class Project(Surroundings):
         statuses: Collection[Status],
         among: Sequence[int] | None = None,
     ) -> GroupCut:
-        """The same groups, formed only where somebody looks at them. Raises: as `groups`."""
+        """Return the groups of `groups` lazily: each is formed on access. Raises: as `groups`."""
         from rowtui.core.errors import RowtuiError
         from rowtui.core.grouping.form import cut_groups
 
@@ -335,12 +402,14 @@ class Project(Surroundings):
         return cut_groups(action, self.state.directories, chosen, self.order(action))
 
     def order(self, action: Action) -> ActionOrder | None:
-        """The stored order of all directories for an action; None where none is worth storing."""
+        """Return the stored order of all directories for an action; None if not worthwhile."""
         from rowtui.core.state.directories import StoredDirectories
 
         sort_by, directories = action.group.sort_by, self.state.directories
         if not sort_by or len(directories) < STORED_ORDER_FROM:
             return None
+        if isinstance(directories, StoredDirectories) and not directories.file:
+            return None  # some directories are only planned, and not in the cache
         if sort_by not in self._orders:
             from rowtui.core.project.orders import stored_order
 
@@ -348,7 +417,7 @@ class Project(Surroundings):
             self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)
         return self._orders[sort_by]
 
-    # What could be submitted
+    # Submission
 
     def requests(
         self,
@@ -358,10 +427,10 @@ class Project(Surroundings):
         only: Mapping[int, Collection[int]] | None = None,
         limit: int | None = None,
     ) -> Requests:
-        """Job requests for the eligible directories of these actions, in order.
+        """Return job requests for the eligible directories of these actions, in order.
 
-        `only`: action index -> which of its groups, from 0. One bad action never stops the
-        others: it is a sentence in `problems`. Raises: RowtuiError if a directory would be
+        `only`: action index -> numbers of the chosen groups, from 0. A bad action does not stop the
+        others: it adds a sentence to `problems`. Raises: RowtuiError if a directory would be
         submitted twice.
         """
         from rowtui.core.project.requests import form_requests
@@ -376,7 +445,7 @@ class Project(Surroundings):
         only: Mapping[int, Collection[int]] | None = None,
         limit: int | None = None,
     ) -> Plan:
-        """What would be submitted. Raises: PlanError, RowtuiError."""
+        """Return the plan of what would be submitted. Raises: PlanError, RowtuiError."""
         from rowtui.core.project.planning import plan_submission
 
         return plan_submission(self, actions, among, only=only, limit=limit)
@@ -391,7 +460,7 @@ class Project(Surroundings):
         limit: int | None = None,
         go_on: Callable[[], bool] = lambda: True,
     ) -> PackedPlan:
-        """What would be submitted in bundles; the best that is found while `go_on` says yes.
+        """Return the plan in bundles. A better packing is searched while `go_on` returns True.
 
         Raises: PlanError, RowtuiError.
         """
@@ -401,45 +470,45 @@ class Project(Surroundings):
 
     @cached_property
     def mapping(self) -> ProjectMapping:
-        """Where the project's jobs go, by its mapping files."""
+        """Return the mapping of the project's jobs by its mapping files."""
         from rowtui.core.project.mapping import ProjectMapping
 
         return ProjectMapping(self)
 
     @cached_property
     def jobs(self) -> Jobs:
-        """The project's jobs and their schedulers."""
+        """Return the project's jobs and their schedulers."""
         from rowtui.core.project.jobs import Jobs
 
         return Jobs(self)
 
     @cached_property
     def reach(self) -> Reach:
-        """The clusters of the project, and the connections to them."""
+        """Return the clusters of the project, and the connections to them."""
         from rowtui.core.project.reach import Reach
 
         return Reach(self, self.root)
 
     @cached_property
     def copies(self) -> Copies:
-        """The copies of the project on clusters that do not see its folder."""
+        """Return the copies of the project on clusters that do not share its folder."""
         from rowtui.core.project.copies import Copies
 
         return Copies(self)
 
     def has_jobs_to_ask_for(self) -> bool:
-        """Whether a scheduler may know something new, or a submission was cut off."""
+        """Whether a scheduler may have news, or a submission was interrupted."""
         return any(self.state.submitted.values()) or has_open_journals(str(self.root))
 
     def submitted_clusters(self) -> set[str]:
-        """The clusters that have jobs of this project, as far as is known."""
+        """Return the clusters that have jobs of this project, as far as is known."""
         return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
 
 
 def _make_workspace(root: Path, workspace: Path) -> None:
-    """Make the workspace of a project that has a network and none yet: it will be filled.
+    """Create the missing workspace of a project with a network, whose run will fill the workspace.
 
-    Where it cannot be made, whoever reads it says so.
+    If this fails, the code that reads the workspace reports the error.
     """
     from rowtui.core.network.find import has_network
 

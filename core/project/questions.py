@@ -1,8 +1,8 @@
-"""What logins ask of a person, carried to whoever shows it, and the answers carried back.
+"""Questions of logins, passed to the screen that shows them, and the answers passed back.
 
-A login runs where the engine runs, the person sits before a screen: `Questions` is between them.
-A question stays open until it is answered or withdrawn (the server closed the connection, ...).
-Answers pass through and are kept nowhere.
+A login runs in the engine, and the user is at a screen; `Questions` connects the two. A question
+stays open until it is answered or withdrawn (for example because the server closed the connection).
+Answers are passed on and never stored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rowtui.core.clusters.transports.login import Asker, Prompt, UnknownHostKey
 
 
 class Question(NamedTuple):
-    """What one step of a login wants to know: answers to `prompts`, or trust in `host_key`."""
+    """A question of one step of a login: answers to `prompts`, or trust in `host_key`."""
 
     number: int
     cluster: str
@@ -24,7 +24,7 @@ class Question(NamedTuple):
 
 
 class Withdrawn(NamedTuple):
-    """Nobody waits for the answer to this question any more."""
+    """Notice that no login waits for the answer to this question any more."""
 
     number: int
 
@@ -38,22 +38,25 @@ class Questions:
         self._count = 0
 
     def asker(self, cluster: str) -> Asker:
-        """Who asks for the login of one cluster."""
+        """Return the asker for the logins of one cluster."""
         return _Asker(self, cluster)
 
     async def stream(self) -> AsyncIterator[Question | Withdrawn]:
-        """What there is to ask, as it comes."""
+        """Yield questions and withdrawals as they come."""
         while True:
             yield await self._news.get()
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """One answer for each prompt, or one word for a host key; None: the person gives up."""
+        """Pass on the answers.
+
+        `answers`: one for each prompt, or one word for a host key; None if the user gives up.
+        """
         waiting = self._open.get(number)
         if waiting is not None and not waiting.done():
             waiting.set_result(answers)
 
     async def ask(self, question: Question) -> Sequence[str] | None:
-        """Wait for the answer to a question, which gets its number here."""
+        """Number the question, publish it and wait for its answer."""
         self._count += 1
         number = self._count
         future: asyncio.Future[Sequence[str] | None] = asyncio.get_running_loop().create_future()

@@ -1,8 +1,8 @@
-"""What an engine keeps of the queues for its screens: all jobs; what it gives is bounded.
+"""The engine's store of queue data for screens: it holds all jobs and returns bounded values.
 
-`take` turns a look at all jobs into the copy for a screen, and notes what ended meanwhile; `page`,
-`all_of`, `marked`, `chosen` and `tokens` answer for the queue view. Whoever calls sees to it that
-only one call runs at a time. No I/O.
+`take` turns a poll of all jobs into the copy for a screen, and notes jobs that ended since the last
+call. `page`, `all_of`, `marked`, `chosen` and `tokens` serve the queue view. The caller must not
+run two calls at the same time. No I/O.
 """
 
 from __future__ import annotations
@@ -32,60 +32,61 @@ from rowtui.core.project.queue_views import (
 )
 from rowtui.core.project.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
 from rowtui.core.submission.fence import without_directory
+from rowtui.core.submission.model import NO_ID
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
     from rowtui.core.submission.model import JobRecord
 
 MOST_JOBS = 300
-"""The newest jobs, in the copy for a screen: what the views beside the queue show of them."""
+"""Number of newest jobs in the copy for a screen; the views beside the queue show them."""
 
 MOST_DIRECTORIES = 64
-"""Directories of one of these jobs that are named."""
+"""Most directories of one of these jobs that are named."""
 
 MOST_ENDED = 20
-"""Jobs that ended since the last look that are told one by one."""
+"""Most jobs ended since the last poll that are reported individually."""
 
 NEEDS_SECONDS = 60.0
-"""Jobs come to need a person with time alone: looked for so often where nothing else changed."""
+"""Passing time alone can make a job need the user, so needs are computed at least this often."""
 
 VERBS: Mapping[str, Callable[[JobState], bool]] = {
     "cancel": lambda state: state.active,
     "hold": lambda state: state is JobState.PENDING,
     "release": lambda state: state is JobState.HELD,
-    "resubmit": lambda state: state.bad,
+    "retry": lambda state: state.bad,
 }
-"""What can be done to jobs, and in which states."""
+"""The verbs for jobs, and the states in which each applies."""
 
 WHICH: Mapping[str, Callable[[JobState], bool]] = {
     "active": lambda state: state.active,
     "failed": lambda state: state.bad,
 }
-"""What can be marked at once."""
+"""The sets of rows that can be marked at once."""
 
 
 class QueueBook:
-    """The latest look at everything, and the list that is made from it."""
+    """The latest poll of all clusters, and the list that is made from it."""
 
     def __init__(self) -> None:
         self._view: JobsView | None = None
         self._clusters: dict[str, ClusterView] = {}
         self._table: QueueTable | None = None
-        self._keys: Mapping[str, RowKey] = {}  # of the table before
+        self._keys: Mapping[str, RowKey] = {}  # of the previous table
         self._foreign: tuple[Foreign, ...] = ()
         self._active: set[str] = set()
         self._queues: dict[str, tuple[Job, ...]] = {}
         self._counts: dict[str, tuple[tuple[JobState, int], ...]] = {}
-        self._asked: QueueAsked | None = None  # the newest question
+        self._asked: QueueAsked | None = None  # the newest request
         self._bounded: tuple[JobView, ...] = ()
         self._states: tuple[tuple[JobState, int], ...] = ()
         self._needs: tuple[QueueNeed, ...] = ()
         self._needs_at = 0.0
 
-    # A look at everything
+    # Polls of all clusters
 
     def take(self, view: JobsView) -> JobsView:
-        """Remember it; give the copy for a screen."""
+        """Store the view, and return the copy for a screen."""
         old = self._view
         same_jobs = old is not None and old.jobs is view.jobs
         queues = {one.name: one.jobs for one in view.clusters}
@@ -107,7 +108,7 @@ class QueueBook:
         self._queues, self._view = queues, view
         self._clusters = {one.name: one for one in view.clusters}
         if self._table is None and self._asked is not None:
-            self.table.ordered(self._asked)  # before anybody waits for it
+            self.table.ordered(self._asked)  # prepared before a screen waits for it
         return view._replace(
             jobs=self._bounded,
             clusters=tuple(
@@ -134,18 +135,18 @@ class QueueBook:
         return many
 
     def take_foreign(self, foreign: Iterable[Foreign]) -> None:
-        """Other people's jobs, as they were last seen."""
+        """Store other users' jobs, as last polled."""
         self._foreign = tuple(foreign)
         self._table = None
 
     @property
     def clusters(self) -> Collection[str]:
-        """The clusters of the last look."""
+        """Return the clusters of the last poll."""
         return self._clusters.keys()
 
     @property
     def table(self) -> QueueTable:
-        """The list, made when somebody looks at it."""
+        """Return the list; it is made on first use."""
         if self._table is None:
             view = self._view
             jobs, clusters = (view.jobs, view.clusters) if view is not None else ((), ())
@@ -153,10 +154,10 @@ class QueueBook:
             self._keys = self._table.by_token
         return self._table
 
-    # The queue view
+    # Queue view
 
     def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """Rows `start`.. of the list in this order."""
+        """Return the rows from `start` on, of the list in this order."""
         self._asked = asked._replace(follow=None)
         table = self.table
         ordered = table.ordered(asked)
@@ -187,10 +188,10 @@ class QueueBook:
         )
 
     def _place(self, key: RowKey | None, places: Mapping[RowKey, int]) -> int | None:
-        """Where a row is; one that was folded is where its array is."""
+        """Return the position of a row; a folded job has the position of its array or bundle."""
         if key is None:
             return None
-        if not key.cluster:  # all that is known of it is its token
+        if not key.cluster:  # only the token of the row is known
             known = self.table.by_token.get(key.token)
             if known is None:
                 return None
@@ -201,13 +202,13 @@ class QueueBook:
         return at
 
     def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """The rows of this project that have jobs which are `active` or `failed`: MOST_MARKED."""
+        """Return this project's rows with `active` or `failed` jobs, at most MOST_MARKED."""
         test = WHICH[which]
         found: list[MarkedRow] = []
         for one in self.table.ordered(asked._replace(follow=None)).rows:
             entries = one.entries if isinstance(one, Fold) else (one,)
             if isinstance(one, Entry) and _is_inside(one, self.table):
-                continue  # its array is marked
+                continue  # its array or bundle is marked
             if entries[0].view is not None and any(test(it.state) for it in entries):
                 found.append(MarkedRow(one.key, states_of(entries)))
                 if len(found) == MOST_MARKED:
@@ -215,7 +216,7 @@ class QueueBook:
         return tuple(found)
 
     def marked(self, keys: Iterable[RowKey]) -> tuple[MarkedRow, ...]:
-        """These rows as they are now, without those that are gone."""
+        """Return the current state of these rows, without rows that no longer exist."""
         found = []
         for key in keys:
             entries = self.table.meant(key)
@@ -224,21 +225,21 @@ class QueueBook:
         return tuple(found)
 
     def _meant(self, keys: Iterable[RowKey]) -> list[Entry]:
-        """The jobs of this project that these rows stand for, each once."""
+        """Return the jobs of this project that these rows stand for, each once."""
         found = {one.key: one for key in keys for one in self.table.meant(key)}
         return [one for one in found.values() if one.view is not None]
 
     def chosen(self, keys: Iterable[RowKey], verb: str) -> ChosenJobs:
-        """What a verb would be done to."""
+        """Return the jobs to which a verb would be applied."""
         meant = self._meant(keys)
         may = [one for one in meant if VERBS[verb](one.state)]
         failed: tuple[FailedJob, ...] = ()
-        if verb == "resubmit":
+        if verb == "retry":
             failed = tuple(_failed(one) for one in may[:MOST_AGAIN])
         return ChosenJobs(len(meant), len(may), tuple(map(_told, may[:MOST_SHOWN])), failed)
 
     def tokens(self, keys: Iterable[RowKey], verb: str) -> list[str]:
-        """The tokens of the jobs that a verb is done to."""
+        """Return the tokens of the jobs to which a verb is applied."""
         may = VERBS[verb]
         return [
             one.view.record.token
@@ -247,16 +248,16 @@ class QueueBook:
         ]
 
     def find(self, action: str, directory: str) -> JobView | None:
-        """The newest job of an action that has this directory."""
+        """Return the newest job of an action that has this directory."""
         for job in self._view.jobs if self._view is not None else ():
             if job.record.action == action and directory in job.record.directories:
                 return in_brief(job)
         return None
 
     def named(self, label: str) -> JobView | None:
-        """The newest job of this project that is called that: `4711`, `4711_3`, `4711.3`.
+        """Return the newest job of this project with this label: `4711`, `4711_3` or `4711.3`.
 
-        The number of an array or a bundle alone: the first of its jobs.
+        The number of an array or a bundle alone gives the first of its jobs.
         """
         number = re.split(r"[_.]", label, maxsplit=1)[0]
         found: JobView | None = None
@@ -271,19 +272,19 @@ class QueueBook:
         return in_brief(found) if found is not None else None
 
     def job(self, key: RowKey) -> Entry | None:
-        """The job that a row is about; of an array or bundle one that waits, else the first."""
+        """Return the job of a row; for an array or bundle a waiting job, else the first one."""
         meant: Sequence[Entry] = self.table.meant(key)
         waits = (JobState.PENDING, JobState.HELD)
         return next((one for one in meant if one.state in waits), meant[0] if meant else None)
 
 
 def _within(record: JobRecord) -> int:
-    """Its number in its array or bundle."""
+    """Return the job's number in its array or bundle."""
     return record.task if record.task is not None else record.member or 0
 
 
 def in_brief(job: JobView) -> JobView:
-    """The same with some of its directories."""
+    """Return the job with at most MOST_DIRECTORIES directories."""
     names = job.record.directories
     if len(names) <= MOST_DIRECTORIES:
         return job
@@ -292,7 +293,7 @@ def in_brief(job: JobView) -> JobView:
 
 
 def _is_inside(one: Listed, table: QueueTable) -> bool:
-    """Whether it is a job of an array or bundle that has a row itself."""
+    """Whether it is a job of an array or bundle that has its own row."""
     parent = one.key.parent
     return parent is not None and parent in table.folds
 
@@ -303,7 +304,7 @@ def _counted(jobs: Iterable[Job]) -> tuple[tuple[JobState, int], ...]:
 
 def _ended(job: JobView) -> EndedJob:
     record = job.record
-    return EndedJob(record.token, record.label, record.action, job.state, record.end_reason)
+    return EndedJob(record.token, record.label, record.action, job.state, job.why)
 
 
 def _failed(one: Entry) -> FailedJob:
@@ -314,5 +315,5 @@ def _failed(one: Entry) -> FailedJob:
 
 
 def _told(one: Entry) -> str:
-    label = "no id yet" if one.label == "–" else one.label
+    label = "no id yet" if one.label == NO_ID else one.label
     return f"{label}  {one.name}  {plural(one.size, 'directory', 'directories')}  {one.word}"

@@ -1,7 +1,7 @@
-"""What the list of all jobs is made of: jobs, whosever they are, and arrays and bundles of them.
+"""Elements of the list of all jobs: single jobs of any user, and folded arrays and bundles.
 
-Takes what the scheduler says of a job, or the project's own view of it; gives its columns by name.
-Pure.
+The input is the scheduler's or the project's own view of a job; the result has the list's columns
+as attributes. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rowtui.core.project.views import JobView
 
 
 class Foreign(NamedTuple):
-    """A job of somebody else on a cluster."""
+    """A job of another user on a cluster."""
 
     cluster: str
     user: str
@@ -22,7 +22,7 @@ class Foreign(NamedTuple):
 
 
 class Entry:
-    """One job of the list. `whose`: 0 this project's, 1 this person's, 2 somebody else's."""
+    """One job of the list. `whose`: 0 this project's, 1 this user's, 2 another user's."""
 
     __slots__ = ("_words", "cluster", "job", "key", "seen", "state", "user", "view", "whose")
 
@@ -43,36 +43,36 @@ class Entry:
         self.user = user
         seen = view if view is not None else job
         assert seen is not None
-        self.seen: Job | JobView = seen  # what says state, reason, times, nodes
+        self.seen: Job | JobView = seen  # the source of state, reason, times and nodes
         self.state = seen.state
         self._words = ""
 
     @property
     def word(self) -> str:
-        """The word for it."""
+        """Return the word for the job's state."""
         return self.state.value
 
     @property
     def id(self) -> int:
-        """The scheduler's number."""
+        """Return the scheduler's job id."""
         return self.view.record.job_id if self.view is not None else self.key.id
 
     @property
     def number(self) -> int:
-        """Of the task, or in the bundle; 0 for others."""
+        """Return the number of the array task, or in the bundle; 0 for other jobs."""
         return self.key.task or 0
 
     @property
     def label(self) -> str:
-        """`4711`, `4711_3`, `4711.3`, `–` as long as it has none."""
+        """Return `4711`, `4711_3` or `4711.3`; `–` as long as the job has no id."""
         if self.view is not None:
-            return self.view.record.label if self.view.record.job_id else "–"
+            return self.view.record.label
         assert self.job is not None
         return str(self.job.key)
 
     @property
     def name(self) -> str:
-        """The action, of other jobs the name."""
+        """Return the action; for jobs of other projects, the job name."""
         if self.view is not None:
             return self.view.record.action
         assert self.job is not None
@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def partition(self) -> str:
-        """Where it is."""
+        """Return the job's partition."""
         if self.view is not None:
             return self.view.record.partition
         assert self.job is not None
@@ -88,40 +88,38 @@ class Entry:
 
     @property
     def nodes(self) -> str:
-        """On which nodes it runs."""
+        """Return the nodes on which the job runs."""
         return self.seen.nodes
 
     @property
     def reason(self) -> str:
-        """Why it waits, or how it ended."""
-        if self.view is not None and self.view.record.end_reason:
-            return self.view.record.end_reason
-        return self.seen.reason
+        """Return why the job waits, or how it ended."""
+        return self.view.why if self.view is not None else self.seen.reason
 
     @property
     def first(self) -> str:
-        """Its first directory."""
+        """Return the job's first directory."""
         names = self.view.record.directories if self.view is not None else ()
         return names[0] if names else ""
 
     @property
     def size(self) -> int:
-        """How many directories it has."""
+        """Return the job's number of directories."""
         return self.view.size if self.view is not None else 0
 
     @property
     def elapsed(self) -> int:
-        """For how long it runs, or ran."""
+        """Return how many seconds the job has run."""
         return self.seen.elapsed or 0
 
     @property
     def limit(self) -> int:
-        """How long it may run; 0 if nobody says."""
+        """Return the job's time limit in seconds; 0 if unknown."""
         return self.seen.limit or 0
 
     @property
     def left(self) -> int:
-        """Seconds to its limit while it runs; a great number for others."""
+        """Return the seconds to the limit of a running job; a large number for other jobs."""
         seen = self.seen
         if seen.state is not JobState.RUNNING or seen.limit is None:
             return 1 << 40
@@ -129,10 +127,10 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """Everything that is shown of it, in lower case; put together when it is first wanted."""
+        """Return all shown text of the job in lower case; built on first use."""
         if not self._words:
             job, word = self.job, self.state.value
-            if self.view is None and job is not None:  # most of a long queue
+            if self.view is None and job is not None:  # most jobs of a long queue
                 number = job.id if job.task is None else f"{job.id}_{job.task}"
                 said = f"{job.name}\n{job.partition}\n{job.nodes}\n{job.reason}\n{self.user}"
                 self._words = f"{self.cluster}\n{number}\n{word}\n{said}".lower()
@@ -143,9 +141,9 @@ class Entry:
 
 
 class Fold:
-    """An array or a bundle as one row: those of its jobs that are listed.
+    """An array or a bundle as one row, with those of its jobs that are listed.
 
-    `row`: as it is shown, once somebody has looked at it.
+    `row`: the row for the screen, cached once it was requested.
     """
 
     __slots__ = ("entries", "key", "row")
@@ -157,9 +155,9 @@ class Fold:
 
     @property
     def whose(self) -> int:
-        """As its jobs."""
+        """Return whose jobs they are; see `Entry`."""
         return self.entries[0].whose
 
 
 Listed = Entry | Fold
-"""What a row is."""
+"""The content of one row of the list."""

@@ -1,7 +1,7 @@
-"""Which jobs of the queue a filter shows: its words are those of every list (`core/row_filter`).
+"""Filter of the queue's jobs, in the filter language of all lists (`core/row_filter`).
 
-Takes the text and gives a test of one job. A word without a field is looked for in everything
-that a row shows. Pure.
+The module turns the text into a test of one job. A word without a field is searched in all text of
+a row. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS: Mapping[str, str] = {
     "reason": "reason",
     "user": "user",
 }
-"""The columns of the queue that can be asked for by name, and where a job has their value."""
+"""The columns of the queue that a filter can name, and the attribute that holds a job's value."""
 
 OTHER_NAMES: Mapping[str, str] = {"job": "id", "name": "action", "dirs": "size", "dir": "first"}
 
@@ -34,16 +34,16 @@ _KNOWN = {**{name: name for name in COLUMNS}, **OTHER_NAMES}
 
 
 class Filtered(Protocol):
-    """What the words are looked for in."""
+    """The object in which a filter searches words."""
 
     @property
     def words(self) -> str:
-        """Everything that is shown of it, in lower case."""
+        """Return all shown text of the object, in lower case."""
         ...
 
 
 def read_filter(text: str) -> Callable[[Filtered], bool] | None:
-    """A test for these words, None for none. Raises: FilterError."""
+    """Return a test for these words, None for no words. Raises: FilterError."""
     terms = with_known_fields(parse_filter(text), _KNOWN).terms
     if not terms:
         return None

@@ -1,7 +1,7 @@
-"""Which jobs of a queue need a person: those that wait for ever or for days, or fail at once.
+"""Jobs of a queue that need the user: jobs that cannot start, wait for days, or fail at once.
 
-Takes the project's jobs with their states and the time; gives one value for each cause, with how
-many jobs it concerns. Pure.
+The input is the project's jobs with their states, and the time. The result is one value for each
+cause, with its number of jobs. Pure.
 """
 
 from __future__ import annotations
@@ -19,31 +19,35 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.reasons import Explanation
 
 WAITS_LONG_SECONDS = 2 * 86_400
-"""A job that waits longer deserves a look: most partitions turn over within a day."""
+"""A job that waits longer deserves attention: most partitions turn over within a day."""
 
 AT_ONCE_SECONDS = 60
-"""A job that fails within a minute has not computed anything: a path, a module, a licence."""
+"""A job that fails within a minute has not computed anything: a path, a module or a licence is
+wrong.
+"""
 
 RECENT_SECONDS = 7 * 86_400
-"""Failures that are older are no news."""
+"""Older failures are not reported."""
 
 MOST_TOKENS = 200
-"""Jobs of one cause that are named; all are counted."""
+"""Most jobs of one cause that are named; all are counted."""
 
 MOST_CAUSES = 20
-"""Causes that are told; those of the most jobs."""
+"""Most causes that are reported; stuck and failed jobs come before long waits, more jobs before
+fewer.
+"""
 
 LONG, AT_ONCE = "pending for days", "failed at once"
 
 STUCK = "unable to start"
-"""The scheduler will not start the job before a person acts; it is neither failed nor ended."""
+"""The scheduler does not start the job until the user acts. The job has not failed or ended."""
 
 
 class QueueNeed(NamedTuple):
     """Jobs of one action on one cluster with one cause. `since`: of the oldest, epoch seconds.
 
-    `kind`: LONG, AT_ONCE or STUCK. `cause`: the scheduler's reason, or how they ended. `hint`: what
-    to do; for STUCK also what the reason means.
+    `kind`: LONG, AT_ONCE or STUCK. `cause`: the scheduler's reason, or how the jobs ended. `hint`:
+    what the user can do; for STUCK also the meaning of the reason.
     """
 
     kind: str
@@ -57,7 +61,7 @@ class QueueNeed(NamedTuple):
 
 
 def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
-    """What needs a person, most jobs first; at most MOST_CAUSES."""
+    """Return at most MOST_CAUSES needs: long waits last, and those with most jobs first."""
     found: dict[tuple[str, str, str, str, str], list[tuple[float, str]]] = {}
     jobs = list(jobs)
     kinds = [_kind(job, now) for job in jobs]
@@ -82,7 +86,7 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
 
 
 def unable_to_start(job: JobView) -> Explanation | None:
-    """Why a waiting job does not start before a person acts, and what to do; None if it may."""
+    """Return why a waiting job does not start until the user acts; None if it may start."""
     if job.state not in (JobState.PENDING, JobState.HELD):
         return None
     told = _explained(job.state, job.reason)
@@ -92,13 +96,13 @@ def unable_to_start(job: JobView) -> Explanation | None:
 @lru_cache(maxsize=1024)
 def _explained(state: JobState, reason: str) -> Explanation:
     from rowtui.core.clusters.schedulers.base import Job
-    from rowtui.core.clusters.schedulers.reasons import explain  # tables: seldom needed
+    from rowtui.core.clusters.schedulers.reasons import explain  # large tables, seldom needed
 
     return explain(Job(0, state, reason=reason), 0.0)
 
 
 def _tried_again(jobs: Sequence[JobView], kinds: Sequence[str]) -> set[str]:
-    """Jobs that failed at once, of which a directory was submitted again: somebody saw to them."""
+    """Return jobs that failed at once and have a directory that was submitted again since."""
     failed = [job.record for job, kind in zip(jobs, kinds, strict=True) if kind is AT_ONCE]
     latest = {(one.action, name): 0.0 for one in failed for name in one.directories}
     if latest:
@@ -119,7 +123,8 @@ def _kind(job: JobView, now: float) -> str:
     record = job.record
     if job.state in (JobState.PENDING, JobState.HELD):
         told = unable_to_start(job)
-        if told is not None and told != _explained(JobState.HELD, ""):  # or a person holds it
+        # unless a user holds the job
+        if told is not None and told != _explained(JobState.HELD, ""):
             return STUCK
         waits = bool(record.submitted_at) and now - record.submitted_at >= WAITS_LONG_SECONDS
         return LONG if waits else ""

@@ -1,4 +1,4 @@
-"""One row of the queue for a screen, from a job of the list, or from an array or bundle of them."""
+"""One row of the queue for a screen, from a job of the list or from a folded array or bundle."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from rowtui.core.project.queue_table import states_of
 from rowtui.core.project.queue_views import QueueRow
 from rowtui.core.project.views import ClusterView, JobView
 from rowtui.core.submission.fence import without_directory
+from rowtui.core.submission.model import NO_ID
 
 SHOWN_DIRECTORIES = 4
-"""Directories of a job that a row has with it."""
+"""Number of a job's directories that a row contains."""
 
 WIDEST_TASKS = 40
-"""Characters of the numbers of an array's tasks."""
+"""Most characters of the numbers of an array's tasks."""
 
 
 def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> QueueRow:
-    """The row. `cluster`: what is known of the clusters, by name."""
+    """Return the row. `cluster`: the known clusters, by name."""
     if isinstance(one, Fold):
         if one.row is None:
             one.row = _folded(one, one.entries[0])
@@ -40,9 +41,9 @@ def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> 
 
 
 def _silent(where: ClusterView | None, states: Iterable[JobState]) -> bool:
-    """Nobody answers, and something may be another now: what has ended stays as it is."""
+    """Whether the cluster does not answer and the state of some job may have changed."""
     return bool(where and where.error) and any(
-        state.active or state in (JobState.LOST, JobState.UNKNOWN) for state in states
+        state.may_change or state is JobState.LOST for state in states
     )
 
 
@@ -72,8 +73,8 @@ def _folded(fold: Fold, first: Entry) -> QueueRow:
 
 
 def _label(entries: Sequence[Entry], first: Entry) -> tuple[str, str]:
-    """`4711` and `[0-63,70]`; of a bundle `4711` and how many."""
-    number = str(first.id) if first.id else "–"
+    """Return `4711` and `[0-63,70]`; for a bundle, `4711` and the number of jobs."""
+    number = str(first.id) if first.id else NO_ID
     if first.view is not None and first.view.record.member is not None:
         return number, f"×{len(entries)}"
     tasks = write_tasks(one.number for one in entries)
@@ -89,7 +90,7 @@ def _names(entries: Sequence[Entry]) -> str:
 
 
 def _brief(view: JobView | None) -> JobView | None:
-    """A job with the first of its directories."""
+    """Return a job with the first of its directories."""
     if view is None or len(view.record.directories) <= SHOWN_DIRECTORIES:
         return view
     names = view.record.directories[:SHOWN_DIRECTORIES]

@@ -1,8 +1,8 @@
 """The jobs of all clusters in one list, and its rows in an order, folded and filtered.
 
-Takes the project's jobs, the queues and other people's jobs; gives `Ordered` rows, of which pages
-are cut. What is costly is worked out once for each answer of the queues and each order asked for.
-Pure: no clock, no disk.
+The input is the project's jobs, the queues and other users' jobs. The result is `Ordered` rows,
+from which pages are cut. Expensive steps run once for each answer of the queues and each requested
+order. Pure: no clock, no disk.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from rowtui.core.project.queue_views import (
 from rowtui.core.project.views import ClusterView, JobView
 
 FOLD_FROM = 3
-"""Jobs from which an array or a bundle is one row: two are as short as they are."""
+"""Number of jobs from which an array or a bundle becomes one row; two jobs do not need folding."""
 
 KEPT_ORDERS = 4
-"""Orders of one list that are kept: of one screen, before and after a key."""
+"""Number of cached orders of one list: those of one screen, before and after a key."""
 
 RANKS = {
     state: at
@@ -40,25 +40,29 @@ RANKS = {
             JobState.SUSPENDED,
             JobState.PENDING,
             JobState.HELD,
+            JobState.RESERVED,
             JobState.UNKNOWN,
             JobState.FAILED,
             JobState.TIMEOUT,
             JobState.OUT_OF_MEMORY,
             JobState.NODE_FAIL,
             JobState.LOST,
+            JobState.REFUSED,
+            JobState.NOT_REACHED,
+            JobState.NEVER_SENT,
             JobState.CANCELLED,
             JobState.COMPLETED,
         )
     )
 }
-"""The state of several jobs is the first of theirs in this order."""
+"""The state of a folded row is the first state of its jobs in this order."""
 
 _NO_KEYS: Mapping[str, RowKey] = {}
 _WHOSE = {PROJECT: 0, MINE: 1, EVERYBODY: 2}
 
 
 class Ordered:
-    """The rows of one question. `problem`: why its filter was not applied."""
+    """The rows for one request. `problem`: why its filter was not applied."""
 
     def __init__(self, rows: list[Listed], jobs: int, problem: str = "") -> None:
         self.rows = rows
@@ -67,7 +71,7 @@ class Ordered:
 
     @cached_property
     def places(self) -> dict[RowKey, int]:
-        """Where each row is."""
+        """Return the position of each row."""
         return {row.key: at for at, row in enumerate(self.rows)}
 
 
@@ -89,7 +93,7 @@ _KEYS: dict[str, Callable[[Entry], int | str]] = {
 
 
 class QueueTable:
-    """The list as it was at one look at the queues; made anew for each."""
+    """The list as of one poll of the queues; each poll gets a new table."""
 
     def __init__(
         self,
@@ -98,7 +102,10 @@ class QueueTable:
         foreign: Iterable[Foreign] = (),
         known: Mapping[str, RowKey] = _NO_KEYS,
     ) -> None:
-        """`known`: keys of this project's jobs as the table before had them, by token."""
+        """Set up the table.
+
+        `known`: keys of this project's jobs in the previous table, by token.
+        """
         self.ours = [_ours(view, known) for view in jobs]
         self.others = sorted(
             chain(_mine(jobs, clusters), _theirs(clusters, foreign)),
@@ -109,17 +116,17 @@ class QueueTable:
 
     @cached_property
     def by_key(self) -> dict[RowKey, Entry]:
-        """Each job by its key."""
+        """Return each job by its key."""
         return {one.key: one for one in self.entries}
 
     @cached_property
     def by_token(self) -> dict[str, RowKey]:
-        """The keys of this project's jobs."""
+        """Return the keys of this project's jobs, by token."""
         return {one.key.token: one.key for one in self.ours}
 
     @cached_property
     def folds(self) -> dict[RowKey, list[Entry]]:
-        """The jobs of each array and bundle that is worth a row of its own."""
+        """Return the jobs of each array and bundle that is large enough for its own row."""
         found: dict[RowKey, list[Entry]] = {}
         for one in self.entries:
             if one.key.task is not None:
@@ -133,18 +140,18 @@ class QueueTable:
 
     @cached_property
     def hidden(self) -> Counter[str]:
-        """How many jobs of the person are not of this project, by cluster."""
+        """Return the number of the user's jobs outside this project, by cluster."""
         return Counter(one.cluster for one in self.others if one.whose == 1)
 
     def meant(self, key: RowKey) -> Sequence[Entry]:
-        """The jobs that a row stands for; none if it is gone."""
+        """Return the jobs that a row stands for; none if the row no longer exists."""
         if key.folded:
             return self.folds.get(key, ())
         one = self.by_key.get(key)
         return (one,) if one is not None else ()
 
     def ordered(self, asked: QueueAsked) -> Ordered:
-        """The rows, kept for the next page. `follow` does not matter."""
+        """Return the rows, cached for the next page. `follow` is ignored."""
         asked = asked._replace(follow=None)
         found = self._ordered.get(asked)
         if found is None:
@@ -175,7 +182,7 @@ class QueueTable:
         return Ordered(rows, len(entries), problem)
 
     def _folded(self, entries: Sequence[Entry]) -> Iterator[Listed]:
-        """Jobs of one array or bundle together, where the first of them is."""
+        """Fold the jobs of each array or bundle into one row, at the position of its first job."""
         folds = self.folds
         made: dict[RowKey, Fold] = {}
         for one in entries:
@@ -192,7 +199,7 @@ class QueueTable:
 
     def _sorted(self, units: list[Listed], asked: QueueAsked) -> list[Listed]:
         key = _KEYS.get(asked.sort, _KEYS["active"])
-        # Of several: the one that would be the first of them.
+        # A folded row is sorted by the job that comes first in this order.
         least = max if asked.sort in ("elapsed", "id") else min
 
         def of_unit(unit: Listed) -> int | str:
@@ -205,7 +212,7 @@ class QueueTable:
         units.sort(key=of_unit if self.folds else cast("Any", key), reverse=asked.descending)
         if asked.whose == PROJECT:
             return units
-        ours = [unit for unit in units if not unit.whose]  # they stay together
+        ours = [unit for unit in units if not unit.whose]  # rows of this project stay together
         mine = [unit for unit in units if unit.whose == 1]
         return ours + mine + [unit for unit in units if unit.whose > 1]
 
@@ -235,7 +242,7 @@ def _newest_first(one: Entry) -> tuple[int, int]:
 
 
 def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[Entry]:
-    """The jobs on the clusters of which this project has no record."""
+    """Yield the user's jobs on the clusters that have no record in this project."""
     ours: dict[str, set[tuple[int, int | None]]] = {}
     tokens = set()
     for view in jobs:
@@ -254,7 +261,7 @@ def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[
 
 
 def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[Entry]:
-    """Other people's: those that are not this person's anyway."""
+    """Yield other users' jobs that are not already among this user's jobs."""
     mine = {(cluster.name, job.id) for cluster in clusters for job in cluster.jobs}
     for one in foreign:
         if (one.cluster, one.job.id) not in mine:
@@ -263,10 +270,10 @@ def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iter
 
 
 def states_of(entries: Iterable[Entry]) -> tuple[tuple[JobState, int], ...]:
-    """How many are in which state, the most active first."""
+    """Return how many jobs are in each state, the most active state first."""
     return in_order(Counter(one.state for one in entries))
 
 
 def in_order(counts: Mapping[JobState, int]) -> tuple[tuple[JobState, int], ...]:
-    """Counts by state, the most active first."""
+    """Return counts by state, the most active state first."""
     return tuple(sorted(counts.items(), key=lambda it: RANKS[it[0]]))

@@ -1,7 +1,7 @@
-"""What the queue view asks for, and the bounded values that it gets back.
+"""Requests of the queue view, and the bounded values that it receives.
 
-Thousands of jobs stay with the engine: a screen gets pages of rows, an array or a bundle as one
-row, and keys by which it can name rows again whatever was polled or folded meanwhile.
+The engine holds thousands of jobs. A screen receives pages of rows, with an array or a bundle as
+one row, and keys that identify rows across polls and foldings.
 """
 
 from __future__ import annotations
@@ -26,26 +26,31 @@ SORTS = (
     "first",
     "user",
 )
-"""Orders of the queue. The first: what runs, what waits, what ended; each newest first."""
+"""Orders of the queue.
+
+The first lists running, then waiting, then ended jobs, each newest first.
+"""
 
 PROJECT, MINE, EVERYBODY = "project", "mine", "everybody"
-"""Whose jobs are listed; each includes the ones before it."""
+"""Whose jobs are listed; each value includes the values before it."""
 
 MOST_MARKED = 5_000
-"""Rows that can be marked at a time; an array is one row."""
+"""Most rows that can be marked at a time; an array is one row."""
 
 MOST_SHOWN = 50
-"""Jobs that a question or an answer names one by one."""
+"""A running job is near its limit if at most this many seconds, and at most a quarter of the limit,
+remain.
+"""
 
 NEAR_SECONDS = 15 * 60
-"""A job has this long to its limit, or a quarter of it: time to look whether it will do."""
+"""A job is near its limit with this many seconds or a quarter of its limit left."""
 
 MOST_AGAIN = 2_000
-"""Failed jobs that are planned again at a time."""
+"""Most failed jobs that are planned again at a time."""
 
 
 class RowKey(NamedTuple):
-    """What a row is, whatever its index: our token, else cluster and id; and the task.
+    """Identity of a row, independent of its index: the token, else cluster and id; and the task.
 
     `folded`: the row stands for all jobs of an array or a bundle; `task` is None then.
     """
@@ -58,7 +63,7 @@ class RowKey(NamedTuple):
 
     @property
     def parent(self) -> RowKey | None:
-        """The key of the array or bundle that this is one of, None for any other job."""
+        """Return the key of the array or bundle that contains this job, None for any other job."""
         if self.task is None:
             return None
         token = self.token.partition("~")[0].removesuffix(f".{self.task}") if self.token else ""
@@ -66,11 +71,11 @@ class RowKey(NamedTuple):
 
 
 class QueueAsked(NamedTuple):
-    """Which rows, in which order.
+    """The requested rows and their order.
 
-    `whose`: one of PROJECT, MINE, EVERYBODY; `clusters`: () for all. `unfolded`: arrays and bundles
-    of which every job has a row; with `folding` False it is those that have not. `follow`: a row
-    whose index is wanted.
+    `whose`: one of PROJECT, MINE, EVERYBODY; `clusters`: () for all. `unfolded`: the arrays and
+    bundles in which each job has its own row; if `folding` is False, the exceptions that stay
+    folded. `follow`: a row whose index is requested.
     """
 
     text: str = ""
@@ -84,21 +89,21 @@ class QueueAsked(NamedTuple):
 
 
 class MarkedRow(NamedTuple):
-    """A row that is marked, and how many of its jobs are in which state."""
+    """A marked row, and the number of its jobs in each state."""
 
     key: RowKey
     counts: tuple[tuple[JobState, int], ...]
 
 
 class QueueRow(NamedTuple):
-    """One job, or an array or bundle of them.
+    """One job, or an array or bundle of jobs.
 
-    Times in seconds, `start_estimate` and `as_of` (how old this knowledge is) as epoch seconds.
-    `counts`: how many of its jobs are in which state. `tasks`: of a folded row, `1-64`. `view`: of
-    a job of this project (of a folded row its first), with some of its directories. `open`: how
-    many of its directories are not complete, -1 if that was not looked for. `inside`: it is a job
-    of the array or bundle above. `silent`: its cluster did not answer when it was asked last,
-    and it has not ended.
+    Times are in seconds; `start_estimate` and `as_of` (the time of the last poll) are epoch
+    seconds. `counts`: the number of jobs in each state. `tasks`: of a folded row, `1-64`. `view`:
+    the view of a job of this project (of a folded row's first job), with some of its directories.
+    `open`: the number of its directories that are not complete, -1 if unknown. `inside`: the row is
+    a job of the array or bundle above. `silent`: the cluster did not answer the last poll, and the
+    job has not ended.
     """
 
     key: RowKey
@@ -125,22 +130,22 @@ class QueueRow(NamedTuple):
 
     @property
     def jobs(self) -> int:
-        """How many jobs it stands for."""
+        """Return the number of jobs that the row stands for."""
         return sum(number for _, number in self.counts)
 
     @property
     def marked(self) -> MarkedRow:
-        """Its key and the states of its jobs."""
+        """Return the row's key and the states of its jobs."""
         return MarkedRow(self.key, self.counts)
 
     @property
     def ours(self) -> bool:
-        """Of this project."""
+        """Whether the job belongs to this project."""
         return self.view is not None
 
     @property
     def left(self) -> int | None:
-        """Seconds to its limit, where that is near."""
+        """Return the seconds to the job's limit, if the limit is near."""
         if self.state is not JobState.RUNNING or self.elapsed is None or not self.limit:
             return None
         left = self.limit - self.elapsed
@@ -148,11 +153,11 @@ class QueueRow(NamedTuple):
 
 
 class QueuePage(NamedTuple):
-    """Rows `start`.. of `total`, which stand for `jobs` jobs.
+    """The rows from `start` on, of `total` rows, which stand for `jobs` jobs.
 
-    `all_jobs`: without the filter; `hidden`: the person's other jobs, where they are not listed.
-    `followed`: where the row of `QueueAsked.follow` is now. `notice`: what is missing, and why.
-    `problem`: why the filter cannot be read; nothing is filtered then.
+    `all_jobs`: number of jobs without the filter. `hidden`: number of the user's other jobs, if
+    they are not listed. `followed`: the index of the row of `QueueAsked.follow`. `notice`: what is
+    missing, and why. `problem`: why the filter cannot be parsed; no filter is applied then.
     """
 
     total: int
@@ -167,9 +172,9 @@ class QueuePage(NamedTuple):
 
 
 class ChosenJobs(NamedTuple):
-    """What a verb would be done to: `jobs` of `total`; the first of them by name.
+    """The jobs to which a verb would be applied: `jobs` of `total`, with names of the first ones.
 
-    `failed`: of those to be tried again, at most MOST_AGAIN.
+    `failed`: the jobs to be retried, at most MOST_AGAIN.
     """
 
     total: int
@@ -179,7 +184,7 @@ class ChosenJobs(NamedTuple):
 
 
 class Acted(NamedTuple):
-    """What became of it: how many took it, and what was said of the first ones that did not."""
+    """The result of a verb: the number of successes, and the errors of the first failures."""
 
     done: int
     refused: int = 0
@@ -187,7 +192,7 @@ class Acted(NamedTuple):
 
 
 class DetailPart(NamedTuple):
-    """One thing that a scheduler was asked about a job: `scontrol show job 12`.
+    """One query about a job to its scheduler, such as `scontrol show job 12`.
 
     `fields`: name and value as the scheduler writes them. `problem`: why there is no answer.
     """
@@ -198,11 +203,11 @@ class DetailPart(NamedTuple):
 
 
 class JobDetail(NamedTuple):
-    """Everything that its scheduler says of a job. `at`: epoch seconds of the answers.
+    """All details that its scheduler reports of a job. `at`: epoch seconds of the answers.
 
-    `priority`: its parts, the sum first. `start`: epoch seconds of an estimate, `on`: where.
-    `ahead`: how many of the `waiting` jobs in its partition go before it. None: not asked, or not
-    known. `estimated`: the last three were asked for.
+    `priority`: the sum first, then its parts. `start`: estimated start in epoch seconds, `on`: the
+    estimated nodes. `ahead`: how many of the `waiting` jobs in the job's partition come before it.
+    None: not requested, or unknown. `estimated`: whether these last three values were requested.
     """
 
     key: RowKey

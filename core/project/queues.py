@@ -1,9 +1,9 @@
-"""Asking the schedulers of a project's jobs, as seldom as their administrators would like.
+"""Polls of the schedulers for a project's jobs, as seldom as the site administrators would like.
 
-Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records.
-Clusters are asked at the same time, as `looks.py` does it, and one that fails is no matter of the
-others. Nothing here changes the records, so that nobody waits for the records while a cluster is
-slow.
+The input is the records of submitted jobs. The result is `Answers`, which `jobs.py` enters into the
+records. `looks.py` polls all clusters at the same time, and a failing cluster does not affect the
+others. This module does not change the records, so no one holds the lock on the records while a
+cluster is slow.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is known of the jobs now: the queues by cluster, what was settled, whose jobs are gone.
+    """The current knowledge of the jobs: queues by cluster, settled jobs, vanished jobs.
 
-    `gone`: snapshots with the ids that Row submitted, of which nothing else is known.
+    `gone`: snapshots with the ids of jobs that Row submitted, for which no other information
+    exists.
     """
 
     queues: Mapping[str, Polled]
@@ -45,32 +46,35 @@ class Answers:
 
     @property
     def any_ended(self) -> bool:
-        """Whether the records of some jobs must be given back."""
+        """Whether the records of some jobs must be released."""
         return bool(self.gone) or any(answer.release for answer in self.settled)
 
 
 @dataclass
 class Queues:
-    """The queues that a project's jobs are in. `unanswered`: which did not answer, and why."""
+    """The queues that a project's jobs are in.
+
+    `unanswered`: the clusters without an answer, and why.
+    """
 
     project: Project
     journal: Journal
     clock: Callable[[], float] = time.monotonic
     unanswered: dict[str, str] = field(default_factory=dict)
-    failure: str = ""  # why it cannot be told which cluster this is
+    failure: str = ""  # why the cluster of this machine cannot be determined
     _failed_at: float = 0.0
     looks: Looks = field(init=False)
     _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Nothing is known yet."""
+        """Start without any known queue."""
         self.looks = Looks(self.project)
 
     def here(self) -> Cluster | None:
-        """The cluster that jobs go to, with its partitions; None where that cannot be told now.
+        """Return the default cluster of jobs, with its partitions; None if it is unknown now.
 
-        What is known of a project can be shown also while its cluster does not answer.
+        With None, screens can show the known data of a project while its cluster does not answer.
         """
         if self.failure and self.clock() - self._failed_at < REST_SECONDS:
             return None
@@ -90,10 +94,11 @@ class Queues:
         everywhere: bool = False,
         may_send: bool = False,
     ) -> Answers:
-        """Ask where it is due; `now`: since a person wants to know.
+        """Poll the clusters that are due. `now`: poll at once, on the user's request.
 
-        `everywhere`: also clusters that have no jobs of this project; `among`: these alone.
-        `may_send`: jobs of unfinished submissions are sent again; who only looks must not do that.
+        `everywhere`: also clusters that have no jobs of this project; `among`: these clusters
+        alone. `may_send`: jobs of unfinished submissions are sent again; commands that only show
+        must not do that.
         """
         parts = await self.looks.everywhere(
             lambda name: self.ask_cluster(name, now=now, may_send=may_send),
@@ -105,12 +110,12 @@ class Queues:
         return Answers(dict(self.looks.latest), settled, gone)
 
     def names(self, *, everywhere: bool = False) -> set[str]:
-        """The clusters with jobs of this project; `everywhere`: and all others."""
+        """Return the clusters with jobs of this project; with `everywhere`, also all others."""
         names = self.project.submitted_clusters()
         return names | self.looks.all_names() if everywhere else names
 
     async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
-        """What one cluster says, and what that means for the project's jobs there."""
+        """Poll one cluster, and derive the state of the project's jobs there."""
         self.unanswered.pop(name, None)
         scheduler = self.project.reach.scheduler(name)
         if scheduler is None:
@@ -125,7 +130,7 @@ class Queues:
                 self.unanswered[name] = polled.error
             settled = await self._settle(name, polled, may_send)
             if any(it.detail == RELEASED for it in settled):
-                self.submitted(name)  # the last look shows as held what was just let go
+                self.submitted(name)  # the last poll still shows just released jobs as held
         except (RowtuiError, OSError) as error:
             self.unanswered[name] = str(error) or "no answer"
             return Answers({})
@@ -137,17 +142,17 @@ class Queues:
         return Answers({}, settled, ((snapshot, strangers),))
 
     def submitted(self, cluster: str) -> None:
-        """Jobs were sent to this cluster: look soon."""
+        """Poll this cluster soon, because jobs were sent to it."""
         self.looks.submitted(cluster)
 
     def views(self) -> tuple[ClusterView, ...]:
-        """The clusters as they were last seen, in the order of their names."""
+        """Return the clusters as of their last polls, ordered by name."""
         return self.looks.views()
 
     async def _others(self, name: str, scheduler: Scheduler, polled: Polled) -> tuple[Job, ...]:
-        """Jobs on record that are not among this user's: of other users, or out of the queue.
+        """Return recorded jobs that are not in this user's queue: other users' jobs, or ended jobs.
 
-        Those that were sent since then are left to the next look.
+        Jobs that were sent after the poll are left to the next poll.
         """
         assert polled.snapshot is not None
         there = {job.id for job in polled.snapshot.jobs}
@@ -163,7 +168,7 @@ class Queues:
         return more.jobs
 
     def _sent_since(self, name: str, at: float) -> set[int]:
-        """The ids of jobs that a cluster was given after this time."""
+        """Return the ids of jobs that a cluster was given after this time."""
         now = time.time()
         return {
             entry.job_id
@@ -199,7 +204,8 @@ class Queues:
                 snapshot = QueueSnapshot(name, 0.0, error=polled.error or "not asked yet")
             elif polled.as_of is not None:
                 snapshot = replace(snapshot, at=polled.as_of)
-        async with self._settling:  # a plan may have jobs on several clusters, and has one journal
+        # a plan may have jobs on several clusters, but it has one journal
+        async with self._settling:
             settled = await settle(
                 self.journal,
                 access,
@@ -213,7 +219,7 @@ class Queues:
         return settled
 
     def _may_have_jobs(self, name: str) -> bool:
-        """Whether a cluster may have jobs of this project; a copy is not made there just to see."""
+        """Whether a cluster may have jobs of this project. No copy is created there to find out."""
         project = self.project
         cluster = project.reach.known(name)
         if cluster is None or not project.reach.is_copied(cluster):
@@ -225,14 +231,17 @@ class Queues:
         return any(entry.cluster == name for entry in entries)
 
     def job(self, cluster: str, key: JobKey) -> Job | None:
-        """A job as it was last seen."""
+        """Return a job as of the last poll."""
         polled = self.looks.latest.get(cluster)
         if polled is None or polled.snapshot is None:
             return None
         return next((job for job in polled.snapshot.jobs if job.key == key), None)
 
     def _sent_to(self, cluster: str) -> set[Submitted]:
-        """What is on record there. Not on the event loop: half a million take a quarter second."""
+        """Return the jobs recorded on a cluster.
+
+        Do not call this on the event loop: half a million jobs take a quarter of a second.
+        """
         return {
             job
             for jobs in self.project.state.submitted.values()

@@ -1,8 +1,9 @@
-"""The clusters that jobs are on or may go to, and how they are reached from here.
+"""The clusters that jobs are on or may go to, and the connections to them.
 
-Takes what is configured; gives schedulers, and for a project the access to a cluster: its scheduler
-with the project's folder as it is there. One connection for each cluster, opened when it is first
-needed. Who sits in the background never asks a person: only `connect` does.
+The input is the configuration. The result is schedulers and, for a project, the access to a
+cluster: its scheduler with the project's folder on that cluster. There is one connection for each
+cluster, opened when it is first needed. Background work never prompts the user; only `connect`
+does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.surroundings import Surroundings
 
-# How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
+# Timeout of scheduler queries. It is short because the user waits, and the query is repeated soon.
 QUERY_SECONDS = 20.0
 
 
@@ -43,7 +44,7 @@ class Connection(Transport, Protocol):
 
     @property
     def error(self) -> LoginError | None:
-        """Why there is none, if that is known."""
+        """Return why there is no connection, if the reason is known."""
         ...
 
     async def reconnect(self) -> None:
@@ -51,14 +52,14 @@ class Connection(Transport, Protocol):
         ...
 
     async def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         ...
 
 
 def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Scheduler:
-    """The scheduler of a cluster, loaded only now. Without a transport: on this machine.
+    """Return the scheduler of a cluster, imported on first use. Default transport: local.
 
-    Raises: RowtuiError if it is not installed, or its plug-in fails.
+    Raises: RowtuiError if the scheduler is not installed, or its plug-in fails.
     """
     from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
 
@@ -66,26 +67,30 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
 
 
 class Reach:
-    """The clusters around one process. `root`: the project's folder, if there is a project."""
+    """The clusters reachable from one process.
+
+    `root`: the project's folder, if there is a project.
+    """
 
     def __init__(self, around: Surroundings, root: Path | None = None) -> None:
         self.around = around
         self._root = root
         self._described: dict[str, Cluster] = {}
-        self._asked: Counter[str] = Counter()  # questions that a person got, by cluster
-        self._wanted: Counter[str] = Counter()  # logins that a person wants now, by cluster
-        self._quiet: Counter[str] = Counter()  # uses that must not ask a person, by cluster
+        self._asked: Counter[str] = Counter()  # questions that the user was asked, by cluster
+        self._wanted: Counter[str] = Counter()  # logins that the user requests now, by cluster
+        self._quiet: Counter[str] = Counter()  # uses that must not prompt the user, by cluster
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
         self._mirrors: dict[str, Mirror] = {}
         self.log = around.log
 
-    # Which
+    # Clusters
 
     def known(self, name: str) -> Cluster | None:
-        """The cluster with this name, as far as it can be told now.
+        """Return the cluster with this name, as far as it can be determined now.
 
-        One that is reached over SSH, this machine's own queue, and the one that jobs go to.
+        Such a cluster is reached over SSH, or is this machine's own queue, or the default cluster
+        of jobs.
         """
         from rowtui.core.clusters.builtin import LOCAL
 
@@ -100,7 +105,7 @@ class Reach:
         return cluster if cluster is not None and cluster.remote is not None else None
 
     def remote(self) -> tuple[Cluster, ...]:
-        """The clusters that are reached over SSH."""
+        """Return the clusters that are reached over SSH."""
         return tuple(c for c in self.around.configured.clusters if self.is_remote(c))
 
     def is_remote(self, cluster: Cluster) -> bool:
@@ -108,20 +113,23 @@ class Reach:
         return cluster.remote is not None and not runs_here(cluster, self.around.environment)
 
     def is_copied(self, cluster: Cluster) -> bool:
-        """Whether the cluster sees a copy of the project, not its own folder."""
+        """Whether the cluster uses a copy of the project instead of the project's own folder."""
         return self.is_remote(cluster) and self._shared_folder(cluster) is None
 
     def described(self, cluster: Cluster, *, ask: bool = True) -> Cluster:
-        """The cluster with its partitions, which are asked for if need be (not in an event loop).
+        """Return the cluster with its partitions, asking the cluster if needed.
 
-        Raises: RowtuiError if nobody knows them yet.
+        The cluster is not asked in an event loop.
+
+        Raises: RowtuiError if the partitions are not known yet.
         """
         from rowtui.core.clusters.described import described_cluster, needs_description
 
         if not self.is_remote(cluster):
             return cluster
         if not needs_description(cluster):
-            return described_cluster(cluster) or cluster  # the size of its arrays, maybe
+            # a cached description may hold the maximum array size
+            return described_cluster(cluster) or cluster
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
             if kept is None and ask and self.around.always_ask and not _in_loop():
@@ -138,9 +146,9 @@ class Reach:
         return self._described[cluster.name]
 
     async def prepare(self, cluster: Cluster | None = None) -> None:
-        """Ask a cluster for its partitions, if nobody configured them.
+        """Ask a cluster for its partitions, if the configuration does not list them.
 
-        Without a name: the one that jobs go to. Raises: RowtuiError.
+        Without an argument, the default cluster of jobs is asked. Raises: RowtuiError.
         """
         from rowtui.core.clusters.described import (
             described_cluster,
@@ -164,7 +172,7 @@ class Reach:
         self._described[cluster.name] = remember_description(cluster, described)
 
     def where(self, name: str) -> str:
-        """`me@host` for a cluster that is reached over SSH."""
+        """Return `me@host` for a cluster that is reached over SSH."""
         cluster = self.known(name)
         if cluster is None or cluster.remote is None:
             return "here"
@@ -178,7 +186,7 @@ class Reach:
         return connection is not None and connection.alive
 
     def login_needed(self, name: str) -> str:
-        """Why a person is needed to log in, "" if none is."""
+        """Return why the user has to log in, "" if no login is needed."""
         connection = self._connections.get(name)
         error = connection.error if connection is not None else None
         if error is None or error.trouble in PASSING:
@@ -188,14 +196,14 @@ class Reach:
         return error.message
 
     def login_error(self, name: str) -> LoginError | None:
-        """Why there is no connection, if that is known."""
+        """Return why there is no connection, if the reason is known."""
         connection = self._connections.get(name)
         return connection.error if connection is not None else None
 
     def login_command(self, name: str) -> str:
-        """What a user can type to log in; "" where no login helps: the host key has changed.
+        """Return the command with which a user logs in; "" if no login helps (changed host key).
 
-        OpenSSH's own client asks only for itself.
+        OpenSSH's own client prompts only in its own terminal.
         """
         error = self.login_error(name)
         if error is not None and error.trouble is LoginTrouble.HOST_KEY_CHANGED:
@@ -206,10 +214,10 @@ class Reach:
             return f"ssh {visible(remote.host)}"
         return f"rowtui connect {visible(name)}"
 
-    # How
+    # Connections
 
     def transport(self, cluster: Cluster) -> Transport:
-        """What runs commands on a cluster."""
+        """Return the transport that runs commands on a cluster."""
         if not self.is_remote(cluster):
             from rowtui.core.clusters.commands import LocalTransport
 
@@ -229,7 +237,7 @@ class Reach:
         return self._connections[cluster.name]
 
     async def connect(self, name: str) -> None:
-        """Log in to a cluster, with a person to ask. Raises: LoginError, RowtuiError."""
+        """Log in to a cluster, with prompts to the user. Raises: LoginError, RowtuiError."""
         cluster = self.known(name)
         if cluster is None:
             raise RowtuiError(f"there is no cluster '{visible(name)}' to connect to")
@@ -242,7 +250,7 @@ class Reach:
                 self._wanted[name] -= 1
 
     async def _log_in(self, name: str, connection: Connection) -> None:
-        """Log in, once more if the login that was under way had nobody to ask."""
+        """Log in; retry once if the login that was already under way could not prompt the user."""
         asked = self._asked[name]
         try:
             await connection.reconnect()
@@ -252,7 +260,7 @@ class Reach:
             await connection.reconnect()
 
     def _person(self, name: str) -> Asker:
-        """Who can be asked now when a cluster wants something for a login."""
+        """Return the asker for a cluster's login prompts; without a wanted login it refuses all."""
         from rowtui.core.clusters.transports.login import Nobody
 
         person = self.around.person
@@ -264,7 +272,7 @@ class Reach:
 
     @contextlib.contextmanager
     def asking_nobody(self, name: str) -> Iterator[None]:
-        """Until the end of this, a login at a cluster asks a person only where `connect` does."""
+        """Within this context, a login at a cluster prompts the user only through `connect`."""
         self._quiet[name] += 1
         try:
             yield
@@ -272,7 +280,7 @@ class Reach:
             self._quiet[name] -= 1
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         connections, self._connections = self._connections, {}
         self._schedulers.clear()
         self._mirrors.clear()
@@ -280,7 +288,7 @@ class Reach:
             await connection.close()
 
     def scheduler(self, name: str) -> Scheduler | None:
-        """The scheduler of a cluster; None if it cannot be asked from here."""
+        """Return the scheduler of a cluster; None if it cannot be asked from here."""
         if name not in self._schedulers:
             cluster = self.known(name)
             if cluster is None:
@@ -290,14 +298,14 @@ class Reach:
 
     @property
     def root(self) -> Path:
-        """The project's folder."""
+        """Return the project's folder."""
         assert self._root is not None, "there is no project"
         return self._root
 
     async def access(self, name: str) -> Access | None:
-        """The scheduler, and the project's folder there; None if it cannot be asked from here.
+        """Return the scheduler and the project's folder there; None if the cluster cannot be asked.
 
-        Raises: RowtuiError if the folder cannot be told.
+        Raises: RowtuiError if the folder cannot be determined.
         """
         cluster, scheduler = self.known(name), self.scheduler(name)
         if cluster is None or scheduler is None:
@@ -317,7 +325,7 @@ class Reach:
 
     @contextlib.contextmanager
     def explained(self, name: str) -> Iterator[None]:
-        """Where the connection to a cluster breaks here: why nobody can log in, if that is why."""
+        """Raise the login error in place of a broken connection, if the login was the cause."""
         from rowtui.core.mirror.errors import Cause, MirrorError
 
         try:
@@ -329,11 +337,11 @@ class Reach:
             raise
 
     def forget_mirror(self, cluster: Cluster) -> None:
-        """The copy is gone: the next one is looked for anew."""
+        """Drop the removed copy from the cache, so that the next use searches for a copy again."""
         self._mirrors.pop(cluster.name, None)
 
     def _shared_folder(self, cluster: Cluster) -> Path | None:
-        """The project's folder on the cluster, if it is the same one."""
+        """Return the project's folder on the cluster, if the cluster shares the folder."""
         from rowtui.core.clusters.paths import remote_path
 
         assert cluster.remote is not None
@@ -341,7 +349,7 @@ class Reach:
         return None if found is None else Path(found)
 
     def mirror(self, cluster: Cluster) -> Mirror:
-        """The copy of the project on a cluster that does not share its file system."""
+        """Return the copy of the project on a cluster that does not share its file system."""
         if cluster.name not in self._mirrors:
             from rowtui.core.mirror.mirror import Mirror
             from rowtui.core.mirror.place import default_place
@@ -354,7 +362,7 @@ class Reach:
 
 
 def _in_loop() -> bool:
-    """Whether this thread runs an event loop, which must not wait."""
+    """Whether this thread runs an event loop, which must not block."""
     import asyncio
 
     try:

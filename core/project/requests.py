@@ -1,6 +1,6 @@
-"""What could be submitted: job requests for the eligible directories of some actions.
+"""Job requests for the eligible directories of some actions.
 
-Takes a project, actions and what to choose of their groups; forms no more groups than are needed.
+The input is a project, actions and a choice of their groups. Only the needed groups are formed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rowtui.core.grouping.request import job_requests
 from rowtui.core.grouping.select import duplicates
 from rowtui.core.grouping.whole import whole_groups
 from rowtui.core.state.model import DirectorySet
+from rowtui.core.submission.model import Refused, RefusedAt
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class Requests(NamedTuple):
-    """What could be submitted: job requests in order, and a sentence for each group left out."""
+    """Job requests in order, and the work that is left out."""
 
     requests: tuple[JobRequest, ...]
-    skipped: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 class FirstGroups(Sequence[Group]):
-    """The first groups of a cut, each formed only where somebody looks at it."""
+    """The first groups of a cut; each group is formed on access."""
 
     def __init__(self, cut: GroupCut, count: int) -> None:
         self.cut = cut
@@ -46,20 +47,20 @@ class FirstGroups(Sequence[Group]):
         return self.cut[range(self._count)[number]]
 
     def sizes(self) -> list[int]:
-        """How many directories each has."""
+        """Return the number of directories of each group."""
         return [end - begin for begin, end in pairwise(self.cut.begins[: self._count + 1])]
 
     def positions(self, number: int) -> Any:
-        """The directories of a group, in order: array('I') or a numpy array."""
+        """Return the positions of a group's directories, in order: array('I') or a numpy array."""
         begins = self.cut.begins
         return self.cut.positions[begins[number] : begins[number + 1]]
 
 
 class Chosen(NamedTuple):
-    """The groups that could be submitted, in order, and sentences as in `Requests`."""
+    """The groups that could be submitted, in order, and the omitted work, as in `Requests`."""
 
     parts: tuple[Sequence[Group], ...]
-    skipped: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -74,7 +75,7 @@ def form_requests(
     """See `Project.requests`."""
     chosen = choose_groups(project, actions, among, only=only, limit=limit)
     requests = job_requests(chain.from_iterable(chosen.parts))
-    return Requests(requests, chosen.skipped, chosen.problems)
+    return Requests(requests, chosen.refused, chosen.problems)
 
 
 def choose_groups(
@@ -85,14 +86,14 @@ def choose_groups(
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
 ) -> Chosen:
-    """The groups of `Project.requests`. Actions that `limit` leaves nothing for are not looked at.
+    """Return the groups of `Project.requests`. Actions that `limit` excludes are not evaluated.
 
     Raises: RowtuiError if a directory would be submitted twice.
     """
     parts: list[Sequence[Group]] = []
-    skipped: list[str] = []
+    refused: list[Refused] = []
     problems: list[str] = []
-    # All groups are formed only where a directory may be in two of them.
+    # All groups are formed only if a directory may be in two groups.
     repeats = _may_repeat(project, actions, among)
     left = sys.maxsize if limit is None or repeats else limit
     for action in actions:
@@ -104,7 +105,17 @@ def choose_groups(
             if action.group.submit_whole and len(cut):
                 every = project.groups(action, tuple(Status))
                 part, left_out = whole_groups(cut.page(), every, project.state.directories)
-                skipped += left_out
+                name = project.state.directories.name
+                refused += (
+                    Refused(
+                        RefusedAt.GROUP,
+                        action.name,
+                        (tuple(map(name, it.group.indices)),),
+                        it.reason,
+                        text=it.sentence,
+                    )
+                    for it in left_out
+                )
         except RowtuiError as error:
             problems.append(str(error))
             continue
@@ -125,11 +136,11 @@ def choose_groups(
         for number, part in enumerate(parts):
             parts[number] = tuple(islice(part, limit))
             limit -= len(parts[number])
-    return Chosen(tuple(parts), tuple(skipped), tuple(problems))
+    return Chosen(tuple(parts), tuple(refused), tuple(problems))
 
 
 def _may_repeat(project: Project, actions: Sequence[Action], among: Sequence[int] | None) -> bool:
-    """Whether a directory may be eligible twice for one name."""
+    """Whether a directory may be eligible twice under one action name."""
     if among is not None and len(set(among)) < len(among):
         return True
     times = Counter(action.name for action in actions)

@@ -1,10 +1,10 @@
-"""Failed work sent again: the same, with what a person changes, or as mapping files' rules say.
+"""Resubmission of failed work: unchanged, with the user's changes, or by rules of mapping files.
 
-Takes a project, a choice of failed work and a `Change`; gives an ordinary plan, in which each job
-says which attempt it is, why the one before failed, and what differs. A change that is asked for
-takes the place of the `resubmit` rules; without one the rules decide, and without rules the job is
-mapped, or given its resources, as the files say now. What a person asked for earlier stays. Source:
-docs/mapping.md, "Resubmission".
+The input is a project, a choice of failed work and a `Change`. The result is an ordinary plan, in
+which each job states its attempt number, why the previous attempt failed, and what differs. A
+change that the user requests replaces the `resubmit` rules. Without a change the rules decide;
+without rules the job is mapped, or given its resources, according to the current files. Changes
+that the user requested for earlier attempts are kept. Source: docs/mapping.md, "Resubmission".
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from rowtui.core.project.next_attempt import (
     has_more,
     with_amounts,
 )
-from rowtui.core.project.placing import Retry, left_out_sentences, place_requests
+from rowtui.core.project.placing import Retry, place_requests, refused_requests
 from rowtui.core.project.planning import Formed, decode_names, maps, plan_formed
 from rowtui.core.submission.basis import Asked, Basis, read_basis
 from rowtui.core.submission.header import options_for
-from rowtui.core.submission.model import Plan
+from rowtui.core.submission.model import Plan, Refused, RefusedAt
 from rowtui.core.submission.placed import Placed
 from rowtui.core.submission.plan import choice_reasons
 from rowtui.core.text import visible
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 
 class Cause(NamedTuple):
-    """How many jobs of a plan are tried again for one cause.
+    """The number of jobs of a plan that are retried for one cause.
 
-    `suggestion`: what would help that many of them (`unchanged`) which would get no more than
-    before. Nothing is changed unless a person asks.
+    `suggestion`: the change that would help `unchanged` of these jobs, which would get no more than
+    before. Nothing changes unless the user requests it.
     """
 
     cause: str
@@ -57,7 +57,7 @@ class Cause(NamedTuple):
 
 
 class Again(NamedTuple):
-    """A plan that tries failed work again, and why that failed, the most frequent cause first."""
+    """A plan that retries failed work, and the causes of the failures, the most frequent first."""
 
     plan: Plan
     causes: tuple[Cause, ...] = ()
@@ -66,7 +66,7 @@ class Again(NamedTuple):
 def plan_again(
     project: Project, choice: Choice, change: Change = NO_CHANGE, *, limit: int | None = None
 ) -> Again:
-    """The plan for failed work. What cannot be sent is left out with its reason.
+    """Return the plan for failed work. Work that cannot be sent is left out with its reason.
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
@@ -78,8 +78,9 @@ def plan_again(
         tried[:] = resubmitter.tried(found.groups, limit)
         decode_names(project, [each.place.request for each in tried])
         places = [each.place for each in tried]
-        skipped = [*found.skipped, *resubmitter.left_out()]
-        return Formed([place.request for place in places], places, skipped, again=True)
+        refused = resubmitter.all_refused()
+        requests = [place.request for place in places]
+        return Formed(requests, places, found.skipped, again=True, refused=refused)
 
     plan = plan_formed(project, choice.actions, form)
     return Again(plan, _causes(tried))
@@ -91,9 +92,9 @@ class _Tried(NamedTuple):
 
 
 class _Wish(NamedTuple):
-    """What one job of the next attempt asks for, before anyone chose where it goes.
+    """The request for one job of the next attempt, before its destination is chosen.
 
-    `memory_mb` and `cpus` are the whole job's, None where nobody asked by hand.
+    `memory_mb` and `cpus` are for the whole job, None if the user did not set them.
     """
 
     failed: FailedGroup
@@ -111,13 +112,13 @@ class _Resubmitter:
         self.project = project
         self.change = change
         self.mapped = maps(project)
-        self.refused: dict[tuple[str, str], list[JobRequest]] = {}
-        self.sentences: tuple[str, ...] = ()
+        self.refused: dict[tuple[str, str, str], list[JobRequest]] = {}
+        self.not_placed: tuple[Refused, ...] = ()
         self.choices: dict[tuple[str, Resources, int, str], PartitionChoice] = {}
         self.clusters: dict[str, Cluster] = {}
 
     def tried(self, groups: Sequence[FailedGroup], limit: int | None) -> list[_Tried]:
-        """Those that have a place, at most `limit`."""
+        """Return the groups that have a place, at most `limit`."""
         wishes: list[_Wish] = []
         for failed in groups:
             if limit is not None and len(wishes) >= limit:
@@ -127,9 +128,9 @@ class _Resubmitter:
                 wishes.append(wish)
         return self.by_mapping(wishes) if self.mapped else self.by_partition(wishes)
 
-    def left_out(self) -> tuple[str, ...]:
-        """Why some have no place."""
-        return (*left_out_sentences(self.project, self.refused), *self.sentences)
+    def all_refused(self) -> tuple[Refused, ...]:
+        """Return the groups that have no place, and why."""
+        return (*refused_requests(self.project, self.refused, RefusedAt.GROUP), *self.not_placed)
 
     def attempt(
         self, failed: FailedGroup, how: Callable[[FailedGroup], _Wish | None]
@@ -141,13 +142,16 @@ class _Resubmitter:
             return None
 
     def refuse(self, request: JobRequest, error: RowtuiError) -> None:
-        reason = error.message + (f"; {error.hint}" if error.hint else "")
-        self.refused.setdefault((request.action.name, reason), []).append(request)
+        key = (request.action.name, error.message, error.hint)
+        self.refused.setdefault(key, []).append(request)
 
-    # What it asks for
+    # Requests
 
     def wish(self, failed: FailedGroup) -> _Wish | None:
-        """Raises: RowtuiError with why it is not tried again."""
+        """Return the request of the next attempt.
+
+        Raises: RowtuiError with the reason if there is none.
+        """
         change = self.change
         (plain,) = job_requests((failed.group,))
         cluster = self.cluster(failed)
@@ -157,7 +161,7 @@ class _Resubmitter:
         same = change._replace(cluster=elsewhere).is_nothing
         rule = self.rule(failed, plain) if self.mapped and same else None
         before = Asked()
-        if failed.planned is not None and rule is None:  # a rule decides anew
+        if failed.planned is not None and rule is None:  # with a rule, the rule decides instead
             before = read_basis(failed.planned.basis).asked
         had = had_before(failed)
         count = len(plain.group.indices) if plain.action.resources.walltime.per_directory else 1
@@ -181,7 +185,7 @@ class _Resubmitter:
         resources = plain.action.resources
         if seconds is not None:
             resources = resources._replace(walltime=Walltime(seconds, per_directory=False))
-        if not self.mapped:  # the mapper is told of these, and gives them
+        if not self.mapped:  # otherwise the mapper receives these amounts and sets them
             resources = with_amounts(resources, len(plain.group.indices), processes, cpus, memory)
         action = plain.action._replace(resources=resources)
         (request,) = job_requests((failed.group._replace(action=action),))
@@ -189,7 +193,7 @@ class _Resubmitter:
         return _Wish(failed, request, cluster, memory, cpus, asked, rule, warnings)
 
     def cluster(self, failed: FailedGroup) -> Cluster | None:
-        """Where it has to go. None: mapping files choose. Raises: RowtuiError."""
+        """Return the fixed cluster; None if mapping files choose. Raises: RowtuiError."""
         name = self.change.cluster or ("" if self.mapped else failed.cluster)
         if not name:
             return None
@@ -207,7 +211,10 @@ class _Resubmitter:
         return self.clusters[name]
 
     def rule(self, failed: FailedGroup, plain: JobRequest) -> Resubmission | None:
-        """What the `resubmit` of the job that failed says. Raises: RowtuiError if it gives up."""
+        """Return the `resubmit` rule that applies to the failed job.
+
+        Raises: RowtuiError if the rules end the retries.
+        """
         mapping = self.project.mapping
         before = read_basis(failed.planned.basis) if failed.planned else Basis()
         retry = Retry(previous_params=before.previous_params)
@@ -229,10 +236,10 @@ class _Resubmitter:
             )
         return rule
 
-    # Where it goes
+    # Placement
 
     def by_partition(self, wishes: Sequence[_Wish]) -> list[_Tried]:
-        """By the limits of partitions alone."""
+        """Place by the limits of partitions alone."""
         found = []
         for wish in wishes:
             cluster, request = wish.cluster, wish.request
@@ -264,10 +271,10 @@ class _Resubmitter:
         return found
 
     def by_mapping(self, wishes: Sequence[_Wish]) -> list[_Tried]:
-        """By the mapping files, which see what is asked for."""
+        """Place by the mapping files, which see the requested amounts."""
         retries = [self.retry(wish) for wish in wishes]
         mapped = place_requests(self.project, [wish.request for wish in wishes], retries)
-        self.sentences = mapped.left_out
+        self.not_placed = mapped.refused
         return [
             self.with_reason(wishes[number], place)
             for number, place in zip(mapped.numbers, mapped.places, strict=True)

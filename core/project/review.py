@@ -1,8 +1,8 @@
-"""A plan looked over before it is sent: all checks side by side, each told as soon as it is done.
+"""Checks of a plan before its submission; all run concurrently and are reported as they end.
 
-Takes a project and a plan; gives the checks of `review_views.NAMES`, first as pending, then with
-what came of them. Nothing is sent, nobody is asked to log in, and every wait is bounded: a check
-that cannot be made says why and stops no other.
+The input is a project and a plan. The result is the checks of `review_views.NAMES`, first as
+pending, then with their outcome. Nothing is submitted, no login prompts the user, and every wait
+has a timeout. A check that cannot be made reports why and stops no other check.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.project.review_budgets import (
     ALLOCATION,
     BUDGET,
+    balances_of,
     check_allocation,
     check_budget,
-    spent_on,
 )
 from rowtui.core.project.review_dry import NAME as DRY
 from rowtui.core.project.review_dry import check_dry
 from rowtui.core.project.review_scripts import NAME as SCRIPTS
 from rowtui.core.project.review_scripts import check_scripts
 from rowtui.core.project.review_views import NAMES, Check, CheckState, Finding, ranges_of, worst
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import BudgetLimit
     from rowtui.core.clusters.schedulers.base import Scheduler
     from rowtui.core.clusters.schedulers.slurm_allocations import Allocations
     from rowtui.core.project.project import Project
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
 
 DUPLICATES, WARNINGS = "duplicates", "warnings"
 MOST_FINDINGS = 20
-"""Findings of one check; the rest is counted."""
+"""Most findings of one check that are listed; the rest is counted."""
 
 
 def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
-    """The kind of scheduler of each cluster of a plan."""
+    """Return the kind of scheduler of each cluster of a plan."""
     kinds = {plan.cluster: plan.scheduler}
     for name in {job.destination.cluster for job in plan.jobs} - {plan.cluster}:
         cluster = project.reach.known(name) or project.configured.named(name)
@@ -48,9 +47,9 @@ def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
 
 
 async def review(project: Project, plan: Plan) -> AsyncGenerator[Check, None]:
-    """The checks of a plan: all as pending at once, then each when it is done.
+    """Yield the checks of a plan: first all as pending, then each when it is done.
 
-    Closing the generator ends what is under way.
+    Closing the generator cancels the checks that are running.
     """
     for name in NAMES:
         yield Check(name, CheckState.PENDING, "…")
@@ -81,7 +80,7 @@ async def _safely(name: str, work: Awaitable[Check]) -> Check:
 
 
 def check_warnings(plan: Plan) -> Check:
-    """What was noticed when places were chosen: each warning with its jobs."""
+    """Return the warnings from the choice of destinations, each with its jobs."""
     about: dict[str, list[int]] = {}
     for at, job in enumerate(plan.jobs):
         for warning in job.warnings:
@@ -95,7 +94,10 @@ def check_warnings(plan: Plan) -> Check:
 
 
 def check_duplicates(project: Project, plan: Plan) -> Check:
-    """Directories that are submitted already, or stand twice in the plan. Waits for the disk."""
+    """Find directories that are already submitted, or occur twice in the plan.
+
+    Waits for the disk.
+    """
     stored = project.store.load().stored
     state = project.state if stored is None else stored.state
     taken = {
@@ -140,20 +142,11 @@ def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def _budget(project: Project, plan: Plan) -> Check:
-    limits: dict[str, BudgetLimit] = {}
-    for name in {job.destination.cluster for job in plan.jobs}:
-        cluster = project.reach.known(name) or project.configured.named(name)
-        if cluster is not None and cluster.budget is not None:
-            limits[name] = cluster.budget
-
-    def spent(clusters: Collection[str]) -> Mapping[str, Cost]:
-        return spent_on(clusters, project.jobs.journal, project.jobs.plan)
-
-    return check_budget(plan, limits, spent)
+    return check_budget(plan, balances_of(project, plan))
 
 
 def _way(project: Project) -> Callable[[str], Scheduler | str]:
-    """A cluster's scheduler, unless somebody would have to log in for it."""
+    """Return a function that gives a cluster's scheduler, unless a login would be needed."""
 
     def way(name: str) -> Scheduler | str:
         if why := _not_now(project, name):

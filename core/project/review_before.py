@@ -1,8 +1,8 @@
-"""The script that was last submitted for an action on a cluster: what a new one is compared with.
+"""The script that was last submitted for an action on a cluster, for comparison with a new one.
 
-Takes the journal and the saved plans; gives the newest script that was really sent. Where nothing
-of that action went to the cluster yet, one that went to another cluster of the same kind will do.
-Bundles are compared with bundles.
+The module finds the newest submitted script in the journal and the saved plans. If no script of the
+action went to the cluster yet, a script that went to another cluster with the same kind of
+scheduler is used. Bundles are compared with bundles.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.sending import Unit, units_of
 
 MOST_PLANS = 200
-"""Plans that are looked through, newest first; who did not submit an action in so many knows."""
+"""Number of plans that are searched, newest first; an action that is in none of them is treated as
+never submitted.
+"""
 
 _SENT = (Step.SENDING, Step.ACCEPTED, Step.UNKNOWN, Step.ENDED)
 
 
 class _Sent(NamedTuple):
-    """A plan that was sent, in parts of one scheduler job each, and the latest of each job."""
+    """A submitted plan, split into scheduler jobs, with the latest journal entry of each job."""
 
     at: float
     scheduler: str
@@ -33,7 +35,10 @@ class _Sent(NamedTuple):
 
 
 class ScriptsBefore:
-    """The scripts of one project. Everything here waits for the disk: call it in a thread."""
+    """The submitted scripts of one project.
+
+    All methods wait for the disk: call them in a thread.
+    """
 
     def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
         self._journal = journal
@@ -43,7 +48,7 @@ class ScriptsBefore:
         self._stamp: object = None
 
     def find(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """The script to compare with; None if nothing like it was submitted."""
+        """Return the script to compare with; None if no similar script was submitted."""
         elsewhere: ScriptBefore | None = None
         for sent in self._newest_first(asked.plan_id):
             fitting = [those for unit in sent.units for those in _like(unit, asked)]
@@ -57,7 +62,7 @@ class ScriptsBefore:
     def _newest_first(self, besides: str) -> list[_Sent]:
         plan_ids = self._journal.plan_ids()
         stamp = (self._journal.stamp(), len(plan_ids))
-        if stamp != self._stamp:  # what was open when it was read may have got further
+        if stamp != self._stamp:  # plans that were open at the last read may have progressed
             for plan_id in self._open:
                 self._sent.pop(plan_id, None)
             self._open = frozenset(self._journal.open_plan_ids())
@@ -84,7 +89,7 @@ Jobs = tuple[PlannedJob, ...]
 
 
 def _like(unit: Unit, asked: ScriptAsked) -> list[Jobs]:
-    """What of it may be compared: the bundle as a whole, or each of its jobs."""
+    """Return what can be compared: the bundle as a whole, or each of its jobs."""
     if asked.bundle is None:
         return [(job,) for job in unit.jobs if job.action == asked.action and job.directories]
     if unit.bundle is None or unit.bundle.node_type != asked.bundle:
@@ -97,7 +102,7 @@ def _nearest(those: Sequence[Jobs], size: int) -> Jobs:
 
 
 def size_of(jobs: Sequence[PlannedJob]) -> int:
-    """Directories of a job; requests of a bundle."""
+    """Return the number of directories of a job, or of requests of a bundle."""
     return len(jobs) if len(jobs) > 1 else len(jobs[0].directories)
 
 
@@ -120,7 +125,7 @@ def _told(jobs: Jobs, sent: _Sent, scheduler: str) -> ScriptBefore | None:
 
 
 def asked_for(jobs: Sequence[PlannedJob], scheduler: str, plan_id: str) -> ScriptAsked:
-    """What to ask for to compare the script of this job, or of the bundle of these jobs."""
+    """Return the request for a script to compare with this job, or with these jobs' bundle."""
     job = jobs[0]
     bundle = job.bundle.node_type if job.bundle is not None and len(jobs) > 1 else None
     where = job.destination.cluster

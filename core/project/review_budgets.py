@@ -1,82 +1,120 @@
-"""What the hours of a plan are paid from: budgets of this project, and allocations of sites.
+"""Checks of a plan's hours against budgets of this project and allocations of sites.
 
-A budget stands in our own clusters.toml (`budget`). Against it counts what this project's jobs on
-that cluster asked for, as long as their plans are on record: what they used is not known
-everywhere, and a budget that is kept too well is the smaller harm.
+A budget is set in rowtui's own clusters.toml (`budget`). The budget is charged with the hours that
+this project's jobs on the cluster asked for, as long as their plans are on record. Used hours are
+not known everywhere, and a budget that counts too much does less harm than one that counts too
+little.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from rowtui.core.clusters.model import BudgetLimit
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.review_views import Budget, Check, CheckState, Finding, ranges_of
+from rowtui.core.submission.charges import Balance, charges_of
 from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import Plan, PlannedJob, Step
+from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.slurm_allocations import Allocations
+    from rowtui.core.project.project import Project
 
 BUDGET, ALLOCATION = "budget", "allocation"
 _NOT_SENT = (Step.PLANNED, Step.REJECTED, Step.ABANDONED)
 _ACCOUNT = re.compile(r"^#SBATCH\s+(?:--account[= ]|-A\s*)(\S+)", re.MULTILINE)
 
 
-def spent_on(
-    clusters: Collection[str], journal: Journal, plan_of: Callable[[str], Plan]
-) -> dict[str, Cost]:
-    """What the jobs that were sent to these clusters asked for, by cluster. Waits for the disk.
+class ChargedHours:
+    """Computes the hours that the jobs of one project are charged on clusters. Waits for the disk.
 
-    Plans that cannot be read any more are not counted.
+    A plan is read only once after all of its jobs have ended.
     """
-    spent = dict.fromkeys(clusters, Cost())
-    for plan_id in journal.plan_ids():
-        try:
-            plan, latest = plan_of(plan_id), journal.latest(plan_id)
-        except RowtuiError:
-            continue
-        for job in plan.jobs:
-            entry = latest.get(job.token)
-            if entry is not None and entry.step not in _NOT_SENT:
-                before = spent.get(job.destination.cluster)
-                if before is not None:
-                    spent[job.destination.cluster] = before.plus(job.cost)
-    return spent
+
+    def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
+        self._journal, self._plan_of = journal, plan_of
+        self._done: dict[str, dict[str, Cost]] = {}  # by plan id and cluster
+
+    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
+        """Return what the jobs that were sent to these clusters asked for, by cluster.
+
+        Plans that can no longer be read are not counted.
+        """
+        done = frozenset(self._journal.done_plan_ids())
+        charged = dict.fromkeys(clusters, Cost())
+        for plan_id in self._journal.plan_ids():
+            found = self._done.get(plan_id)
+            if found is None:
+                try:
+                    found = self._of_plan(plan_id)
+                except RowtuiError:
+                    continue
+                if plan_id in done:
+                    self._done[plan_id] = found
+            for name in charged.keys() & found.keys():
+                charged[name] = charged[name].plus(found[name])
+        return charged
+
+    def _of_plan(self, plan_id: str) -> dict[str, Cost]:
+        plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
+        sent = {token for token, entry in latest.items() if entry.step not in _NOT_SENT}
+        found: dict[str, Cost] = {}
+        for charge in charges_of(plan):
+            if any(job.token in sent for job in charge.jobs):
+                name = charge.destination.cluster
+                found[name] = found.get(name, Cost()).plus(charge.cost)
+        return found
 
 
-def check_budget(
-    plan: Plan,
-    limits: Mapping[str, BudgetLimit],
-    spent: Callable[[Collection[str]], Mapping[str, Cost]],
-) -> Check:
-    """The budgets of the clusters that the plan's jobs go to. Waits for the disk."""
-    jobs = _by(plan, lambda job: job.destination.cluster)
-    mine = {name: limits[name] for name in jobs if name in limits}
-    if not mine:
+def balances_of(project: Project, plan: Plan) -> dict[str, Balance]:
+    """Return the budgets of the clusters of a plan's jobs, with the amount charged against each."""
+    return balances_on(project, {job.destination.cluster for job in plan.jobs})
+
+
+def balances_on(project: Project, clusters: Iterable[str]) -> dict[str, Balance]:
+    """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
+    limits: dict[str, BudgetLimit] = {}
+    for name in clusters:
+        cluster = project.reach.known(name) or project.configured.named(name)
+        if cluster is not None and cluster.budget is not None:
+            limits[name] = cluster.budget
+    charged = project.charged_hours.on(limits) if limits else {}
+    return {
+        name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
+        for name, limit in limits.items()
+    }
+
+
+def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> Check:
+    """Check the budgets of the clusters that the plan's jobs go to: see `balances_of`."""
+    if not balances:
         fix = "budget = { cpu_hours = 20000 } in ~/.config/rowtui/clusters.toml sets one"
         return Check(BUDGET, CheckState.NOT_OFFERED, "no budget is set", fix)
-    already = spent(list(mine))
+    jobs = _by(plan, lambda job: job.destination.cluster)
     budgets = []
-    for name, limit in mine.items():
-        for unit, whole, used in (
-            ("CPU-hours", limit.cpu_hours, already[name].cpu_hours),
-            ("GPU-hours", limit.gpu_hours, already[name].gpu_hours),
+    for name, balance in balances.items():
+        for unit, whole, charged in (
+            (CPU_HOURS, balance.cpu_hours, balance.charged.cpu_hours),
+            (GPU_HOURS, balance.gpu_hours, balance.charged.gpu_hours),
         ):
             if whole is not None:
                 ranges = ranges_of(jobs[name])
                 where = f"of this project on {visible(name)}"
-                budgets.append(Budget(BUDGET, unit, whole - used, whole, ranges, where))
+                budgets.append(Budget(BUDGET, unit, whole - charged, whole, ranges, where))
     return Check(BUDGET, CheckState.OK, budgets=tuple(budgets))
 
 
 async def check_allocation(
     plan: Plan, ask: Callable[[str, Collection[str]], Awaitable[Allocations | str]]
 ) -> Check:
-    """What sites gave to the accounts that jobs name. `ask`: a cluster's, or why it cannot be."""
+    """Check the allocations of the accounts that jobs name.
+
+    `ask`: returns the allocations on a cluster, or why the cluster cannot be asked.
+    """
     places = _by(plan, lambda job: (job.destination.cluster, account_of(job.script)))
     by_cluster: dict[str, set[str]] = {}
     for cluster, account in places:
@@ -115,7 +153,7 @@ async def check_allocation(
 
 
 def account_of(script: str) -> str:
-    """The account that a script's header names, "" for none."""
+    """Return the account that a script's header names, "" for none."""
     end = script.find("\n\n")
     match = _ACCOUNT.search(script, 0, end if end >= 0 else len(script))
     return match[1] if match else ""

@@ -1,7 +1,7 @@
-"""What the schedulers themselves say of a plan, without taking any of it.
+"""The schedulers' own verdict on a plan, without submitting anything.
 
-One job of each kind is asked about: kinds differ in destination, resources or header. Where more
-kinds are in a plan than are asked about, that is said. Nobody has to log in for it.
+One job of each kind is checked; kinds differ in destination, resources or header. If the plan has
+more kinds than are checked, the result reports that. No login is required.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from rowtui.core.text import plural, visible
 
 NAME = "dry check"
 MOST_ASKED = 10
-"""Jobs that schedulers are asked about: each is a command on a login node."""
+"""Most jobs for which schedulers are asked: each is a command on a login node."""
 
 AT_ONCE = 2
 PATIENCE = 60.0
 
 
 class Kind(NamedTuple):
-    """Jobs that a scheduler would answer alike, and one of them (or a bundle, or an array)."""
+    """Jobs that get the same answer from a scheduler, and one of them (or a bundle, an array)."""
 
     unit: Unit
     jobs: Ranges
 
 
 Way = Callable[[str], "Scheduler | str"]
-"""A cluster's scheduler, or why it cannot be asked now."""
+"""A function that returns a cluster's scheduler, or why the cluster cannot be asked now."""
 
 
 def kinds_of(plan: Plan) -> list[Kind]:
-    """The kinds of jobs of a plan, in its order."""
+    """Return the kinds of jobs of a plan, in its order."""
     found: dict[tuple[object, ...], tuple[Unit, list[int]]] = {}
     at = 0
     for unit in units_of(plan.jobs):
@@ -67,7 +67,7 @@ def _key(unit: Unit) -> tuple[object, ...]:
 
 
 def _header(job: PlannedJob) -> tuple[str, ...]:
-    """The options of its header that are not its name."""
+    """Return the options of the script's header except the job name."""
     lines = []
     begin = job.script.find("\n") + 1
     while begin and job.script.startswith("#", begin):
@@ -80,7 +80,7 @@ def _header(job: PlannedJob) -> tuple[str, ...]:
 
 
 def spec_of(unit: Unit, scheduler: str, root: Path) -> JobSpec:
-    """What a scheduler is asked about: as it would be sent, but waiting for nobody."""
+    """Return the job as it would be submitted, but without dependencies."""
     first, bundle = unit.jobs[0], unit.bundle
     spec = JobSpec(
         token=first.token,
@@ -162,7 +162,7 @@ def _finding(kind: Kind, answer: DryAnswer, now: float) -> Finding:
 
 
 def _when(seconds: float) -> str:
-    """`starts at once`, `may start in 3 h`."""
+    """Return `starts at once` or `may start in 3 h`."""
     if seconds < 90:
         return "would start at once"
     if seconds < 5400:
@@ -173,5 +173,5 @@ def _when(seconds: float) -> str:
 
 
 def starts(findings: Sequence[Finding]) -> str:
-    """The estimate of the first job that has one; "" if none has."""
+    """Return the estimated start of the first job that has one; "" if none has."""
     return next((it.text for it in findings if "start" in it.text), "")

@@ -1,6 +1,6 @@
-"""A plan written to a folder that a person names: every script as it would be sent, and plan.json.
+"""Export of a plan to a folder that the user names: all scripts as they would be sent, plan.json.
 
-Nothing that is there is touched unless they said so; each file is written whole or not at all.
+Existing files are not touched unless the user allows it. Each file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rowtui.core.submission.sending import units_of
 from rowtui.core.text import visible
 
 PLAN = "plan.json"
-NAMED = 5  # files that are there already and are named
+NAMED = 5  # most existing files that the message names
 
 
 def script_files(plan: Plan, kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The name of a file and what is in it, for each scheduler job. `kinds`: by cluster."""
+    """Return the name and content of a file for each scheduler job. `kinds`: by cluster."""
     units = units_of(plan.jobs)
     digits = len(str(len(units)))
     for number, unit in enumerate(units, 1):
@@ -44,9 +44,9 @@ def script_files(plan: Plan, kinds: Mapping[str, str]) -> Iterator[tuple[str, st
 def export_plan(
     plan: Plan, folder: Path, kinds: Mapping[str, str], *, overwrite: bool = False
 ) -> Exported:
-    """Write it there. Where files are in the way nothing is written, unless `overwrite`.
+    """Write the plan to the folder. If files exist there, nothing is written, unless `overwrite`.
 
-    Raises: RowtuiError if it cannot be written.
+    Raises: RowtuiError if the folder cannot be written.
     """
     shown = visible(str(folder))
     try:
@@ -69,7 +69,7 @@ def export_plan(
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all; not waiting for the disk, which takes longer than all the rest."""
+    """Replace the file whole or not at all, without fsync, which would take longest."""
     temporary = temporary_sibling(path)
     try:
         temporary.write_bytes(data)

@@ -1,7 +1,7 @@
-"""Whether bash can read the scripts of a plan: each distinct shape is asked about once.
+"""Whether bash can parse the scripts of a plan. Each distinct shape is checked once.
 
-Scripts that differ only in what is a job's own (token, directories, values) have one shape, so that
-thousands of jobs cost a handful of processes. What runs is `bash -n`, which runs nothing.
+Scripts that differ only in a job's own data (token, directories, values) have one shape, so that
+thousands of jobs need a handful of processes. The check is `bash -n`, which executes nothing.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from rowtui.core.text import plural
 
 NAME = "scripts"
 MOST_SHAPES = 40
-"""Scripts that bash is asked about: a few milliseconds each; a plan seldom has more than ten."""
+"""Most scripts that are checked: each takes a few milliseconds, and a plan seldom has more than
+ten.
+"""
 
 AT_ONCE = 2
 PATIENCE = 20.0
-"""Seconds for all of them; what was not asked by then is said."""
+"""Timeout in seconds for all checks; the result reports scripts that were not checked by then."""
 
 
 class Shape(NamedTuple):
-    """A script, and the jobs whose scripts are of this shape."""
+    """A script, and the jobs whose scripts have its shape."""
 
     script: str
     jobs: Ranges
@@ -43,9 +45,9 @@ class _Found(NamedTuple):
 
 
 def shapes_of(plan: Plan, kinds: Mapping[str, str]) -> list[Shape]:
-    """The distinct scripts of a plan: of jobs, of bundles, of arrays, in its order.
+    """Return the distinct scripts of a plan in its order: of jobs, of bundles and of arrays.
 
-    `kinds`: the kind of scheduler by cluster. Waits for nothing but the processor.
+    `kinds`: the kind of scheduler by cluster. The function only computes; it does not wait for I/O.
     """
     found: dict[object, _Found] = {}
     at = 0
@@ -72,17 +74,17 @@ def _key(job: PlannedJob) -> object:
 
 
 def _joined(jobs: Sequence[PlannedJob], scheduler: str) -> str:
-    """The script that goes out for several jobs."""
+    """Return the script that is submitted for several jobs."""
     return array_script(jobs) if jobs[0].bundle is None else bundle_script(jobs, scheduler)
 
 
 async def check_scripts(
     plan: Plan, kinds: Mapping[str, str], complaint_of: Callable[[str], str] = bash_complaint
 ) -> Check:
-    """What bash has against any of them."""
+    """Return the errors that bash finds in the scripts."""
     try:
         shapes = await asyncio.to_thread(shapes_of, plan, kinds)
-    except (AssertionError, RowtuiError) as error:  # a script that this version did not write
+    except (AssertionError, RowtuiError) as error:  # a script that another version wrote
         return Check(NAME, CheckState.NOT_OFFERED, f"they cannot be taken apart: {error}")
     turns = asyncio.Semaphore(AT_ONCE)
     asked = shapes[:MOST_SHAPES]

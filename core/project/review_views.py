@@ -1,7 +1,7 @@
-"""What a review says of a plan before it is sent: checks with findings, budgets, earlier scripts.
+"""Results of the review of a plan: checks, findings, budgets, earlier scripts.
 
-Values for screens and commands, bounded by the plan: a finding names its jobs by ranges of their
-positions, so that whoever switches jobs off knows which findings are left.
+These values for screens and commands are bounded by the plan. A finding names its jobs by ranges of
+positions, so that a screen on which the user excludes jobs can show the findings that remain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class CheckState(enum.Enum):
-    """How a check stands. The order is that of their weight."""
+    """State of a check, in the order of severity."""
 
     OK = "ok"
     NOT_OFFERED = "not offered"
@@ -22,16 +22,16 @@ class CheckState(enum.Enum):
 
     @property
     def weight(self) -> int:
-        """The worst of several findings is the one with the greatest."""
+        """Return the severity; the worst of several findings has the greatest."""
         return list(CheckState).index(self)
 
 
 Ranges = tuple[tuple[int, int], ...]
-"""Positions of jobs in a plan: from, to (exclusive), in order."""
+"""Positions of jobs in a plan as (from, to) with `to` exclusive, in order."""
 
 
 class Finding(NamedTuple):
-    """One thing that a check found. `fix`: what a person can do; `jobs`: which it is about."""
+    """One finding of a check. `fix`: what the user can do; `jobs`: the affected jobs."""
 
     state: CheckState
     text: str
@@ -40,10 +40,11 @@ class Finding(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Hours that may be spent, and what is left before this plan.
+    """Hours that may be spent, and how many remain before this plan.
 
-    `unit`: "CPU-hours" or "GPU-hours". `whole`: what there was at the beginning, None if that is
-    not known. `jobs`: those that are paid from it. `where`: who keeps it, for a person.
+    `unit`: "CPU-hours" or "GPU-hours". `whole`: the initial amount, None if unknown. `jobs`: the
+    jobs that are charged to the budget. `where`: text for the user that names where the budget is
+    kept.
     """
 
     name: str
@@ -55,9 +56,9 @@ class Budget(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One check of a plan: what came of it as a whole, and everything that was found.
+    """One check of a plan: its overall result and all findings.
 
-    `text`: what holds if nothing was found, or is going on, or why it is not offered.
+    `text`: the result without findings, the progress, or why the check is not offered.
     """
 
     name: str
@@ -73,10 +74,10 @@ NAMES = ("scripts", "dry check", "duplicates", "warnings", "budget", "allocation
 
 
 class ScriptAsked(NamedTuple):
-    """Which earlier script somebody wants to compare with: of an action, or of a bundle.
+    """The request for an earlier script to compare with: of an action, or of a bundle.
 
-    `size`: directories of the job, or requests of the bundle; of several, the one nearest to it is
-    taken. `plan_id`: the plan that is looked at, which is not an earlier one.
+    `size`: directories of the job, or requests of the bundle; the earlier script of the nearest
+    size is used. `plan_id`: the current plan, which does not count as an earlier one.
     """
 
     action: str
@@ -88,7 +89,7 @@ class ScriptAsked(NamedTuple):
 
 
 class ScriptBefore(NamedTuple):
-    """The script last submitted, and as what. `at`: epoch seconds; `job`: the scheduler's id."""
+    """The script last submitted, and its job. `at`: epoch seconds; `job`: the scheduler's id."""
 
     script: str
     job: str
@@ -99,7 +100,10 @@ class ScriptBefore(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """What was written to a folder. `there`: names that are there already; then nothing was."""
+    """The files written to a folder.
+
+    `there`: names that exist already; if any, nothing was written.
+    """
 
     folder: str
     files: int
@@ -107,7 +111,7 @@ class Exported(NamedTuple):
 
 
 def ranges_of(positions: Iterable[int]) -> Ranges:
-    """Ascending positions as ranges."""
+    """Return ascending positions as ranges."""
     found: list[tuple[int, int]] = []
     for at in positions:
         if found and found[-1][1] == at:
@@ -118,5 +122,5 @@ def ranges_of(positions: Iterable[int]) -> Ranges:
 
 
 def worst(states: Iterable[CheckState]) -> CheckState:
-    """The one with the greatest weight; OK of none."""
+    """Return the state with the greatest weight; OK for an empty input."""
     return max(states, key=lambda state: state.weight, default=CheckState.OK)

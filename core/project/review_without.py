@@ -1,8 +1,8 @@
-"""A plan without the jobs that a person switched off: a plan of its own, with its own id.
+"""A plan without the jobs that the user excluded: a separate plan with its own id.
 
-Takes a plan and tokens; gives the plan that is left. Jobs that depend on what is gone are gone as
-well, and that is said. Bundles and arrays keep their size and their numbers: what is left of them
-runs where it would have run. Pure.
+The input is a plan and tokens; the result is the remaining plan. Jobs that depend on excluded jobs
+are excluded as well, and the plan reports that. Bundles and arrays keep their size and numbers:
+their remaining jobs run where they would have run. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Related = Mapping[str, tuple[str, ...]]
 
 
 def dependents_of(jobs: Iterable[PlannedJob]) -> Related:
-    """Which jobs depend on each, directly. A job that nobody depends on is not in it."""
+    """Return the direct dependents of each job. A job without dependents is not a key."""
     found: dict[str, list[str]] = {}
     for job in jobs:
         for token in job.depends_on:
@@ -29,7 +29,7 @@ def dependents_of(jobs: Iterable[PlannedJob]) -> Related:
 
 
 def closure(tokens: Iterable[str], related: Related) -> set[str]:
-    """These tokens, and all that are related to them over any number of steps."""
+    """Return these tokens, and all tokens that are related to them over any number of steps."""
     seen = set(tokens)
     todo = list(seen)
     while todo:
@@ -41,9 +41,9 @@ def closure(tokens: Iterable[str], related: Related) -> set[str]:
 
 
 def without(plan: Plan, tokens: Collection[str]) -> Plan:
-    """The plan without these jobs and what depends on them; the plan itself if that is all of it.
+    """Return the plan without these jobs and their dependents; itself if it has none of them.
 
-    Raises: RowtuiError if nothing is left.
+    Raises: RowtuiError if no job remains.
     """
     known = {job.token for job in plan.jobs}
     chosen = known.intersection(tokens)
@@ -70,7 +70,7 @@ def without(plan: Plan, tokens: Collection[str]) -> Plan:
         cost=cost,
         warnings=tuple(it for it in plan.warnings if not _is_about(it, silent)),
         skipped=(*plan.skipped, said),
-        # What packing saved was said of all of them.
+        # the packing's savings were computed for all jobs of the destination
         packed=tuple(one for one in plan.packed if one.destination not in changed),
     )
     return replace(left, id=plan_id(left))

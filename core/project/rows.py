@@ -1,8 +1,8 @@
-"""The status of all directories for each action, kept for as long as it is right.
+"""The status of all directories for each action, cached for as long as it is valid.
 
-Takes the records, gives rows of the status table. When completions arrive, only the rows of their
-action and of those that wait for it are made again; which directories an action includes is told
-again only when there are other directories or another workflow.
+The input is the records; the result is rows of the status table. When completions arrive, only the
+rows of their action and of the actions that depend on it are recomputed. The set of directories
+that an action includes is recomputed only for other directories or another workflow.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class StatusRows:
-    """The rows of one project. Whoever reads another workflow.toml says `forget`."""
+    """The rows of one project. Call `forget` after workflow.toml was read again."""
 
     def __init__(self) -> None:
         self._rows: dict[int, ActionStatus] = {}
         self._included: dict[int, DirectorySet] = {}
 
     def forget(self) -> None:
-        """There are other actions or other directories."""
+        """Clear all rows, because the actions or the directories changed."""
         self._rows.clear()
         self._included.clear()
 
     def follow(self, before: State, after: State) -> None:
-        """The records are others now, over the same directories."""
+        """Drop the rows that changed records, over the same directories, have made invalid."""
         self._rows = {
             index: row
             for index, row in self._rows.items()
@@ -42,14 +42,21 @@ class StatusRows:
         }
 
     def known(self, action: Action) -> ActionStatus | None:
-        """The row, if it was made already."""
-        return self._rows.get(action.index)
+        """Return the row if it is cached."""
+        row = self._rows.get(action.index)
+        return row if row is not None and _is_of(row, action) else None
 
     def row(
         self, action: Action, state: State, order_of: Callable[[Action], ActionOrder | None]
     ) -> ActionStatus:
-        """The row of an action: the very same for as long as nothing about it has changed."""
+        """Return the row of an action; it is the identical object until something about it changes.
+
+        An action from before workflow.toml was read again does not influence later rows.
+        """
         row = self._rows.get(action.index)
+        if row is not None and not _is_of(row, action):
+            self._included.pop(action.index, None)
+            row = None
         if row is None:
             row = self._rows[action.index] = self._made(action, state, order_of)
         return row
@@ -67,6 +74,10 @@ class StatusRows:
         order = order_of(action) if _needs_order_for_cost(action) else None
         orders = {} if order is None else {action.group.sort_by: order}
         return status_of(action, state, members, None, orders)
+
+
+def _is_of(row: ActionStatus, action: Action) -> bool:
+    return row.action is action or row.action == action
 
 
 def _needs_order_for_cost(action: Action) -> bool:

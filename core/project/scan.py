@@ -1,7 +1,7 @@
-"""Looking at directories again: what `rowtui scan` does.
+"""The scan of directories for products and edited values, for `rowtui scan`.
 
-New completions are staged as Row does it, one file, so that Row and rowtui see them alike.
-Completions whose products are gone are taken back, and edited values are read again.
+New completions are staged as Row does it, in one file, so that Row and rowtui see the same state.
+Completions whose products are gone are removed, and edited values are read again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ScanReport(NamedTuple):
-    """What was found: directories, by action. `lost`: completions that were taken back."""
+    """The result of a scan: directories, by action. `lost`: completions that were removed."""
 
     scanned: int
     found: Mapping[str, int]
@@ -47,7 +47,7 @@ def scan(
     action: str | None = None,
     progress: Progress | None = None,
 ) -> ScanReport:
-    """Look at these directories (None: all) for the products of one action (None: of all).
+    """Check these directories (None: all) for the products of one action (None: of all actions).
 
     Raises: RowtuiError for a name that is no directory of the workspace.
     """
@@ -101,14 +101,14 @@ def scan(
 
 
 class _Looked(NamedTuple):
-    """What was known when the products were looked for, and the directories of that time."""
+    """The state when the products were checked, and the directories at that time."""
 
     directories: StoredDirectories
     before: Before
 
 
 def _sorted_names(stored: Stored, found: Mapping[str, DirectorySet]) -> dict[str, list[bytes]]:
-    """The names in each of these sets, sorted, so that nobody has to sort them again."""
+    """Return the names in each of these sets, sorted, so that no caller has to sort them again."""
     names = stored.directories.table.all() if found else []
     return {
         name: list(compress(names, flags(members, len(names)))) for name, members in found.items()
@@ -116,7 +116,10 @@ def _sorted_names(stored: Stored, found: Mapping[str, DirectorySet]) -> dict[str
 
 
 def _enter(project: Project, file: str, looked: Stored, found: Mapping[str, DirectorySet]) -> None:
-    """Enter what was staged just now, whose positions are known: nobody need read it again."""
+    """Enter the completions just staged.
+
+    Their positions are known, so no file has to be read again.
+    """
 
     def edit(stored: Stored) -> Stored:
         completed = dict(stored.state.completed)
@@ -133,7 +136,8 @@ def _enter(project: Project, file: str, looked: Stored, found: Mapping[str, Dire
             consumed={**consumed, file: (generation, int(time.time()))},
         )
 
-    with contextlib.suppress(NotSavedError):  # then it waits, as others' files do
+    # then the staged file is merged later, as files of other processes are
+    with contextlib.suppress(NotSavedError):
         project.store.commit(edit)
 
 
@@ -144,7 +148,7 @@ def _synchronise(
     stamps: Sequence[Stamp],
     progress: Progress | None,
 ) -> None:
-    """Enter what was found, and read the values again that the stamps show to be edited."""
+    """Enter the found directories, and read the values again whose stamps have changed."""
     disk = project.disk(progress)._replace(list_=lambda _: listing, stamped=(listed, stamps))
     synced = synchronise(
         project.store,
@@ -180,9 +184,10 @@ def _refuse_missing(project: Project, listed: Sequence[bytes], reading: Reading)
 
 
 def look_again(project: Project, names: Sequence[bytes]) -> bool:
-    """Enter what the products in these directories say; whether that was anything new.
+    """Check these directories for products and record the result; return whether anything changed.
 
-    Pairs whose job has not ended are left alone: the job says when a product is whole.
+    Pairs of action and directory whose job has not ended are skipped: the job reports when a
+    product is whole.
     """
     products = {each.name: each.products for each in project.workflow.actions}
     where = [project.state.directories.position(os.fsdecode(name)) for name in names]
@@ -197,7 +202,8 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
         known = project.state.completed.get(action, 0)
         found[action] = 0
         for at, position in enumerate(where):
-            if position is None or position in busy:  # as it is known, so that nothing is lost
+            # keep the known state, so that no completion is lost
+            if position is None or position in busy:
                 complete = position is not None and bool(known >> position & 1)
             else:
                 complete = bool(members >> at & 1)
@@ -217,9 +223,10 @@ def _take_back(
     unreadable: Collection[int],
     looked: _Looked,
 ) -> dict[str, int]:
-    """Un-complete the directories that were looked at and lack the products.
+    """Remove completions of the checked directories that lack the products.
 
-    Only what was complete before the look: a job that ended since then knows better.
+    Only directories that were complete before the check are changed: a job that ended since then
+    has newer information.
     """
     lost: dict[str, int] = {}
 
@@ -245,5 +252,5 @@ def _take_back(
     if project.store.load().stored is not None:
         project.use(project.store.commit(edit).state)
         if lost:
-            project.close()  # Row must not go on believing in them
+            project.close()  # update Row's files, so that Row does not use the removed completions
     return lost

@@ -1,10 +1,10 @@
-"""Whether nothing has changed since the last synchronisation, and the status table of then.
+"""Whether nothing has changed since the last synchronisation, and the status table of that time.
 
-`rowtui show status` is typed all day, mostly to see the same again. After a synchronisation the
-identity of everything that it depended on is kept in `.row/rowtui/summary.json`, with the text of
-the status table once that was printed. While all of it is as it was, a command needs a few stats
-at any number of directories. Only the standard library's lightest modules are imported here.
-Source: docs/architecture.md, cheap starts.
+`rowtui show status` is typed often, mostly without a change in between. After a synchronisation the
+identity of everything on which it depended is stored in `.row/rowtui/summary.json`, with the text
+of the status table once it was printed. While everything is unchanged, a command needs a few stats
+for any number of directories. To start fast, this module imports only the lightest modules of the
+standard library. Source: docs/architecture.md, cheap starts.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 VERSION = 3
 FILE = "summary.json"
-# Value files are looked at one by one for as many directories as `synchronise` does it for.
+# Value files are checked one by one for as many directories as in `synchronise`.
 MOST_STAMPS = 1_000
-# One by one, unless these first ones take longer each: local answers come within 0.01 ms.
+# Files are checked sequentially unless the first ones take longer each; a local stat takes 0.01 ms.
 ASKED_FIRST = 8
 SLOW_SECONDS = 0.000_2
 AT_ONCE = 16
 
 
 def read_text(start: str, which: str) -> str | None:
-    """The text kept under `which` for the project of folder `start`, or None if it may be stale.
+    """Return the text kept under `which` for the project of folder `start`; None if stale.
 
-    Never raises for anything on disk: what cannot be read is not valid.
+    The function raises nothing for any state of the disk: a file that cannot be read is not valid.
     """
     root = _find_root(start)
     summary = None if root is None else _current(root)
@@ -44,13 +44,13 @@ def read_text(start: str, which: str) -> str | None:
 
 
 def unchanged_generation(root: str) -> int | None:
-    """The generation of the records if everything is as it was after it was made; else None."""
+    """Return the generation of the records if nothing has changed since; else None."""
     summary = _current(root)
     return None if summary is None else int(summary["generation"])
 
 
 def has_open_journals(root: str) -> bool:
-    """Whether there are jobs that have not ended, or a submission was cut off."""
+    """Whether there are jobs that have not ended, or a submission was interrupted."""
     journals = _entries(os.path.join(root, ".row", "rowtui", "journal"))
     return any(name.endswith(".jsonl") for name in journals)
 
@@ -85,7 +85,8 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
     if newest not in (records := _entries(own)) or _has_newer(records, summary["generation"]):
         return False
     if os.path.join(root, "workflow.toml") not in summary["files"]:
-        return False  # copied with its project from elsewhere: it tells of the files there
+        # the summary was copied with its project and describes the files at the old place
+        return False
     if any(identity(path) != seen for path, seen in summary["files"].items()):
         return False
     workspace = summary["workspace"]
@@ -96,14 +97,14 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
 
 
 def _same_files(before: str, after: str, stamps: list[list[Any]]) -> bool:
-    """Whether the value files of directories are as they were. Raises: OSError if one is gone."""
+    """Whether the value files of directories are unchanged. Raises: OSError if one is gone."""
     begun = time.perf_counter()
     if not all(_is_same(before, after, *stamp) for stamp in stamps[:ASKED_FIRST]):
         return False
     left = stamps[ASKED_FIRST:]
     if time.perf_counter() - begun < ASKED_FIRST * SLOW_SECONDS:
         return all(_is_same(before, after, *stamp) for stamp in left)
-    # Somewhere far away, where one waits for each answer: ask for many at a time.
+    # On a remote file system each answer takes long: check many files at a time.
     import threading
 
     same: list[bool] = []
@@ -145,7 +146,7 @@ def _has_newer(records: list[str], generation: int) -> bool:
 
 
 def identity(path: str) -> list[int] | None:
-    """What tells one version of a file from another: mtime in ns, size, inode. None: no file."""
+    """Return what identifies a version of a file: mtime in ns, size, inode. None: no file."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -156,9 +157,9 @@ def identity(path: str) -> list[int] | None:
 def write_summary(
     root: Path, workspace: Path, stored: Stored, texts: dict[str, str] | None = None
 ) -> None:
-    """Keep the circumstances of these records, and the texts of a table that was made from them.
+    """Store the conditions under which these records are valid, and texts made from them.
 
-    Not kept: while the listing is racy, or when the records were not saved.
+    Nothing is stored while the listing is racy, or when the records were not saved.
     """
     from rowtui.core.files import configuration_files
 
@@ -190,4 +191,4 @@ def write_summary(
         temporary.write_bytes(json.dumps(summary, separators=(",", ":")).encode())
         os.replace(temporary, folder / FILE)
     except (OSError, ValueError):
-        return  # it only saves time
+        return  # the summary only saves time

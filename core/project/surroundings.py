@@ -1,8 +1,8 @@
-"""The clusters around this process, with or without a project: which there are, which this is.
+"""The clusters around this process, with or without a project, and the cluster of this machine.
 
-Takes the environment and a cluster's name, if a person gave one; gives the clusters as they are
-configured, the one that jobs go to, and the connections. A project is such surroundings with a
-folder in them. Everything is found when it is first asked for.
+The input is the environment and the name of a cluster, if the user gave one. The result is the
+configured clusters, the default cluster of jobs, and the connections. `Project` extends this class
+by a folder. Everything is computed on first use.
 """
 
 from __future__ import annotations
@@ -25,23 +25,26 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.project.reach import Reach
 
-# How long a cluster that did not answer when it was to be recognised is left alone.
+# Seconds without a retry after a cluster did not answer when it was to be identified.
 REST_SECONDS = 15.0
 
 
 class Surroundings:
-    """The clusters, as one process sees them. `failure`: why it cannot be told which this is."""
+    """The clusters as one process sees them.
+
+    `failure`: why the own cluster cannot be identified.
+    """
 
     def __init__(
         self, cluster_name: str | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`environment`: this process's if it is not given."""
+        """Set up the clusters. `environment`: this process's environment by default."""
         self.cluster_name = cluster_name
         self.environment = dict(os.environ if environment is None else environment)
-        # Waits for what is asynchronous on behalf of what is not, outside of an event loop.
+        # Runs a coroutine for synchronous code, outside of an event loop.
         self.wait: Callable[[Coroutine[Any, Any, Any]], Any] = _run
-        # Who answers the questions of a login, by cluster; with `always_ask` also when nobody
-        # asked to log in: whoever runs a command in a terminal sits before it.
+        # The asker for the questions of a login, by cluster. With `always_ask` it is used even if
+        # no login was requested: the user of a command is at a terminal.
         self.person: Callable[[str], Asker] | None = None
         self.always_ask = False
         self.failure = ""
@@ -49,15 +52,15 @@ class Surroundings:
 
     @cached_property
     def identified(self) -> Identified:
-        """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
+        """Return the cluster and why it was chosen. Raises: InvalidFileError, RowtuiError."""
         found = self.recognised
-        if found.cluster.remote is None:  # it is described here
+        if found.cluster.remote is None:  # its description is local
             return found
         return found._replace(cluster=self.reach.described(found.cluster))
 
     @cached_property
     def recognised(self) -> Identified:
-        """The same as it was configured: what is to be asked of it may be missing."""
+        """Return the cluster as configured, without properties that only the cluster reports."""
         from rowtui.core.clusters.identify import identify_cluster
 
         return identify_cluster(
@@ -78,28 +81,28 @@ class Surroundings:
 
     @cached_property
     def log(self) -> CommandLog:
-        """What was run, on this machine and on clusters."""
+        """Return the log of commands that were run on this machine and on clusters."""
         from rowtui.core.clusters.command_log import CommandLog
 
         return CommandLog()
 
     @cached_property
     def configured(self) -> ClusterFile:
-        """All clusters that are described, and what is wrong in the files that do."""
+        """Return all described clusters, and the problems of the files that describe them."""
         from rowtui.core.clusters.load import load_clusters
 
         return load_clusters(self.environment)
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster that jobs go to."""
+        """Return the default cluster of jobs."""
         return self.identified.cluster
 
     def here(self) -> Cluster | None:
-        """The cluster that jobs go to, as it was configured; None where that cannot be told now.
+        """Return the default cluster of jobs as configured; None if it cannot be determined now.
 
-        What is known can be shown also while it does not answer. Waits for the commands of a
-        cluster that is in no configuration.
+        The known data can be shown while the cluster does not answer. The call waits for the
+        commands of a cluster that is in no configuration.
         """
         if self.failure and time.monotonic() - self._failed_at < REST_SECONDS:
             return None
@@ -113,13 +116,13 @@ class Surroundings:
 
     @cached_property
     def reach(self) -> Reach:
-        """How the clusters are reached, and the connections to them."""
+        """Return the access to the clusters, and the connections to them."""
         from rowtui.core.project.reach import Reach
 
         return Reach(self)
 
     async def let_go(self) -> None:
-        """End the connections to clusters, if there are any."""
+        """Close the connections to clusters, if there are any."""
         reach: Reach | None = self.__dict__.get("reach")
         if reach is not None:
             await reach.close()

@@ -1,4 +1,4 @@
-"""What screens and commands show of jobs: small immutable values."""
+"""Small immutable values that screens and commands show of jobs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class JobView(NamedTuple):
-    """One row of the jobs screen: our record and what the scheduler last said.
+    """One row of the jobs screen: rowtui's record and the scheduler's last answer.
 
-    `directories`: how many the job has, where the record only has the first of them.
+    `directories`: the job's number of directories, if the record holds only the first of them.
     """
 
     record: JobRecord
@@ -33,20 +33,26 @@ class JobView(NamedTuple):
     directories: int = -1
 
     @property
+    def why(self) -> str:
+        """Return why the job waits, or how it ended; "" if its state is sufficient."""
+        reason = self.record.end_reason or self.reason
+        return reason.removeprefix(f"{self.state.value}: ")
+
+    @property
     def size(self) -> int:
-        """How many directories the job has."""
+        """Return the job's number of directories."""
         return len(self.record.directories) if self.directories < 0 else self.directories
 
 
 class ClusterView(NamedTuple):
-    """One cluster: how it is reached, and what is known of its queue. Times: epoch seconds.
+    """One cluster: its connection and the known state of its queue. Times: epoch seconds.
 
-    `where`: "here" or `me@host`; `connected`: None where nobody has to log in; `login`: why a
-    person is needed, "" if none is; `login_command`: what that person can type. `as_of`: of
-    `jobs`, None if nothing is known yet; `next_at`: of the next look. `error`: why the last look
-    failed, else "". `jobs`: all of this user's there, also those that are not of this project;
-    empty in what a screen gets. `counts`: how many of them are in which state.
-    `slow`: its answers take so long that it is asked more seldom than it was set.
+    `where`: "here" or `me@host`; `connected`: None where no login is needed; `login`: why the user
+    has to log in, "" if no login is needed; `login_command`: the command for it. `as_of`: time of
+    `jobs`, None if nothing is known yet; `next_at`: time of the next poll. `error`: why the last
+    poll failed, else "". `jobs`: all of this user's jobs there, including those of other projects;
+    empty in the copy for a screen. `counts`: the number of jobs in each state. `slow`: answers take
+    so long that the cluster is polled less often than configured.
     """
 
     name: str
@@ -64,9 +70,9 @@ class ClusterView(NamedTuple):
 
 
 class FailedJob(NamedTuple):
-    """A job at which directories failed that may be tried again.
+    """A job in which directories failed that may be retried.
 
-    `name`: what its scheduler called it, "" if that is not known; `directories`: how many of them.
+    `name`: the scheduler's id, "" if unknown; `directories`: the number of these directories.
     """
 
     token: str
@@ -77,10 +83,11 @@ class FailedJob(NamedTuple):
 
 
 class TransferView(NamedTuple):
-    """What a plan would copy to one cluster before its jobs are sent. `size`: bytes.
+    """The files that a plan would copy to one cluster before its jobs are sent. `size`: bytes.
 
-    `first`: the first paths; `unchanged`: files that are there already; `conflicts`: files that
-    changed on both sides, which stop the submission; `back`: what is fetched when jobs have ended.
+    `first`: the first paths; `unchanged`: number of files that are there already; `conflicts`:
+    files that changed on both sides, which stop the submission; `back`: the files that are fetched
+    when jobs have ended.
     """
 
     cluster: str
@@ -95,7 +102,7 @@ class TransferView(NamedTuple):
 
 
 class EndedJob(NamedTuple):
-    """A job that has ended since the last look."""
+    """A job that has ended since the last poll."""
 
     token: str
     label: str
@@ -107,9 +114,9 @@ class EndedJob(NamedTuple):
 class JobsView(NamedTuple):
     """The jobs of this project, newest first. `error`: why `state` may be out of date.
 
-    A screen gets the newest of the jobs only, and what it needs of all of them: `counts`, those
-    that `ended` since its last look (the first of `ended_in_all`), what `needs` a person, and how
-    fast actions complete (`paces`).
+    A screen receives only the newest jobs, with a summary of all: `counts`, the jobs that `ended`
+    since its last poll (the first of `ended_in_all`), the jobs that need the user (`needs`), and
+    the completion rates of actions (`paces`).
     """
 
     generation: int
@@ -125,17 +132,17 @@ class JobsView(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many jobs of this project there are."""
+        """Return the number of this project's jobs."""
         return sum(number for _, number in self.counts) if self.counts else len(self.jobs)
 
     @property
     def states(self) -> dict[JobState, int]:
-        """How many of them are in which state."""
+        """Return the number of jobs in each state."""
         return dict(self.counts) or dict(Counter(job.state for job in self.jobs))
 
 
 class LogTail(NamedTuple):
-    """The end of a job's log. `path` as people would type it; `error` when it can't be read."""
+    """The end of a job's log. `path`: as the user would type it; `error`: why it cannot be read."""
 
     path: str
     size: int
@@ -144,7 +151,7 @@ class LogTail(NamedTuple):
 
 
 class WhatIfAsked(NamedTuple):
-    """What someone wonders about a job: other amounts and tags, or another user."""
+    """The user's what-if about a job: other amounts and tags, or another user."""
 
     change: WhatIf = WhatIf()
     user: str | None = None
@@ -152,16 +159,16 @@ class WhatIfAsked(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Where one group's job would go and why. `decision` is None where `problem` says why not.
+    """Where one group's job would go, and why. `decision` is None if `problem` states why not.
 
-    `files`: the mapping files that count (none: the cluster's partitions alone), and `trusted`
-    whether each is, and because of what; `loads_at`: epoch seconds of what is known of the queues,
-    0 for nothing; `loads`: how busy the decision's destinations are, by cluster and partition.
+    `files`: the mapping files in effect (none: the cluster's partitions alone). `trusted`: whether
+    each is trusted, and why. `loads_at`: epoch seconds of the known queue loads, 0 for none.
+    `loads`: how busy the decision's destinations are, by cluster and partition.
     """
 
     generation: int
     action_index: int
-    group: int  # from 1
+    group: int  # numbered from 1
     groups: int
     directories: int
     first: str

@@ -1,9 +1,9 @@
-"""A what-if of a job written to workflow.toml, after somebody saw what would change; and back.
+"""Writing a what-if of a job to workflow.toml, after the user saw the change; and undoing it.
 
-Takes the project, a group and the what-if; gives the change and what it means. Whether it would
-make the what-if so is asked of the mapper: amounts that mapping files decide are left out. What is
-written is exactly what was shown: a token names the content before and after. The content before
-is kept in `.row/rowtui/`, for one step back.
+The input is the project, a group and the what-if; the result is the change and its effects. The
+mapper is asked whether the change has the effect of the what-if: amounts that mapping files decide
+are left out. The written change is exactly the change that was shown, because a token identifies
+the content before and after. The content before is kept in `.row/rowtui/`, for one undo step.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 KEPT = "workflow.before.toml"
-"""In `.row/rowtui/`: what workflow.toml was before it was changed here last."""
+"""File in `.row/rowtui/` with the content of workflow.toml before rowtui's last change."""
 
-_MOST_LINES = 400  # of a difference
-_WIDEST = 1_000  # characters of one of its lines
+WRITTEN = "workflow.written"
+"""File in `.row/rowtui/` with the token of the last written change."""
+
+_MOST_LINES = 400  # most lines of a difference
+_WIDEST = 1_000  # most characters of one of its lines
 _TOKEN = 32  # hexadecimal digits
 _LONG = "that is more than a person would read: change it in an editor"
 
 
 def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: EditAsked) -> Edit:
-    """What would change so that the what-if becomes so; written if that very change is confirmed.
+    """Return the change that realises the what-if; exactly a confirmed change is written.
 
-    Raises: RowtuiError if it cannot be written, or is not the change that was confirmed.
+    Raises: RowtuiError if the change cannot be written, or is not the confirmed one.
     """
     try:
         before = _content(project)
@@ -69,10 +72,10 @@ def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: 
 
 
 def _others(project: Project, action: Action) -> tuple[str, ...]:
-    """Who else it concerns."""
+    """Return a note on the other groups that the change concerns."""
     try:
         eligible = len(project.cut(action, (Status.ELIGIBLE,)))
-    except RowtuiError:  # the list of the groups says why
+    except RowtuiError:  # the list of the groups reports the reason
         return ()
     if eligible < 2:
         return ()
@@ -80,8 +83,16 @@ def _others(project: Project, action: Action) -> tuple[str, ...]:
     return (f"{groups} ask for it then. Jobs that are submitted stay as they are.",)
 
 
+def last_written(project: Project) -> str:
+    """Return the token of the last change written to workflow.toml, "" if there is none."""
+    try:
+        return read_bounded(project.store.folder / WRITTEN, 2 * _TOKEN).decode("ascii")
+    except (OSError, ValueError):
+        return ""
+
+
 def edit_back(project: Project, asked: EditAsked) -> Edit:
-    """The last change taken back, as long as nobody changed the file since. Raises: as above."""
+    """Undo the last change, if the file has not changed since. Raises: as `edit_for_what_if`."""
     try:
         now = _content(project)
         kept = project.store.folder / KEPT
@@ -114,7 +125,10 @@ def _content(project: Project) -> bytes:
 
 
 def _same_as_known(project: Project, data: bytes) -> None:
-    """The file says what the what-if was made on. Raises: EditRefusedError."""
+    """Check that the file still has the content on which the what-if was made.
+
+    Raises: EditRefusedError.
+    """
     try:
         read = parse_workflow(data, project.root, WORKFLOW_FILE)
     except InvalidFileError:
@@ -129,7 +143,10 @@ def _token(before: bytes, after: bytes) -> str:
 
 
 def difference(before: bytes, after: bytes) -> tuple[str, ...]:
-    """As `diff -u`, without the names. Raises: EditRefusedError if nobody would read it."""
+    """Return the difference as in `diff -u`, without the file names.
+
+    Raises: EditRefusedError if the difference is too long to be read.
+    """
     old, new = (
         [line.removesuffix("\r") for line in _text(data).split("\n")] for data in (before, after)
     )
@@ -143,7 +160,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace").removesuffix("\n")
 
 
-# What it comes to
+# Effects of a change
 
 
 class _Made(NamedTuple):
@@ -153,7 +170,7 @@ class _Made(NamedTuple):
 
 
 class _Wish:
-    """What somebody tried about the job of one group."""
+    """The amounts that the user tried in a what-if about the job of one group."""
 
     def __init__(self, project: Project, action: Action, group: Group, asked: WhatIfAsked) -> None:
         self.project = project
@@ -166,9 +183,9 @@ class _Wish:
         self.tried = self._decision(action, asked)
 
     def made(self) -> _Made:
-        """The settings for all that workflow.toml has the last word in.
+        """Return the settings for all amounts that workflow.toml finally decides.
 
-        Raises: EditRefusedError if that is nothing, or cannot be said.
+        Raises: EditRefusedError if there is no such amount, or it cannot be expressed.
         """
         fields = tuple(self.values)
         while fields:
@@ -193,7 +210,7 @@ class _Wish:
         return explain_group(self.project, action, (group,), 0, what_if=asked).decision
 
     def _without(self, fields: Collection[str]) -> WhatIfAsked:
-        """The what-if that is left when these are so."""
+        """Return the what-if without these fields."""
         change = self.asked.change
         amounts = {
             name: None if name in fields else value
@@ -206,7 +223,7 @@ class _Wish:
     def _lost(
         self, fields: Sequence[str], then: Decision | None, resources: Resources
     ) -> tuple[str, ...]:
-        """The amounts that would not be those that were tried, as somebody else decides them."""
+        """Return the fields that would miss the what-if, because mapping files decide them."""
         if not _was_matched(self.tried) or then is None:
             return ()
         size = len(self.group.indices)
@@ -222,7 +239,7 @@ class _Wish:
     def _notes(
         self, fields: Sequence[str], then: Decision | None, resources: Resources
     ) -> tuple[str, ...]:
-        """What a person would not expect."""
+        """Return notes on effects that the user may not expect."""
         tried, notes = self.tried, []
         size = len(self.group.indices)
         now, before = (it.processes.total(size) for it in (resources, self.action.resources))
@@ -248,7 +265,7 @@ class _Wish:
 
 
 def _was_matched(decision: Decision | None) -> bool:
-    """The job got as far as the destinations: its amounts are known."""
+    """Whether the job reached the choice of destinations, so that its amounts are known."""
     return decision is not None and bool(decision.candidates or decision.refusals)
 
 
@@ -279,7 +296,7 @@ def _where(decision: Decision) -> str:
 
 
 def _may_write(project: Project) -> None:
-    """Raises: EditRefusedError where the file is not to be written by this person."""
+    """Check that the user may write the file. Raises: EditRefusedError if not."""
     path = project.workflow.path
     try:
         target = path.resolve(strict=True)
@@ -306,15 +323,19 @@ def _carried_out(project: Project, edit: Edit, before: bytes, after: bytes, conf
 
 
 def _write(project: Project, before: bytes, after: bytes) -> None:
-    """Keep what is there, then replace it. Raises: RowtuiError; nothing was changed then."""
+    """Keep the old content, then replace the file.
+
+    Raises: RowtuiError; nothing was changed then.
+    """
     kept = project.store.folder / KEPT
     try:
-        target = project.workflow.path.resolve(strict=True)  # a link to it stays one
+        target = project.workflow.path.resolve(strict=True)  # a symbolic link to the file stays one
         status = target.stat()
         kept.parent.mkdir(parents=True, exist_ok=True)
         replace_file(kept, before, exactly_like=status)
         if read_bounded(target, LARGEST_FILE) != before:
             raise RowtuiError("workflow.toml was changed meanwhile", "nothing was written")
+        replace_file(kept.with_name(WRITTEN), _token(before, after).encode("ascii"))
         replace_file(target, after, exactly_like=status)
     except OSError as error:
         place = visible(error.filename or str(project.workflow.path))

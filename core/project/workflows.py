@@ -1,4 +1,4 @@
-"""The workflow as it was compiled into the records, so that most commands parse no TOML."""
+"""The workflow as compiled into the records, so that most commands parse no TOML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def current_workflow(root: Path, store: Store) -> Workflow:
-    """The compiled workflow if workflow.toml has not changed since; else parsed anew.
+    """Return the compiled workflow if workflow.toml has not changed since; else parse it again.
 
     Raises: WorkflowError.
     """
@@ -36,7 +36,7 @@ def current_workflow(root: Path, store: Store) -> Workflow:
 
 
 def compiled_workflow(workflow: Workflow) -> Compiled:
-    """The workflow in the form that is kept with the records."""
+    """Return the workflow in the form that is stored with the records."""
     from rowtui.core.workspace.sync import Compiled
 
     data = json.dumps(workflow_to_json(workflow), separators=(",", ":")).encode()

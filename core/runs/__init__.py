@@ -1,1 +1,1 @@
-"""Network runs of a project: sources read, directories made, facts fed in, work sent on its way."""
+"""Network runs of a project: read sources, make directories, observe states and submit jobs."""

@@ -1,7 +1,7 @@
-"""The autopilot: ready -> ordered -> mapped -> packed -> planned -> sent, round after round.
+"""The autopilot: ready -> ordered -> mapped -> packed -> planned -> submitted, round after round.
 
-It stays within limits that a person has confirmed, and asks at anything outside of them. What it
-does it tells as it goes; it can be cut off at any moment and begun again. Source: Fastr's
+It stays within limits that the user has confirmed, and asks before it exceeds them. It reports each
+step as it happens. It can be interrupted at any moment and started again. Source: Fastr's
 documentation (network execution: callbacks make jobs ready).
 """
 
@@ -25,14 +25,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
+from rowtui.core.project.prices import prices_of
+from rowtui.core.project.review_budgets import balances_of
 from rowtui.core.runs.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
 from rowtui.core.runs.execution_plug_ins import find_execution
-from rowtui.core.runs.limits import Breach, Limits, Money, Spent, Unit, fits, money_of, units_of
+from rowtui.core.runs.limits import Breach, Limits, Spent, fits
 from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.submission.charges import Balance, Charge, Money, charges_of
 from rowtui.core.submission.in_queue import SilentClusterError
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.text import plural, visible
@@ -42,15 +45,15 @@ if TYPE_CHECKING:
     from rowtui.core.submission.model import Plan
 
 _IDLE_LOOKS = 2
-_ROUNDS = 100  # one after another without a look at what happened meanwhile
-LOOK_SECONDS = 1.0  # how long nothing is looked at, at most, while nothing is heard
+_ROUNDS = 100  # at most, one after another without a poll between them
+LOOK_SECONDS = 1.0  # the longest wait between two polls while no change is announced
 
 
 class Kind(enum.Enum):
-    """What is told."""
+    """The kind of a message of the autopilot."""
 
     BEGUN = "begun"
-    HAPPENED = "happened"  # jobs ended, lists came
+    HAPPENED = "happened"  # jobs ended, or files of lists arrived
     SENT = "sent"
     PROBLEM = "problem"
     PAUSED = "paused"
@@ -58,7 +61,7 @@ class Kind(enum.Enum):
 
 
 class Told(NamedTuple):
-    """One thing that the autopilot says. `happened`: what a look found; `plan`: what was sent."""
+    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted."""
 
     kind: Kind
     sentence: str
@@ -68,9 +71,10 @@ class Told(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a person says to a plan that the limits do not allow, or that is to be confirmed.
+    """The user's answer to a plan that the limits do not allow, or that must be confirmed.
 
-    `send`: this plan, as it is, once. `limits`: from now on, if not None. Neither: it pauses.
+    `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
+    neither, the run pauses.
     """
 
     send: bool = False
@@ -82,11 +86,11 @@ Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[Answer]]
 
 @dataclass
 class Autopilot:
-    """Drives one run. `ask` is called with what would be sent and why it needs a person.
+    """Drive one run. `ask` gets the plan and the reasons why the user must confirm it.
 
-    `by_step`: every plan is asked about. `look_seconds`: how long to wait between looks, at most.
-    `turn`: held while the project's records are used; `ask_queues`: who asks schedulers and enters
-    what they say, where somebody else does so as well.
+    `by_step`: ask before every plan. `look_seconds`: the longest wait between polls, in seconds.
+    `turn`: the lock held while the project's records are used. `ask_queues`: polls the schedulers
+    and records their answers, if another component polls them as well.
     """
 
     running: Running
@@ -99,21 +103,21 @@ class Autopilot:
     _blocked: tuple[str, ...] = ()
     execution: ExecutionPlugin = field(init=False)
     _sent: bool = False
-    _sent_now: bool = False  # in the round that was planned last
-    _again: bool = False  # there is more to plan once that was sent
-    _waits: bool = False  # something will end by itself, says the plug-in
-    _idle: int = 0  # looks, one after another, after which there was nothing to do
+    _sent_now: bool = False  # in the last planned round
+    _again: bool = False  # more can be planned once the last plan was submitted
+    _waits: bool = False  # the plug-in reports that something will end without further submissions
+    _idle: int = 0  # consecutive polls after which there was nothing to do
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        """Find who says how jobs run. Raises: ExecutionError."""
+        """Find the execution plug-in. Raises: ExecutionError."""
         self.execution = find_execution(self.running.execution)
 
     async def drive(self) -> AsyncGenerator[Told, None]:
-        """Go on until nothing is left, or a person has to decide. Raises: RowtuiError.
+        """Run until nothing is left or the user has to decide. Raises: RowtuiError.
 
-        The caller holds the run (`Run.hold`).
+        The caller holds the lock of the run (`Run.hold`).
         """
         running = self.running
         project = running.project
@@ -121,7 +125,7 @@ class Autopilot:
             async with self.turn:
                 made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
         except _StoppedError:
-            return  # the directories that were made are whole
+            return  # directories made until now are complete
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
         stale = said(await asyncio.to_thread(stale_results, running))
         if stale:
@@ -134,6 +138,10 @@ class Autopilot:
                 happened = await self._look()
                 if happened:
                     yield Told(Kind.HAPPENED, _happened(happened), happened)
+                if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
+                    why = "another process stopped the run"
+                    yield Told(Kind.PAUSED, why, success=False)
+                    return
                 if happened.stopped:
                     await self._take_back(happened.stopped)
                 if running.graph.is_over:
@@ -151,7 +159,7 @@ class Autopilot:
                 if self._stop.is_set():
                     return
                 if self._stuck(happened):
-                    why = "; ".join(self._blocked) or "nothing is ready and nothing runs"
+                    why = "; ".join(self._blocked) or "nothing is eligible and nothing runs"
                     yield self._paused(why)
                     return
                 with contextlib.suppress(asyncio.TimeoutError):
@@ -170,7 +178,7 @@ class Autopilot:
             self._changed.set()
 
     async def _look(self) -> Happened:
-        """Ask the schedulers where it is due, and see what that means."""
+        """Poll the schedulers that are due, and derive what happened to the run."""
         project = self.running.project
         if self.ask_queues is not None:
             await self.ask_queues()
@@ -181,7 +189,7 @@ class Autopilot:
             return await asyncio.to_thread(self.running.look)
 
     async def _send(self) -> AsyncGenerator[Told, None]:
-        """Plan what is ready, and send what may be sent; and go on while there is more at once."""
+        """Plan and submit what may be submitted, and repeat while more can be planned at once."""
         for _ in range(_ROUNDS):
             self._sent_now = self._again = False
             async for told in self._send_round():
@@ -210,16 +218,17 @@ class Autopilot:
             yield told
         if plan is None or not plan.jobs:
             return
-        fit = fits(limits, spent, plan, time.time())
-        money = money_of(plan)  # of the whole: a part of it does not know what its bundles cost
+        money, balances = await self._paid_from(plan)
+        fit = fits(limits, spent, plan, time.time(), money, balances=balances)
         asked = tuple(it for it in fit.breaches if not it.passes)
-        # What is allowed goes first; a person is asked when only the rest is left.
+        # Submit what is allowed first; ask the user when only jobs outside the limits are left.
         if self.by_step or (asked and not fit.jobs):
             answer = await self.ask(plan, asked)
             if answer.limits is not None:
                 running.run.confirm(answer.limits, time.time())
                 running.failures_in_a_row = 0
-                fit = fits(answer.limits, await self._spent(), plan, time.time())
+                spent = await self._spent()
+                fit = fits(answer.limits, spent, plan, time.time(), money, balances=balances)
             if answer.send:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
@@ -238,8 +247,23 @@ class Autopilot:
         async with self.turn:
             return await asyncio.to_thread(self.running.spent)
 
+    async def _paid_from(self, plan: Plan) -> tuple[Mapping[str, Money], Mapping[str, Balance]]:
+        """Return what the jobs of a plan cost, and the budgets that they are charged against.
+
+        The costs cover the whole plan, because a part of a plan has the costs of all of its
+        bundles.
+        """
+        project = self.running.project
+        async with self.turn:
+            return await asyncio.to_thread(
+                lambda: (prices_of(project, plan), balances_of(project, plan))
+            )
+
     async def _planned(self, work: Work) -> Round:
-        """What the plug-in would send. Raises: RowtuiError, also if another's plug-in fails."""
+        """Return what the plug-in would submit.
+
+        Raises: RowtuiError, also if a third-party plug-in fails.
+        """
         with _told_apart(self.execution, RowtuiError):
             return await self.execution.plan(work)
 
@@ -247,7 +271,9 @@ class Autopilot:
         self, work: Work, plan: Plan, money: Mapping[str, Money]
     ) -> AsyncGenerator[Told, None]:
         running = self.running
-        units = tuple(units_of(plan, money))
+        units = tuple(charges_of(plan, money))
+        async with self.turn:
+            await asyncio.to_thread(running.prepare, plan)
         await asyncio.to_thread(running.note, *submitted_events(plan.id, units))
         errors: list[str] = []
         failed = ""
@@ -262,7 +288,8 @@ class Autopilot:
                             break
         except ExecutionError as error:
             failed = str(error)
-        except RowtuiError as error:  # nothing of it was sent, or what was is on record
+        # nothing was submitted, or what was submitted is in the journal
+        except RowtuiError as error:
             silent = isinstance(error, SilentClusterError)
             errors.append(str(error))
         sent = await asyncio.to_thread(self._settle_plan, plan, units, silent)
@@ -274,11 +301,11 @@ class Autopilot:
         if failed:
             yield self._paused(failed)
 
-    def _settle_plan(self, plan: Plan, units: Sequence[Unit], silent: bool) -> int:
-        """See what of a plan was sent: how many jobs. The others rest, and cost nothing.
+    def _settle_plan(self, plan: Plan, units: Sequence[Charge], silent: bool) -> int:
+        """Find which jobs of a plan were submitted, and return their number.
 
-        A bundle of which anything was sent costs what all of it does. `silent`: a cluster did not
-        answer, and nothing was sent.
+        Jobs that were not submitted rest and are refunded. A partly submitted bundle is charged in
+        full. `silent`: a cluster did not answer, and nothing was submitted.
         """
         running = self.running
         unsent = unsent_of(plan, running.project.jobs.journal)
@@ -294,7 +321,10 @@ class Autopilot:
         return len(plan.jobs) - len(unsent)
 
     def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
-        """What is wrong now, told once. `keep`: what was wrong before still is."""
+        """Return messages for new problems; report each problem once.
+
+        `keep`: problems that were reported before still hold.
+        """
         fresh = [why for why in dict.fromkeys(said) if why not in self._blocked]
         self._blocked = (*self._blocked, *fresh) if keep else tuple(dict.fromkeys(said))
         return [Told(Kind.PROBLEM, why, success=False) for why in fresh]
@@ -304,11 +334,12 @@ class Autopilot:
         return Told(Kind.PAUSED, why, plan=plan, success=False)
 
     async def _take_back(self, jobs: tuple[int, ...]) -> None:
-        """Cancel what is with a scheduler for nothing: jobs all of whose directories are."""
+        """Cancel scheduler jobs all of whose directories are no longer needed."""
         running = self.running
         state = running.project.state
         meant: dict[str, set[tuple[str, int]]] = {}
-        given_up: set[str] = set()  # for their own sake, not for what they need
+        # tokens of jobs that failed themselves, not because of their inputs
+        given_up: set[str] = set()
         for job in jobs:
             node = running.growth.flow.network.node(running.growth.where(job).node)
             position = state.directories.position(running.growth.directory(job))
@@ -319,7 +350,8 @@ class Autopilot:
                 meant.setdefault(found.token, set()).add((node.action, position))
                 if job in running.graph.root_causes(job):
                     given_up.add(found.token)
-        # What waits for others there is cancelled by who keeps the order, and has not failed.
+        # An ordered scheduler job that waits for others there is cancelled by the component that
+        # keeps the order; it has not failed.
         if meant:
             await asyncio.to_thread(running.project.jobs.records)
             planned = running.project.jobs.planned()
@@ -331,12 +363,15 @@ class Autopilot:
                 if each.token in meant and (action, position) not in meant[each.token]:
                     del meant[each.token]
         if meant:
-            await running.project.jobs.cancel(sorted(meant))
+            await running.project.jobs.cancel(sorted(meant), for_run=True)
 
     def _stuck(self, happened: Happened) -> bool:
-        """Whether nothing will happen by itself any more. Seen twice: others send jobs as well."""
+        """Return whether nothing can happen any more without a decision of the user.
+
+        The condition must hold at two polls in a row, because other programs submit jobs as well.
+        """
         counts = self.running.graph.counts()
-        active = sum(each[JobState.ACTIVE] for each in counts)
+        active = sum(each[JobState.SUBMITTED] for each in counts)
         waits = self._sent or active or happened or self.resting.will_be_tried or self._waits
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
@@ -347,14 +382,18 @@ class Autopilot:
         failed = sum(each[JobState.FAILED] for each in running.graph.counts())
         if not lost:
             return Told(Kind.OVER, "all is done")
-        more = lost - failed
-        sentence = f"nothing is left to do: {plural(failed, 'job')} failed" + (
+        cancelled = running.cancelled_by_hand()
+        more = lost - failed - cancelled
+        what = [f"{plural(failed, 'job')} failed"] if failed or not cancelled else []
+        if cancelled:
+            what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
+        sentence = f"nothing is left to do: {', '.join(what)}" + (
             f", and {more:,} that need their results cannot run" if more else ""
         )
         return Told(Kind.OVER, sentence, success=False)
 
     async def _give_back(self) -> None:
-        """What the plug-in still holds. Whatever comes of it, the run is over."""
+        """Release what the plug-in still holds. The run is over even if this fails."""
         try:
             with _told_apart(self.execution, RowtuiError):
                 await self.execution.over(Work(self.running, self.turn))
@@ -362,7 +401,7 @@ class Autopilot:
             self.running.project.notice(str(error))
 
     def stop(self, why: str = "") -> None:
-        """End `drive` soon, and write down that a person did. Jobs that were sent go on."""
+        """Make `drive` end soon, and record that the user stopped it. Submitted jobs go on."""
         self._stop.set()
         self._changed.set()
         if self.running.status is RunStatus.RUNNING:
@@ -370,12 +409,15 @@ class Autopilot:
 
 
 class _StoppedError(Exception):
-    """A person stopped it while directories were made."""
+    """The user stopped the run while directories were made."""
 
 
 @contextlib.contextmanager
 def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
-    """What goes wrong in another's plug-in is told as its own. Its own words are not repeated."""
+    """Raise an unexpected error of a third-party plug-in as an `ExecutionError`.
+
+    The message names only the type of the original error, not its text.
+    """
     try:
         yield
     except theirs:
@@ -397,7 +439,7 @@ def _begun(running: Running, made: int) -> str:
 def _happened(happened: Happened) -> str:
     parts = []
     if happened.completed:
-        parts.append(f"{plural(happened.completed, 'job')} done")
+        parts.append(f"{plural(happened.completed, 'job')} completed")
     if happened.failed:
         parts.append(f"{plural(len(happened.failed), 'job')} failed")
     if happened.cancelled:

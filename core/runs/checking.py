@@ -1,7 +1,7 @@
-"""All that is wrong with a network, file by file, without stopping at the first.
+"""Find all errors of a network, file by file, without stopping at the first.
 
-Takes a project's folder, and the project if its workflow can be used; gives problems with their
-places, what sources set aside, and how many jobs there are if nothing is wrong.
+Takes a project's folder, and the project if its workflow is valid; gives problems with their
+places, notices about entries that sources left out, and the number of jobs if nothing is wrong.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 class Checked(NamedTuple):
-    """`jobs`: how many are known before anything runs; None if that cannot be told.
+    """The result of a check.
 
-    `homes`: whose directories each node uses, and why; empty if the network has errors.
+    `jobs`: how many are known before anything runs; None if errors prevent counting. `homes`: whose
+    directories each node uses, and why; empty if the network has errors.
     """
 
     problems: tuple[Problem, ...]
@@ -37,7 +38,10 @@ class Checked(NamedTuple):
 
 
 def check_network(root: Path, project: Project | None) -> Checked:
-    """Everything. `project` None: only what network.toml says of itself."""
+    """Return all problems of a network.
+
+    With `project` None, only network.toml itself is checked.
+    """
     file = visible(str(root / NETWORK_FILE))
     try:
         loaded = load_network(root)

@@ -1,9 +1,10 @@
-"""Making the directories of samples, each with its value file before anybody sees it.
+"""Make the directories of samples; each appears in the workspace only with all its files.
 
-Takes names and values; gives which were made, which were there already with the same value, and
-which cannot be made. A directory is made whole elsewhere on the file system (a hidden one in the
-workspace would be a directory to Row) and then renamed: a crash leaves nothing half made, and the
-same call again makes the rest. Nothing that is there is changed.
+Takes names, values and the content of inputs.json; gives which directories were made, which existed
+already with the same value, and which cannot be made. A directory is filled in a staging folder
+elsewhere on the file system (Row would treat a hidden one in the workspace as a directory) and then
+renamed. A crash therefore leaves no partial directory, and a repeated call makes the rest. Existing
+directories are not changed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import sync_folder, write_all
 from rowtui.core.network.spec import JSON
+from rowtui.core.runs.inputs import FILE as INPUTS_FILE
 from rowtui.core.runs.many_files import for_each
 from rowtui.core.text import visible
 
@@ -30,10 +32,10 @@ if TYPE_CHECKING:
 
 Value = Mapping[str, JSON]
 
-# So many are made, brought to the disk together and renamed: what a crash makes one do again.
+# Directories made, synced and renamed together; a crash loses at most one batch.
 BATCH = 10_000
-# From here on, one sync of the file system is quicker than one of each file (measured on ext4:
-# 0.6 ms a file, 0.03 ms each in a batch of 20,000).
+# From here on, one sync of the file system is quicker than one of each file (measured on ext4: 0.6
+# ms a file, 0.03 ms each in a batch of 20,000).
 _SYNC_TOGETHER_FROM = 200
 
 _LONGEST_NAME = 255
@@ -42,9 +44,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Conflict(NamedTuple):
-    """A directory that is not made. `found`: its value as it is, None if it has none.
+    """A directory that is not made. `found`: its present value, None if it has none.
 
-    `why` is a sentence about it, for people.
+    `why`: a sentence about the conflict, for the user.
     """
 
     name: str
@@ -54,7 +56,7 @@ class Conflict(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What became of the directories that were wanted."""
+    """The result for the requested directories."""
 
     made: list[str]
     kept: list[str]
@@ -66,13 +68,14 @@ def make_directories(
     wanted: Iterable[tuple[str, Value]],
     note: Callable[[Sequence[str]], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
+    inputs: Mapping[str, bytes] | None = None,
 ) -> Made:
-    """Make directories of the workspace with these values. What is there with its value is kept.
+    """Make directories of the workspace with these values; keep existing ones with the same value.
 
-    `note` gets the names that are about to be made, before they are (`Run.note_made`); `progress`
-    how many are done.
-    Raises: RowtuiError if the project has no value file, or nothing can be made at all. What was
-    made until then is whole.
+    `inputs`: the content of inputs.json by directory name, for the directories that get one. `note`
+    gets the names of each batch before the batch is made (`Run.note_made`); `progress` gets the
+    number of names that are done. Raises: RowtuiError if the project has no value file, or if no
+    directory can be made at all. Directories made before an error are complete.
     """
     value_file = required_value_file(project)
     workspace = project.workflow.workspace
@@ -86,7 +89,7 @@ def make_directories(
                 new, old = _sorted_out(batch, there, made)
                 _compare(project, value_file, old, made)
                 note([name for name, _, _ in new])
-                failed = stage.make(new, value_file)
+                failed = stage.make(new, value_file, inputs or {})
                 there.update(name for name, _, _ in new)
                 lost = {name for name, _ in failed}
                 made.made.extend(name for name, _, _ in new if name not in lost)
@@ -101,7 +104,7 @@ def make_directories(
 
 
 def required_value_file(project: Project) -> str:
-    """The name of the project's value files. Raises: RowtuiError if it has none."""
+    """Return the name of the project's value files. Raises: RowtuiError if it has none."""
     name = project.workflow.value_file
     if not name or "\0" in name or os.path.basename(name) != name or name in (".", ".."):
         raise RowtuiError(
@@ -114,7 +117,10 @@ def required_value_file(project: Project) -> str:
 def _sorted_out(
     batch: list[tuple[str, Value]], there: set[str], made: Made
 ) -> tuple[list[tuple[str, Value, bytes]], list[tuple[str, Value]]]:
-    """Those to be made, with their files' bytes, and those that are there. Others are refused."""
+    """Return the directories to be made, with their values' bytes, and the existing ones.
+
+    Names that cannot be made are appended to the conflicts of `made`.
+    """
     new: dict[str, tuple[str, Value, bytes]] = {}
     old: list[tuple[str, Value]] = []
     for name, value in batch:
@@ -137,7 +143,10 @@ def _sorted_out(
 
 
 def value_bytes(value: Value) -> bytes:
-    """The value file. Raises: ValueError for NaN, infinities, and text that is not Unicode."""
+    """Return the bytes of a value file.
+
+    Raises: ValueError for NaN, infinities and non-Unicode text.
+    """
     text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, default=_no_json)
     try:
         return f"{text}\n".encode()
@@ -162,7 +171,7 @@ def _why_no_name(name: str) -> str:
 def _compare(
     project: Project, value_file: str, old: Sequence[tuple[str, Value]], made: Made
 ) -> None:
-    """Tell those that are there with the wanted value from those that are not."""
+    """Sort existing directories into kept ones (with the wanted value) and conflicts."""
     if not old:
         return
     found = read_values(project.workflow.workspace, [name for name, _ in old], value_file)
@@ -177,7 +186,7 @@ def _compare(
 def read_values(
     workspace: Path, names: Sequence[str], value_file: str
 ) -> Iterator[tuple[bool, JSON, str]]:
-    """For each directory: whether it has a value, the value, and else why it has none."""
+    """Yield for each directory whether it has a value, the value, and otherwise why it has none."""
     from rowtui.core.workspace.read import read_directories
 
     reading = read_directories(
@@ -194,7 +203,7 @@ def read_values(
 
 
 def same_value(one: JSON, other: JSON) -> bool:
-    """Whether two JSON values are one: numbers by their value; true is not 1."""
+    """Whether two JSON values are equal: numbers by their value; true is not 1."""
     if isinstance(one, Mapping):
         return (
             isinstance(other, Mapping)
@@ -212,11 +221,11 @@ def same_value(one: JSON, other: JSON) -> bool:
     return bool(one == other)
 
 
-# Making them
+# Creation
 
 
 class _Stage:
-    """A folder in which directories are made, on the workspace's file system."""
+    """A folder on the workspace's file system in which directories are filled."""
 
     def __init__(self, fd: int, workspace: int) -> None:
         self._fd = fd
@@ -224,23 +233,32 @@ class _Stage:
         self._count = 0
 
     def make(
-        self, new: Sequence[tuple[str, Value, bytes]], value_file: str
+        self,
+        new: Sequence[tuple[str, Value, bytes]],
+        value_file: str,
+        inputs: Mapping[str, bytes],
     ) -> list[tuple[str, Value]]:
-        """Make them all; gives back those whose name somebody else took meanwhile."""
+        """Make all directories; return those whose names were taken in the workspace in between."""
         first = self._count
         self._count += len(new)
         together = len(new) >= _SYNC_TOGETHER_FROM
 
-        def fill(at: int) -> None:
-            folder = str(first + at)
-            os.mkdir(folder, dir_fd=self._fd)
-            fd = os.open(f"{folder}/{value_file}", _NEW, 0o666, dir_fd=self._fd)
+        def write(path: str, data: bytes) -> None:
+            fd = os.open(path, _NEW, 0o666, dir_fd=self._fd)
             try:
-                write_all(fd, new[at][2])
+                write_all(fd, data)
                 if not together:
                     os.fsync(fd)
             finally:
                 os.close(fd)
+
+        def fill(at: int) -> None:
+            folder = str(first + at)
+            name, _, value = new[at]
+            os.mkdir(folder, dir_fd=self._fd)
+            write(f"{folder}/{value_file}", value)
+            if (data := inputs.get(name)) is not None:
+                write(f"{folder}/{INPUTS_FILE}", data)
             if not together:
                 inner = os.open(folder, _FOLDER, dir_fd=self._fd)
                 try:
@@ -268,12 +286,12 @@ class _Stage:
 
 
 def _sync(fd: int) -> None:
-    with contextlib.suppress(OSError):  # file systems that cannot are left alone
+    with contextlib.suppress(OSError):  # some file systems do not support fsync of a folder
         os.fsync(fd)
 
 
 def _sync_everything(fd: int) -> None:
-    """Bring all of a file system to the disk. Raises: OSError if that failed."""
+    """Sync all of a file system to disk. Raises: OSError if the sync failed."""
     import ctypes
 
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
@@ -289,7 +307,7 @@ def _sync_everything(fd: int) -> None:
 
 @contextlib.contextmanager
 def _staging(root: Path, workspace: Path) -> Iterator[_Stage]:
-    """A stage of this call's own; what killed calls left of theirs is deleted."""
+    """Open a stage for this call, and delete the stages that killed processes left behind."""
     place = beside(root, workspace, "making")
     _sweep(place)
     with contextlib.ExitStack() as stack:
@@ -301,12 +319,12 @@ def _staging(root: Path, workspace: Path) -> Iterator[_Stage]:
             try:
                 fd = os.open(path, _FOLDER)
             except FileNotFoundError:
-                continue  # it was swept away before it was opened
+                continue  # `_sweep` of another process deleted it before it was opened
             with contextlib.suppress(OSError):
                 fcntl.flock(fd, fcntl.LOCK_EX)
             if path.exists():
                 break
-            os.close(fd)  # it was swept away before it was locked
+            os.close(fd)  # `_sweep` of another process deleted it before it was locked
         stack.callback(os.close, fd)
         stack.callback(shutil.rmtree, path, ignore_errors=True)
         yield _Stage(fd, target)
@@ -317,17 +335,17 @@ def _sweep(place: Path) -> None:
         with contextlib.suppress(OSError):
             fd = os.open(place / name, _FOLDER)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # of a process that lives: fails
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its process is alive
                 shutil.rmtree(place / name, ignore_errors=True)
             finally:
                 os.close(fd)
 
 
 def beside(root: Path, workspace: Path, purpose: str) -> Path:
-    """A folder, made if need be, from which directories can be renamed into the workspace.
+    """Return a folder, made if needed, from which directories can be renamed into the workspace.
 
-    In `.row/rowtui/network`, unless the workspace is on another file system: then beside it.
-    Raises: OSError; RowtuiError if there is no such place.
+    The folder is in `.row/rowtui/network`, unless the workspace is on another file system: then it
+    is beside the workspace. Raises: OSError; RowtuiError if there is no such place.
     """
     device = os.stat(workspace).st_dev
     real = Path(os.path.realpath(workspace))
@@ -346,7 +364,7 @@ def beside(root: Path, workspace: Path, purpose: str) -> Path:
             sync_folder(folder.parent)
             return folder
         with contextlib.suppress(OSError):
-            folder.rmdir()  # empty, if it was made just now
+            folder.rmdir()  # empty if it was made just now
     raise RowtuiError(
         f"no directories can be made in {visible(str(workspace))}: neither the project nor the "
         "folder that holds the workspace is a writable folder of its file system",

@@ -1,9 +1,10 @@
-"""When a run will be done, as far as that can be told, and which way through it is the longest.
+"""Estimate when a run will be done, and which path through its graph is the longest.
 
-Takes a run that is driven; gives an `Estimate`. On this machine alone, what is left of up to
-`MOST_SIMULATED` jobs is simulated. Otherwise nobody knows what a cluster will give: it is the
-longer of the critical path and of the work divided by the cores that the run has (the most that it
-was seen to have, else all that are known). Time in queues to come is not in it.
+Takes a run that is driven; gives an `Estimate`. For a run on this machine alone, up to
+`MOST_SIMULATED` remaining jobs are simulated. What a cluster will provide cannot be predicted, so
+the estimate is otherwise the longer of two times: the critical path, and the work divided by the
+run's cores (the maximum observed in use, otherwise all cores of the configured machines). Future
+queue time is not included.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from rowtui.core.runs.views import BasisOfAll, Estimate, Step
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
 
-MOST_SIMULATED = 20_000  # jobs left: about 0.3 s
-MOST_LOOKED_AT = 1_000  # active jobs whose beginning is looked up
-# How long an answer is good: so many times what it took to find, so that a screen that asks again
-# and again costs a twentieth of a core at most.
+MOST_SIMULATED = 20_000  # remaining jobs: about 0.3 s
+MOST_LOOKED_AT = 1_000  # active jobs whose start time is looked up
+# An answer is valid for this many times the duration of its computation, so that a screen that
+# refreshes all the time uses at most a twentieth of a core.
 REST = 20.0
-MEASURE_SECONDS = 1.0  # between two readings of the journals of jobs, at least
+MEASURE_SECONDS = 1.0  # the minimum between two readings of the jobs' journals
 
 
 class _Begun(NamedTuple):
-    """A job of a scheduler that runs: since when, and which jobs of the graph are in it."""
+    """A running scheduler job: its start time, and the jobs of the graph in it."""
 
     action: str
     since: float | None
@@ -51,33 +52,37 @@ class _Begun(NamedTuple):
 
 
 def estimate(running: Running, now: float) -> Estimate:
-    """What is left of a run. Whoever asks again and again keeps an `Estimator`."""
+    """Return an estimate of the rest of a run. For repeated estimates, keep an `Estimator`."""
     return Estimator(running).at(now)
 
 
 class Estimator:
-    """Estimates of one run, time after time: measures now and then, and knows what was seen.
+    """Repeated estimates of one run, with cached measurements.
 
-    It waits for the disk: call it in a thread where something else must go on.
+    The methods block on the disk: call them in a thread if the event loop must continue.
     """
 
     def __init__(self, running: Running, given: Mapping[str, float] | None = None) -> None:
-        """`given`: seconds by the name of a node or action, instead of what is measured."""
+        """Create an estimator.
+
+        `given`: seconds by node or action, used instead of measured times.
+        """
         self._running = running
         self._given = dict(given or {})
         self._measured: dict[str, RunTime] = {}
         self._measured_at = 0.0
-        self._measure_again = 0.0  # seconds after that
+        self._measure_again = 0.0  # seconds after `_measured_at`
         self._most_cores = 0
         self._machines: Machines | None = None
         self._last: Estimate | None = None
-        self._found_at = self._good_for = 0.0  # when it was found; seconds
+        # when the last estimate was computed, and for how many seconds it is valid
+        self._found_at = self._good_for = 0.0
 
     def at(self, now: float) -> Estimate:
-        """The estimate at this moment (epoch seconds). Raises: RowtuiError.
+        """Return the estimate at this moment (epoch seconds). Raises: RowtuiError.
 
-        Of a large graph it may be the one of some seconds ago, with what has passed since taken
-        off.
+        For a large graph, the result may be an estimate of some seconds ago, minus the time since
+        then.
         """
         last, left = self._last, self._running.graph.left
         if left and last is not None and 0 <= now - self._found_at < self._good_for:
@@ -91,8 +96,9 @@ class Estimator:
         running = self._running
         growth = running.growth
         times = self._times(now)
+        asked = running.asked.now()
         with growth.graph.lock:
-            work = work_of(running.project, growth, times)
+            work = work_of(asked, growth, times)
             active = self._active()
         begun = self._begun(active)
         work = self._advanced(work, begun, now)
@@ -122,17 +128,17 @@ class Estimator:
         return run_times(self._running.project, network, self._given, self._measured)
 
     def _active(self) -> list[int]:
-        """The first jobs that are with a scheduler."""
+        """Return the first jobs that are submitted."""
         states = self._running.graph.snapshot().states
         found: list[int] = []
-        at = states.find(JobState.ACTIVE)
+        at = states.find(JobState.SUBMITTED)
         while at >= 0 and len(found) < MOST_LOOKED_AT:
             found.append(at)
-            at = states.find(JobState.ACTIVE, at + 1)
+            at = states.find(JobState.SUBMITTED, at + 1)
         return found
 
     def _begun(self, active: list[int]) -> list[_Begun]:
-        """The scheduler's jobs that run, as far as that can be seen here."""
+        """Return the running scheduler jobs whose start times can be read here."""
         project, growth = self._running.project, self._running.growth
         directories, submitted = project.state.directories, project.state.submitted
         found: dict[str, _Begun] = {}
@@ -151,9 +157,9 @@ class Estimator:
         return [it for it in found.values() if it.since is not None]
 
     def _advanced(self, work: Work, begun: list[_Begun], now: float) -> Work:
-        """The work without what has been done since jobs began.
+        """Return the work minus what running jobs have done since they began.
 
-        Those that share a scheduler's job wait for each other where it takes one after another.
+        Jobs that share a scheduler job wait for each other if that job runs them one after another.
         """
         seconds = work.each_seconds()
         waits = work.waits()
@@ -195,7 +201,7 @@ class Estimator:
         return self._machines
 
     def _is_ours(self) -> bool:
-        """Whether jobs have this machine to themselves, as far as anybody can say that."""
+        """Return whether jobs run on this machine without a cluster in between."""
         cluster = self._running.project.here()
         return (
             cluster is not None
@@ -205,7 +211,9 @@ class Estimator:
 
 
 def _critical_path(work: Work, remaining: NDArray[np.float64]) -> tuple[Step, ...]:
-    """From the job with the longest way to go, to whichever of its dependents has the longest."""
+    """Return the steps from the job with the longest remaining path along its longest
+    dependents.
+    """
     if not len(remaining) or not remaining.max() > 0:
         return ()
     seconds = work.each_seconds()

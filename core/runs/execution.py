@@ -1,10 +1,11 @@
-"""How the jobs of a run's rounds become plans, and how these are carried out: what a plug-in is.
+"""The interface of execution plug-ins, which turn the jobs of a run's rounds into plans.
 
-`Execution` is what ours have in common, and what others may begin with: plans are carried out as
-any plan of the project is. `Work` is what a plug-in gets for one round; it waits for the disk in a
-thread. A plug-in decides which jobs go together and when; what runs, and that it runs once, is the
-records' and the journal's, so nothing is lost whatever it does. Source: Fastr's documentation,
-ExecutionPlugin (lists run one after another on one host; pilot jobs).
+`Execution` is the base class of the built-in plug-ins, and third-party plug-ins may use it: plans
+are carried out like any plan of the project. `Work` is what a plug-in gets for one round; its
+methods block on the disk, so `in_turn` runs them in a thread. A plug-in decides which jobs go
+together and when. The records and the journal decide what runs and that it runs once, so a faulty
+plug-in loses nothing. Source: Fastr's documentation, ExecutionPlugin (lists run one after another
+on one host; pilot jobs).
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
     from rowtui.core.submission.model import Plan
 
 T = TypeVar("T")
-PILOT = -1  # rests as if it were a job of the graph, when a pilot was refused
+PILOT = -1  # job number under which a refused pilot rests
 
 
 class ExecutionError(RowtuiError):
-    """There is no such execution plug-in, or it is of no use."""
+    """The execution plug-in does not exist or is not usable."""
 
 
 class Round(NamedTuple):
-    """What could be submitted now. `plan` None: nothing. `blocked`: ready jobs that cannot be.
+    """What could be submitted now. `plan`: None if nothing. `blocked`: reasons for ready jobs.
 
-    `again`: once this was sent, there is more to plan at once. `waits`: something will end by
-    itself, and then there is more.
+    `again`: more can be planned at once after this plan was submitted. `waits`: a running job will
+    end, and more can be planned then.
     """
 
     plan: Plan | None
@@ -48,10 +49,10 @@ class Round(NamedTuple):
 
 @dataclass
 class Work:
-    """One round of a run. `resting`: jobs of the graph that are left alone for a while.
+    """One round of a run. `resting`: jobs of the graph that must not be submitted for a while.
 
-    `turn` is held while the project's records are used. `queue_is_full`: the limits allow no more
-    jobs in the queue; what goes into a pilot that is there still may.
+    `turn`: the lock held while the project's records are used. `queue_is_full`: the limits allow no
+    more jobs in the queue; jobs for an open pilot may still be submitted.
     """
 
     running: Running
@@ -61,30 +62,30 @@ class Work:
 
     @property
     def project(self) -> Project:
-        """Whose jobs they are."""
+        """Return the project of the jobs."""
         return self.running.project
 
     @property
     def schedule(self) -> Schedule:
-        """What the run's network.toml says of how jobs run."""
+        """Return the scheduling settings of the run's network.toml."""
         return self.running.growth.flow.network.schedule
 
     async def in_turn(self, what: Callable[[], T]) -> T:
-        """Do something with the project's records, in a thread."""
+        """Call a function on the project's records in a thread, while holding `turn`."""
         async with self.turn:
             return await asyncio.to_thread(what)
 
     def parts(self, most: int = MOST) -> Parts:
-        """The jobs that are ready, as groups. Waits for the disk. Raises: RowtuiError."""
+        """Return the ready jobs as groups. Blocks on the disk. Raises: RowtuiError."""
         return Parts(self.running, most, self.resting)
 
     def plan(
         self, parts: Parts, numbers: Sequence[int] | None = None, pack: Pack | None = None
     ) -> Round:
-        """The plan of these parts (all of them), in their order. Waits for the disk.
+        """Return the plan of these parts in their order; None means all parts. Blocks on the disk.
 
-        `pack` says what becomes of the planned jobs (None: what the project's packing says).
-        Raises: PlanError if none of their actions can be submitted; RowtuiError.
+        `pack`: how planned jobs are packed (None: by the project's packing). Raises: PlanError if
+        none of their actions can be submitted; RowtuiError.
         """
         from rowtui.core.runs.rounds import plan_parts
 
@@ -92,32 +93,34 @@ class Work:
 
 
 class ExecutionPlugin(Protocol):
-    """How a run's jobs run. One is made for each time that a run is driven."""
+    """How a run's jobs run. One plug-in object is made each time a run is driven."""
 
     name: str
-    summary: str  # one sentence, for people
+    summary: str  # one sentence, for the user
 
     async def plan(self, work: Work) -> Round:
-        """What to submit next. It may be asked again at any time. Raises: RowtuiError."""
+        """Return what to submit next. May be called again at any time. Raises: RowtuiError."""
         ...
 
     def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
-        """Submit (a part of) what `plan` gave, with the limits' or a person's consent."""
+        """Submit a plan, or a part of one, that `plan` returned and the limits or the
+        user allow.
+        """
         ...
 
     async def over(self, work: Work) -> None:
-        """The run is over: give back what is still held. Jobs go on when it is not called."""
+        """Release what is still held after the run. Without this call, submitted jobs go on."""
         ...
 
 
 class Execution:
-    """What plug-ins need not say again."""
+    """Default methods for plug-ins."""
 
     name = ""
     summary = ""
 
     async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
-        """See `ExecutionPlugin`: as any plan is."""
+        """See `ExecutionPlugin`: submits like any plan."""
         steps = work.project.jobs.submit(plan)
         try:
             async for step in steps:
@@ -126,4 +129,4 @@ class Execution:
             await steps.aclose()
 
     async def over(self, work: Work) -> None:
-        """See `ExecutionPlugin`: nothing is held."""
+        """See `ExecutionPlugin`: holds nothing, so there is nothing to release."""

@@ -1,8 +1,8 @@
-"""Jobs of their own, and lists of jobs that run one after another in one scheduler job.
+"""Plug-ins for separate jobs, and for lists of jobs that run one after another in one job.
 
-Both may go on along the graph: a list, as long as it has room, with what waits for nothing but the
-list; and, where a network says `ahead`, all that waits for nothing but what is planned.
-Source: Fastr's documentation, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
+Both may continue along the graph. A list with room takes the jobs that wait only for the list. If a
+network sets `ahead`, all jobs that wait only for planned jobs are planned as well. Source: Fastr's
+documentation, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Unit = list[int]  # numbers of parts
 
 
 class Jobs(Execution):
-    """Each group its own scheduler job, or as the project packs."""
+    """Each group as a scheduler job of its own, or packed by the project's settings."""
 
     name = "jobs"
     summary = "each group is a job of its own, packed as the project says"
@@ -47,7 +47,7 @@ class Jobs(Execution):
 
 
 class Sequential(Execution):
-    """Lists within the limits of `gather`, each one scheduler job."""
+    """Lists within the limits of `gather`, each as one scheduler job."""
 
     name = "sequential"
     summary = "lists of jobs run one after another in one scheduler job, sample by sample"
@@ -78,7 +78,7 @@ class Sequential(Execution):
 
 
 def waves(parts: Parts) -> list[Unit]:
-    """Go on with all that waits for nothing but parts; the new ones, one wave after another."""
+    """Add all jobs that wait only for parts; return the new ones, wave by wave."""
     chain = parts.chain()
     found: list[Unit] = []
     wave = chain.after(range(len(parts)))
@@ -91,8 +91,9 @@ def waves(parts: Parts) -> list[Unit]:
 
 
 def lists(parts: Parts, limit: Gather) -> list[Unit]:
-    """What runs one after another: samples on their way through nodes, as many as there is room
-    for, and then what collects all of them.
+    """Return lists to run one after another: samples with the nodes that follow, as room allows.
+
+    Each list ends with the jobs that collect all of its samples.
     """
     ready = range(len(parts))
     chains = [_onwards([number], parts, limit) for number in ready]
@@ -100,7 +101,7 @@ def lists(parts: Parts, limit: Gather) -> list[Unit]:
 
 
 def _onwards(unit: Unit, parts: Parts, limit: Gather) -> Unit:
-    """A unit, and as much of what waits for nothing but it as there is room for."""
+    """Return a unit extended by the jobs that wait only for the unit, as far as there is room."""
     first, rest = unit[0], unit[1:]
     room = Gather(
         max(1, limit.size - len(rest)) if limit.size else 0,
@@ -119,7 +120,7 @@ def _onwards(unit: Unit, parts: Parts, limit: Gather) -> Unit:
 
 
 def _together(units: Sequence[Unit], parts: Parts, limit: Gather) -> list[Unit]:
-    """Units of the same kind joined, within the limit."""
+    """Join units of the same kind, within the limit."""
 
     def kind(at: int) -> Hashable:
         return tuple(sorted({parts.all[number].group.action.index for number in units[at]}))

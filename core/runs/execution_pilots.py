@@ -1,10 +1,9 @@
-"""Pilots: scheduler jobs that hold an allocation, and get a run's ready jobs while they go on.
+"""Pilots: scheduler jobs that hold an allocation, and receive a run's ready jobs while they run.
 
-What a pilot can take is handed over as long as less than two times of what it holds is with it, so
-that it has work when something ends and others get their share. Where no pilot has room a new one
-is started, up to the number that network.toml allows for each destination. What no pilot could
-ever take goes alone.
-Source: Fastr's documentation, ExecutionPlugin (pilot jobs).
+Jobs are handed to a pilot as long as they ask for less than twice its allocation in total. The
+pilot then has work when a job ends, and other pilots get a share. Where no pilot has room a new one
+is started, up to the number that network.toml allows for each destination. A job that no pilot
+could ever take is submitted alone. Source: Fastr's documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.network.load_schedule import PILOT_HINT
 from rowtui.core.network.spec import Pilot
 from rowtui.core.project.pilots import PilotView, into_pilot, open_pilots, start_pilot
+from rowtui.core.project.prices import cluster_named
 from rowtui.core.runs.execution import PILOT, Execution, ExecutionError, Round, Work
-from rowtui.core.runs.rounds import cluster_named
 from rowtui.core.submission.header import options_for
 from rowtui.core.submission.model import Destination, Plan, PlannedJob, Step
 from rowtui.core.submission.pilot import IntoPilot
@@ -35,14 +34,17 @@ from rowtui.core.text import plural, visible
 if TYPE_CHECKING:
     from rowtui.core.submission.carry_out import Progress
 
-AHEAD = 2  # times of what it holds that may be with a pilot
-# Pilots in a row that may end without anything having ended well meanwhile.
+AHEAD = 2  # multiple of its allocation that may be handed to a pilot
+# Consecutive pilots that may end although no job was completed in between.
 FRUITLESS = 3
-ASK_SECONDS = 15.0  # between two looks at how pilots are
+ASK_SECONDS = 15.0  # between two polls of the pilots
 
 
 class _Seen(NamedTuple):
-    """The open pilots when their schedulers were asked. `pilots`: what the records had then."""
+    """The open pilots at the last poll of their schedulers.
+
+    `pilots`: their tokens by the records.
+    """
 
     at: float
     pilots: frozenset[str]
@@ -57,7 +59,7 @@ class _Wish(NamedTuple):
 
 @dataclass
 class _Load:
-    """What is with a pilot: handed over, and not over."""
+    """The load of a pilot: jobs handed to it that have not ended."""
 
     pilot: PlannedJob
     cpus: int = 0
@@ -89,7 +91,7 @@ class _Load:
 
 @dataclass
 class _Handing:
-    """What becomes of the jobs of one plan: `Setting.pack`."""
+    """Hand the jobs of one plan to pilots: `Setting.pack`."""
 
     work: Work
     pilot: Pilot
@@ -97,7 +99,7 @@ class _Handing:
     loads: Mapping[str, _Load]
     wishes: dict[Destination, _Wish] = field(default_factory=dict)
     kept_back: int = 0
-    alone: tuple[str, ...] = ()  # why jobs go alone
+    alone: tuple[str, ...] = ()  # why jobs are submitted alone
     _fresh: dict[Destination, IntoPilot | str] = field(default_factory=dict)
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
@@ -138,7 +140,7 @@ class _Handing:
         return PackedJobs((*made, *alone), warnings=self.alone)
 
     def _never(self, job: PlannedJob) -> str:
-        """Why not even a new pilot could take a job, "" if it could."""
+        """Return why not even a new pilot could take a job, "" if it could."""
         there = job.destination
         if there not in self._fresh:
             try:
@@ -152,7 +154,10 @@ class _Handing:
 
 
 def new_pilot(work: Work, pilot: Pilot, job: PlannedJob) -> Plan:
-    """The plan of a pilot that could take a job. Raises: RowtuiError where there are none."""
+    """Return the plan of a pilot that could take a job.
+
+    Raises: RowtuiError if the destination has no pilots.
+    """
     project, there = work.project, job.destination
     action = next(it for it in project.workflow.actions if it.index == job.action_index)
     allocation = Allocation(
@@ -170,19 +175,22 @@ def new_pilot(work: Work, pilot: Pilot, job: PlannedJob) -> Plan:
 
 
 class Pilots(Execution):
-    """See the module."""
+    """The execution plug-in for pilots (see the module docstring)."""
 
     name = "pilot"
     summary = "pilots hold an allocation, and run what is ready as long as it lasts"
 
     def __init__(self) -> None:
-        self._done = -1  # jobs that were complete when the last pilot was started
+        self._done = -1  # completed jobs when the last pilot was started
         self._fruitless = 0
         self._blocked: tuple[str, ...] = ()
         self._seen: _Seen | None = None
 
     async def plan(self, work: Work) -> Round:
-        """See `ExecutionPlugin`. Raises: RowtuiError, also where nothing says what one holds."""
+        """See `ExecutionPlugin`.
+
+        Raises: RowtuiError, also if no setting defines a pilot's allocation.
+        """
         pilot = work.schedule.pilot
         if pilot is None:
             raise ExecutionError("nothing says what a pilot holds", PILOT_HINT)
@@ -195,7 +203,7 @@ class Pilots(Execution):
         return found
 
     async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
-        """See `ExecutionPlugin`. After a refusal the pilots are looked at anew."""
+        """See `ExecutionPlugin`. After a refusal the pilots are polled again."""
         async with aclosing(super().carry_out(work, plan)) as steps:
             async for step in steps:
                 if step.error:
@@ -208,7 +216,7 @@ class Pilots(Execution):
             return Round(None, parts.blocked)
         views = await self._views(work, loads)
         handing = _Handing(work, pilot, views, loads)
-        # What none of them could have begun when it is handed over need not be looked at.
+        # Jobs that no pilot could start at once are not planned in this round.
         most = AHEAD * pilot.cpus * (pilot.number + len(views)) + 1
         numbers = range(min(len(parts), most))
         found = await work.in_turn(lambda: work.plan(parts, numbers, handing))
@@ -221,7 +229,9 @@ class Pilots(Execution):
         return await self._start(work, pilot, next(iter(wishes.values())), found)
 
     async def _views(self, work: Work, loads: Mapping[str, _Load]) -> tuple[PilotView, ...]:
-        """The open pilots. Their schedulers are asked again after a while, or for new ones."""
+        """Return the open pilots; poll their schedulers again after a while, or if pilots
+        changed.
+        """
         now, seen = time.monotonic(), self._seen
         if seen is None or seen.pilots != loads.keys() or now - seen.at > ASK_SECONDS:
             views = await open_pilots(work.project)
@@ -233,7 +243,7 @@ class Pilots(Execution):
         if PILOT in work.resting or work.queue_is_full:
             return found
         counts = work.running.graph.counts()
-        done = sum(each[JobState.COMPLETE] for each in counts)
+        done = sum(each[JobState.COMPLETED] for each in counts)
         self._fruitless = self._fruitless + 1 if done == self._done else 0
         self._done = done
         if self._fruitless >= pilot.number + FRUITLESS:
@@ -243,7 +253,7 @@ class Pilots(Execution):
         return Round(plan, found.blocked, again=True)
 
     async def over(self, work: Work) -> None:
-        """See `ExecutionPlugin`: pilots of this run that have nothing to do are ended."""
+        """See `ExecutionPlugin`: ends idle pilots of this run."""
         if not any(map(is_pilot, work.running.tokens)):
             return
         loads = await work.in_turn(partial(_loads, work))
@@ -255,11 +265,11 @@ class Pilots(Execution):
         ]
         wanted = [token for token in idle if token in loads and not loads[token].cpus]
         if wanted:
-            await work.project.jobs.cancel(wanted)
+            await work.project.jobs.cancel(wanted, for_run=True)
 
 
 def _loads(work: Work) -> dict[str, _Load]:
-    """What is with each open pilot now, by the project's records."""
+    """Return the load of each open pilot, by the project's records."""
     project = work.project
     records = project.jobs.records()
     planned = project.jobs.planned()

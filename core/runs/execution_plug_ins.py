@@ -1,7 +1,7 @@
-"""Execution plug-ins by the name that network.toml gives: ours, and those of installed packages.
+"""Execution plug-ins by name: the built-in ones, and those of installed packages.
 
-A plug-in that cannot be loaded or is none is an error when it is asked for, and none can take the
-name of one of ours.
+A plug-in that cannot be loaded, or is not a plug-in, raises an error when it is requested. A
+third-party plug-in cannot replace a built-in one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OURS = tuple(_OURS)
 
 
 def find_execution(name: str) -> ExecutionPlugin:
-    """A new plug-in of this name. Raises: ExecutionError (there is none, or it is of no use)."""
+    """Return a new plug-in of this name. Raises: ExecutionError if it is missing or not usable."""
     if name in _OURS:
         return _OURS[name]()
     points = {point.name: point for point in entry_points(group=PLUG_INS)}
@@ -40,11 +40,14 @@ def find_execution(name: str) -> ExecutionPlugin:
 
 
 def _plug_in(point: EntryPoint) -> ExecutionPlugin:
-    """What the entry point makes. Raises: ExecutionError without the words of the plug-in."""
+    """Create the plug-in of an entry point.
+
+    Raises: ExecutionError, without the text of the plug-in's own error.
+    """
     hint = f"it comes from {point.value}; mend it, uninstall it or choose another"
     try:
         made = point.load()()
-    except (Exception, SystemExit) as error:  # whatever it does, we go on
+    except (Exception, SystemExit) as error:  # any failure of a third-party plug-in
         why = f"the execution plug-in '{point.name}' failed with {type(error).__name__}"
         raise ExecutionError(why, hint) from None
     if not (

@@ -1,7 +1,7 @@
-"""What the project's records say of the jobs of a run: complete, with a scheduler, failed, neither.
+"""Compare the project's records of a run's jobs with the graph: completed, submitted, failed.
 
-The records are Row's: (action, directory). So what somebody submits by hand counts as well, nothing
-runs twice, and a run that was cut off knows where it stood. Only what changed is looked at.
+The records are Row's, by action and directory. Jobs that the user submits outside the run count as
+well, nothing runs twice, and an interrupted run resumes. Only changes are processed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from rowtui.core.network.job_model import JobState
 from rowtui.core.state.model import (
     Directories,
@@ -24,23 +26,24 @@ from rowtui.core.submission.ending import NOT_BEGUN
 if TYPE_CHECKING:
     from rowtui.core.network.growth import Growth
 
-_MAY_BEGIN = (JobState.READY, JobState.WAITING, JobState.COMPLETE)  # the last if it is gone
-_GIVEN_UP = (JobState.CANCELLED, JobState.MISSING)
+# a completed job begins again if its product is gone
+_MAY_BEGIN = (JobState.ELIGIBLE, JobState.WAITING, JobState.COMPLETED)
+_GIVEN_UP = (JobState.CANCELLED, JobState.SKIPPED)
 
 
 class Failed(NamedTuple):
-    """A job of the graph that failed by itself."""
+    """A job of the graph that failed itself, not because of its inputs."""
 
     job: int
     failure: LastEnd
 
 
 class News(NamedTuple):
-    """What the records say that the graph does not know: numbers of jobs.
+    """What the records contain and the graph does not: numbers of jobs.
 
-    `gone`: were complete, and are no longer. `back`: are with no scheduler any more, and did not
-    fail: they may be submitted again. `unsaid`: those among `back` of which no record says why.
-    `strays`: are with a scheduler though they were given up.
+    `gone`: completed before, and no longer. `back`: no longer submitted, without a failure, so they
+    may be submitted again. `unsaid`: jobs in `back` for which no record gives a reason. `strays`:
+    submitted although the run had given them up.
     """
 
     complete: list[int]
@@ -52,12 +55,12 @@ class News(NamedTuple):
     strays: list[int]
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether anything is new."""
         return any(self)
 
 
 class Facts:
-    """Compares a project's records with a graph, time after time: each thing is told once."""
+    """Compare a project's records with a graph repeatedly; report each change once."""
 
     def __init__(self, growth: Growth) -> None:
         self._growth = growth
@@ -65,29 +68,52 @@ class Facts:
         self._counts: dict[str, int] = {}
         self._rows: dict[str, dict[int, int]] = {}  # node -> position -> row
         self._masks: dict[str, DirectorySet] = {}
-        self._seen = bytearray()  # by job: that it is complete was told
-        self._complete: dict[str, DirectorySet] = {}  # the same by position, for each node
-        self._strays: dict[int, str] = {}  # by job: the token of the stray that was told last
-        self._told: dict[int, str] = {}  # by job: the token of the failure that was told last
+        self._seen = bytearray()  # by job: 1 if its completion was reported
+        self._prepared = bytearray()  # by job: 1 if its own directory was made or checked
+        # reported completions by position, for each node
+        self._complete: dict[str, DirectorySet] = {}
+        self._strays: dict[int, str] = {}  # by job: the token of the stray reported last
+        self._told: dict[int, str] = {}  # by job: the token of the failure reported last
 
     def at(self, node: str, position: int) -> int | None:
-        """The job of a node in the directory at a position."""
+        """Return the job of a node in the directory at a position; None if there is none."""
         row = self._rows[node].get(position)
         return None if row is None else self._growth.job(node, row)
 
     def mask(self, node: str) -> DirectorySet:
-        """The directories of a node's samples, as far as they are there."""
+        """Return the existing directories of a node's samples."""
         return self._masks[node]
 
+    def rows_there(self, node: str) -> NDArray[np.int64]:
+        """Return the rows of a node whose directories existed at the last comparison."""
+        rows = self._rows.get(node, {})
+        return np.fromiter(rows.values(), np.int64, len(rows))
+
+    def are_prepared(self, jobs: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return a mask: for which of these jobs the directory is known to be correct."""
+        marks = np.zeros(len(self._growth.graph), np.bool_)
+        marks[: len(self._prepared)] = np.frombuffer(self._prepared, np.bool_)
+        found: NDArray[np.bool_] = marks[jobs]
+        return found
+
+    def prepare(self, jobs: Iterable[int], *, done: bool = True) -> None:
+        """Record whether the directories of these jobs are correct."""
+        self._prepared.extend(bytes(len(self._growth.graph) - len(self._prepared)))
+        for job in jobs:
+            self._prepared[job] = done
+
     def forget(self, jobs: Iterable[int]) -> None:
-        """Tell once more that these jobs are complete, if they are."""
+        """Report these jobs as complete once more, if they are."""
         for job in jobs:
             if job < len(self._seen):
                 self._seen[job] = 0
         self._complete.clear()
 
     def news(self, state: State, counts: Callable[[int, str], bool]) -> News:
-        """What is new. `counts`: whether the failure of a job (graph) by a job (token) does."""
+        """Return what is new.
+
+        `counts`: whether the end of a scheduler job (token) fails a graph job.
+        """
         graph = self._growth.graph
         self._seen.extend(bytes(len(graph) - len(self._seen)))
         self._find(state.directories)
@@ -124,7 +150,7 @@ class Facts:
                 explained.add(found)
                 if self._told.get(found) == failure.token or not counts(found, failure.token):
                     continue
-                # What was not tried may be sent again as it is.
+                # A job that did not begin may be submitted again unchanged.
                 not_begun = failure.reason.startswith(NOT_BEGUN)
                 if failure.outcome is not Outcome.NOT_REACHED and not not_begun:
                     self._told[found] = failure.token
@@ -135,8 +161,9 @@ class Facts:
         return news
 
     def _before(self, node: str, gone: list[int]) -> DirectorySet:
-        """Where a node was complete when it was looked at last; `gone` gets those whose directory
-        is no longer there.
+        """Return where a node was complete at the last comparison.
+
+        Completed jobs whose directories no longer exist are appended to `gone`.
         """
         if node not in self._complete:
             jobs = self._growth.jobs(node)
@@ -153,10 +180,10 @@ class Facts:
 
     def _active(self) -> Iterator[int]:
         states = self._growth.graph.snapshot().states
-        at = states.find(JobState.ACTIVE)
+        at = states.find(JobState.SUBMITTED)
         while at >= 0:
             yield at
-            at = states.find(JobState.ACTIVE, at + 1)
+            at = states.find(JobState.SUBMITTED, at + 1)
 
     def _jobs(self, node: str, members: DirectorySet) -> list[int]:
         if not members:
@@ -170,7 +197,7 @@ class Facts:
         return found.action
 
     def _find(self, directories: Directories) -> None:
-        """Where the samples' directories are, again wherever either has changed."""
+        """Find the positions of the samples' directories again after either has changed."""
         flow = self._growth.flow
         moved = directories is not self._directories
         place: dict[str, int] | None = None

@@ -1,7 +1,7 @@
-"""network.json: the network and its sources' rows as they were when a run was made.
+"""network.json: a snapshot of the network and its sources' rows, taken when a run is made.
 
-Takes a `Network` and `SourceRows`, gives bytes that are the same for the same network, and back.
-Products of dimensions stay factorised: their rows are nowhere in the file.
+Takes a `Network` and `SourceRows`, gives bytes that are identical for the same network, and back.
+Products of dimensions stay factorised: their rows are not written to the file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rowtui.core.network.spec import (
 from rowtui.core.runs.model import json_line
 
 VERSION = 2
-_READ = (1, VERSION)  # in 1 schedules had neither `pilot` nor `ahead`
+_READ = (1, VERSION)  # in version 1 schedules had neither `pilot` nor `ahead`
 
 _DATA: dict[str, type[Values | Table | Files | Existing]] = {
     "values": Values,
@@ -47,7 +47,7 @@ _DATA_NAMES: dict[type, str] = {kind: name for name, kind in _DATA.items()}
 
 
 def frozen_bytes(network: Network, rows: Iterable[SourceRows]) -> bytes:
-    """The file. Raises: RowtuiError for a value that JSON cannot say."""
+    """Return the bytes of the file. Raises: RowtuiError for a value that JSON cannot represent."""
     head = json_line(_fields(network))
     parts = [b'{"version":%d,"network":' % VERSION, head, b',"rows":[']
     for at, each in enumerate(rows):
@@ -56,7 +56,10 @@ def frozen_bytes(network: Network, rows: Iterable[SourceRows]) -> bytes:
 
 
 def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
-    """The reverse. Raises: RowtuiError for another version, and for what makes no sense."""
+    """Parse the bytes of the file.
+
+    Raises: RowtuiError for another version and for invalid content.
+    """
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError):
@@ -74,7 +77,7 @@ def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
 
 
 def _fields(value: Any) -> Any:
-    """Dataclasses as objects, all the way down; named tuples as arrays, as JSON has them."""
+    """Return dataclasses as objects, recursively, and named tuples as arrays."""
     if dataclasses.is_dataclass(value):
         found = {it.name: _fields(getattr(value, it.name)) for it in dataclasses.fields(value)}
         if isinstance(value, Values | Table | Files | Existing):
@@ -109,7 +112,7 @@ def _rows_parts(rows: SourceRows) -> Iterable[bytes]:
 
 
 def _codes(codes: Any) -> bytes:
-    """Positions as a JSON array: the same bytes whatever they are kept in."""
+    """Return positions as a JSON array, independent of the type that stores them."""
     import orjson
 
     return orjson.dumps(codes.tolist() if hasattr(codes, "tolist") else list(codes))

@@ -1,8 +1,8 @@
-"""Which files of a project a pattern means, as `pathlib` would find them, but bounded.
+"""Find the files of a project that match a pattern, as `pathlib` does, but with a limit.
 
-Takes the project's folder and a pattern; gives sorted relative paths. `**` does not go through
-symbolic links to folders (so loops end nothing); a link that the pattern names or that `*` fits is
-somebody's wish, and is followed. What cannot be read is told, where `pathlib` leaves it out.
+Takes the project's folder and a pattern; gives sorted relative paths. `**` does not follow symbolic
+links to folders, so loops of links are harmless. A link that the pattern names, or that `*`
+matches, is followed on purpose. Unreadable entries are reported; `pathlib` omits them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from functools import cache
 from re import compile as compiled
 from typing import Final
 
-OWN_FOLDER: Final = ".row"  # records, no data
+OWN_FOLDER: Final = ".row"  # rowtui's and Row's records, no data
 
 
 class TooManyFilesError(Exception):
-    """The pattern fits more files than are allowed."""
+    """The pattern matches more files than are allowed."""
 
 
 def find_files(root: str, pattern: str, most: int, tell: Callable[[str, str], None]) -> list[str]:
-    """The regular files that a pattern fits, as paths relative to `root`, in order of their text.
+    """Return the regular files that match a pattern, as paths relative to `root`, sorted as text.
 
-    `pattern` is relative, without `..`. `tell` is called with the path and the reason, maybe
-    twice, for each folder that cannot be listed and each link that leads nowhere.
-    Raises: TooManyFilesError.
+    `pattern` is relative, without `..`. `tell` is called with the path and the reason (possibly
+    twice) for each folder that cannot be listed and each broken link. Raises: TooManyFilesError.
     """
     parts = tuple(part for part in pattern.split("/") if part not in ("", "."))
     found: set[str] = set()
@@ -81,11 +80,11 @@ def _leads_to(
     entry: os.DirEntry[str],
     tell: Callable[[str, str], None],
 ) -> bool:
-    """Whether this is, or links to, what is wanted (a file, a folder)."""
+    """Whether the entry is, or links to, the wanted type (a file or a folder)."""
     try:
         if not entry.is_symlink():
             is_file = is_wanted is stat.S_ISREG
-            return entry.is_file() if is_file else entry.is_dir()  # mostly without asking the disk
+            return entry.is_file() if is_file else entry.is_dir()  # mostly without a system call
         return is_wanted(os.stat(os.path.join(root, path)).st_mode)
     except OSError as error:
         tell(path, error.strerror or str(error))

@@ -1,7 +1,8 @@
-"""One process at a time drives a run: a lock that goes with its process, and says who holds it.
+"""The lock that lets one process at a time drive a run.
 
-The lock is `flock` on a file; what stands in the file is for people. Where a file system has no
-locks, what stands there decides: a process of this machine that is gone holds nothing.
+The lock is `flock` on a file and ends with its process; the file's content names the holder for the
+user. Where a file system has no locks, the content decides: a process of this machine that has
+ended holds nothing.
 """
 
 from __future__ import annotations
@@ -21,31 +22,32 @@ from rowtui.core.runs.model import VERSION, json_line
 from rowtui.core.runs.moments import time_text
 from rowtui.core.text import visible
 
-# Whoever asks who holds a run locks it for microseconds itself: so often, and so long apart, is a
-# lock tried before it counts as held.
+# A check of the holder locks the file itself for microseconds. A lock therefore counts as held only
+# after this many attempts, this far apart.
 _TRIES = 20
 _TRY_SECONDS = 0.01
 
 
 class Holder(NamedTuple):
-    """Who drives a run. `since`: epoch seconds."""
+    """The process that drives a run. `since`: epoch seconds."""
 
     host: str
     pid: int
     since: float
 
     def __str__(self) -> str:
-        """`process 123 on host, since Sun 2026-11-22 18:00`."""
+        """Return a text such as `process 123 on host, since Sun 2026-11-22 18:00`."""
         return f"process {self.pid} on {visible(self.host)}, since {time_text(self.since)}"
 
 
 class RunHeldError(RowtuiError):
-    """Another process drives the run; `holder` if it said who it is."""
+    """Another process drives the run; `holder` is set if the lock file names that process."""
 
     def __init__(self, run_id: str, holder: Holder | None) -> None:
         super().__init__(
             f"run {run_id} is driven by {holder or 'another process'}",
-            "watch it with `rowtui network show`, or end that process first: nothing is lost",
+            "watch the run with `rowtui network show`, or stop it with `rowtui network stop`: "
+            "nothing is lost",
         )
         self.holder = holder
 
@@ -54,7 +56,7 @@ class RunHeldError(RowtuiError):
 def hold(path: Path, run_id: str) -> Iterator[Holder]:
     """Hold the lock of this file, which need not exist.
 
-    Raises: RunHeldError if somebody else does; OSError if it cannot be written.
+    Raises: RunHeldError if another process holds the lock; OSError if the file cannot be written.
     """
     me = Holder(socket.gethostname(), os.getpid(), time.time())
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -73,7 +75,7 @@ def hold(path: Path, run_id: str) -> Iterator[Holder]:
 
 
 def holder_of(path: Path) -> Holder | None:
-    """Who holds the lock now; None: nobody."""
+    """Return the process that holds the lock now; None if the lock is free."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -86,7 +88,7 @@ def holder_of(path: Path) -> Holder | None:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return holder
-        except OSError:  # no locks here: what was written has to do
+        except OSError:  # no locks on this file system: use the file's content
             return holder if _may_live(holder) else None
         return None
     finally:
@@ -100,7 +102,7 @@ def _locked(fd: int) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             time.sleep(_TRY_SECONDS)
-        except OSError:  # no locks on this file system: whoever wrote its name, and may live
+        except OSError:  # no locks on this file system: held if the named process may be alive
             holder = _holder_in(fd)
             return holder is None or not _may_live(holder)
         else:
@@ -117,7 +119,7 @@ def _holder_in(fd: int) -> Holder | None:
 
 
 def _may_live(holder: Holder) -> bool:
-    """Whether a process may still run; of other machines' nobody knows."""
+    """Whether a process may still run. Processes of other machines always count as running."""
     if holder.host != socket.gethostname():
         return True
     try:

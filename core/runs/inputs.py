@@ -1,7 +1,7 @@
-"""inputs.json: what a job needs from others, in its directory, written when it becomes ready.
+"""inputs.json: what a job needs from other jobs, written to its directory when it becomes ready.
 
-Takes the members of each input of a sample; gives a file that is the same for the same inputs, and
-is only replaced if it changed. Paths in it are relative to the directory.
+Takes the members of each input of a sample; gives a file that is identical for the same inputs, and
+that is replaced only if it changed. Paths in the file are relative to the directory.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LIMIT = 1 << 30
 
 
 class Member(NamedTuple):
-    """One sample that an input has: its directory, and the product that is taken from it.
+    """One sample of an input: its directory, and the product that is taken from the directory.
 
-    `output` is a path in that directory, "" for the directory itself. `value` is the entry of a
-    list product that is meant, if `is_entry`.
+    `output` is a path in that directory, "" for the directory itself. `value` is the selected entry
+    of a list product, if `is_entry`.
     """
 
     directory: str
@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A member of a collapsed sample that is not there, as `require` allows."""
+    """A missing member of a collapsed sample, as `require` allows."""
 
     directory: str
     input: str
@@ -47,7 +47,7 @@ class LeftOut(NamedTuple):
 
 
 class SampleInputs(NamedTuple):
-    """All that one sample of a node gets; `directory` is where it runs."""
+    """All inputs of one sample of a node; `directory` is where the sample's job runs."""
 
     directory: str
     node: str
@@ -57,7 +57,7 @@ class SampleInputs(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of the files: directories by name; `failed` with the reason."""
+    """The results of writing: directories by name; `failed` with the reasons."""
 
     written: list[str]
     unchanged: list[str]
@@ -65,9 +65,12 @@ class Written(NamedTuple):
 
 
 def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
-    """Bring inputs.json of each directory up to date. One that cannot be never stops the others."""
+    """Update inputs.json of each directory.
+
+    A file that cannot be written does not stop the others.
+    """
     wanted = list(samples)
-    became: list[bool | str] = [False] * len(wanted)  # whether it was written; else why not
+    became: list[bool | str] = [False] * len(wanted)  # whether the file was written; or the error
 
     def write(at: int) -> None:
         each = wanted[at]
@@ -89,7 +92,7 @@ def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
 
 
 def inputs_bytes(inputs: SampleInputs) -> bytes:
-    """The file. Raises: RowtuiError for a value that JSON cannot say."""
+    """Return the bytes of the file. Raises: RowtuiError for a value that JSON cannot represent."""
     fields = {
         "version": VERSION,
         "node": inputs.node,
@@ -128,6 +131,6 @@ def _write(folder: Path, data: bytes) -> bool:
         if stat.S_ISREG(os.lstat(path).st_mode) and read_bounded(path, LIMIT) == data:
             return False
     except (OSError, RowtuiError):
-        pass  # there is none, or none that anybody could read: a new one takes its place
+        pass  # the file is missing or unreadable: a new one replaces it
     replace_file(path, data)
     return True

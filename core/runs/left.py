@@ -1,35 +1,40 @@
-"""What the jobs of a network that have not been sent yet will ask for, at most.
+"""The upper bound of what the unsubmitted jobs of a network will ask for: the remaining cost.
 
-Takes how many of each node are left, and the workflow; gives a cost, as Row counts it: what jobs
-ask for, not what they will use. A person who lets a network run allows about that much.
+Takes the amounts of the jobs of a graph and their states; gives a cost as Row computes it, from
+what jobs ask for and not from what they will use. A user who lets a network run allows about this
+amount.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.grouping.cost import job_cost
-from rowtui.core.network.job_model import JobState
+import numpy as np
+from rowtui.core.network.job_model import STATES, JobState
 from rowtui.core.network.spec import Schedule
-from rowtui.core.runs.views import NodeView
+from rowtui.core.runs.views import RefusedJobs
 from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS
 from rowtui.core.text import Cost
-from rowtui.core.workflow.model import Action, Workflow
 
-_HOUR = 3600
-_TO_DO = (JobState.WAITING, JobState.READY)
+if TYPE_CHECKING:
+    from rowtui.core.network.growth import Growth
+    from rowtui.core.runs.asked import AskedOfGraph, JobKind
+
+_TO_DO = (JobState.WAITING, JobState.ELIGIBLE)
 _LOST = (JobState.FAILED, JobState.CANCELLED)
 
 
-class Asked(NamedTuple):
-    """What jobs ask for one by one, all together; and the most that one of them has, in cores and
-    GPUs, and how long all of them take one after another.
+class Sum(NamedTuple):
+    """Sums over jobs, and maxima over them.
+
+    `cpu_hours`, `gpu_hours` and `hours` are sums; `hours` is the time of all jobs one after
+    another. `cpus` and `gpus` are the most that one of the jobs has.
     """
 
     jobs: int = 0
-    core_hours: float = 0.0
+    cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     cpus: int = 0
     gpus: int = 0
@@ -37,89 +42,88 @@ class Asked(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What is left to send, and the most that it asks for. `grows`: lists will add more."""
+    """The jobs left to submit, and the most that they ask for. `grows`: lists will add more jobs.
 
-    jobs: int
-    core_hours: float
-    gpu_hours: float
-    grows: bool
+    `refused`: jobs that are not counted, because no plan would include them now.
+    """
 
-    @property
-    def cost(self) -> Cost:
-        """The same as a cost."""
-        return Cost(self.core_hours, self.gpu_hours)
+    jobs: int = 0
+    cost: Cost = Cost()
+    grows: bool = False
+    refused: tuple[RefusedJobs, ...] = ()
 
 
-def work_left(
-    workflow: Workflow,
-    nodes: Iterable[NodeView],
+def work_left(growth: Growth, asked: AskedOfGraph, execution: str, *, anew: bool = False) -> Left:
+    """Return the remaining cost of the unsubmitted jobs, for any grouping of their directories.
+
+    `asked`: the amounts of the graph's jobs. `anew`: for a new run, which tries failed jobs again.
+    Jobs that lists will add are not included.
+    """
+    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
+    states = np.frombuffer(growth.graph.snapshot().states, np.uint8)[: len(asked.kind_of)]
+    counted = np.zeros(STATES, bool)
+    counted[[int(state) for state in to_do]] = True
+    kinds_of = asked.kind_of[: len(states)] + 1  # 0: without a kind
+    every = np.bincount(kinds_of[counted[states]], minlength=len(asked.kinds) + 1)
+    counts = every[1:].tolist()
+    grows = any(run.opens.number for run in growth.flow.runs.values())
+    kinds = zip(asked.kinds, counts, strict=True)
+    return left_of(kinds, execution, growth.flow.network.schedule, grows=grows)
+
+
+def left_of(
+    counts: Iterable[tuple[JobKind, int]],
     execution: str,
     schedule: Schedule,
     *,
-    anew: bool = False,
+    grows: bool = False,
 ) -> Left:
-    """The jobs that nobody sent yet, as actions ask for them, in whatever groups they go.
-
-    `anew`: for a new run, which tries again what failed before. Jobs that lists will add are not
-    known.
-    """
-    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
-    asked = Asked()
-    grows = False
-    for node in nodes:
-        grows = grows or bool(node.lists)
-        left = sum(node.counts[state] for state in to_do) if node.counts else 0
-        actions = workflow.named(node.action) if left else ()
-        if not actions:
+    """Return the remaining cost for the given number of jobs of each kind."""
+    total = Sum()
+    refused: dict[tuple[str, str], int] = {}
+    for kind, jobs in counts:
+        if not jobs:
             continue
-        # Elements of one name have disjoint directories: no job asks for more than the costliest.
-        each = [_of_one(action, left) for action in actions]
-        asked = Asked(
-            asked.jobs + left,
-            asked.core_hours + left * max(it.core_hours for it in each),
-            asked.gpu_hours + left * max(it.gpu_hours for it in each),
-            max(asked.cpus, *(it.cpus for it in each)),
-            max(asked.gpus, *(it.gpus for it in each)),
-            asked.hours + left * max(it.hours for it in each),
+        if kind.refused:
+            key = kind.node, kind.refused
+            refused[key] = refused.get(key, 0) + jobs
+            continue
+        total = Sum(
+            total.jobs + jobs,
+            total.cpu_hours + jobs * kind.cost.cpu_hours,
+            total.gpu_hours + jobs * kind.cost.gpu_hours,
+            max(total.cpus, kind.cpus),
+            max(total.gpus, kind.gpus),
+            total.hours + jobs * kind.hours,
         )
-    held = as_carried_out(asked, execution, schedule)
-    return Left(held.jobs, held.core_hours, held.gpu_hours, grows)
-
-
-def _of_one(action: Action, left: int) -> Asked:
-    """What one directory asks for, in the group size where that is the most.
-
-    What grows with a group grows with its size or its square: alone or in the largest is the most.
-    """
-    largest = min(left, action.group.maximum_size or left)
-    resources = action.resources
-    sizes = (1, largest)
-    costs = {n: job_cost(resources, n) for n in sizes}
-    return Asked(
-        1,
-        max(cost.cpu_hours / n for n, cost in costs.items()),
-        max(cost.gpu_hours / n for n, cost in costs.items()),
-        max(map(resources.total_cpus, sizes)),
-        max(map(resources.total_gpus, sizes)),
-        max(resources.walltime.total_seconds(n) / _HOUR / n for n in sizes),
+    held = as_carried_out(total, execution, schedule)
+    return Left(
+        held.jobs,
+        Cost(held.cpu_hours, held.gpu_hours),
+        grows,
+        tuple(RefusedJobs(node, jobs, why) for (node, why), jobs in refused.items()),
     )
 
 
-def as_carried_out(asked: Asked, execution: str, schedule: Schedule) -> Asked:
-    """What carrying the jobs out like this asks for: lists and pilots hold more than jobs do.
+def as_carried_out(asked: Sum, execution: str, schedule: Schedule) -> Sum:
+    """Return what the execution plug-in asks for; lists and pilots hold more than the jobs ask for.
 
-    Of pilots, as many as the work fills, and those that the last work keeps open.
+    For pilots, the result counts the pilots that the work fills, plus the pilots that the last jobs
+    keep open.
     """
-    cores, gpus = asked.core_hours, asked.gpu_hours
+    cpus, gpus = asked.cpu_hours, asked.gpu_hours
     pilot = schedule.pilot
     if not asked.jobs:
         return asked
     if execution == "sequential" and schedule.gather.size != 1:
         hours = asked.hours + asked.jobs * (START_SECONDS + STEP_SECONDS) / 3600
-        cores, gpus = max(cores, asked.cpus * hours), max(gpus, asked.gpus * hours)
+        cpus, gpus = max(cpus, asked.cpus * hours), max(gpus, asked.gpus * hours)
     elif execution == "pilot" and pilot is not None:
         hours = pilot.walltime_seconds / 3600
-        count = pilot.number + math.ceil(asked.core_hours / (pilot.cpus * hours))
-        cores = max(cores, count * pilot.cpus * hours)
+        filled = asked.cpu_hours / (pilot.cpus * hours)
+        if pilot.gpus:
+            filled = max(filled, asked.gpu_hours / (pilot.gpus * hours))
+        count = pilot.number + math.ceil(filled)
+        cpus = max(cpus, count * pilot.cpus * hours)
         gpus = max(gpus, count * pilot.gpus * hours)
-    return asked._replace(core_hours=cores, gpu_hours=gpus)
+    return asked._replace(cpu_hours=cpus, gpu_hours=gpus)

@@ -1,64 +1,70 @@
-"""What a person allowed a network run to spend, and which jobs of a plan keep within it.
+"""The limits that the user confirmed for a network run, and which jobs of a plan keep within them.
 
-Takes the limits, what was spent so far and a plan; gives the jobs that may be sent, in the plan's
-order, and a `Breach` for each limit that keeps others back, with what a person would have to
-confirm. Nothing overtakes: once a budget holds a job back, those behind it wait as well.
-Amounts are what jobs ask for, as in a plan: the most that they can come to.
+Takes the limits, the amounts spent so far and a plan; gives the jobs that may be submitted, in the
+plan's order, and a `Breach` for each limit that holds jobs back, with what the user would have to
+confirm. Jobs do not overtake: once a budget holds a job back, later jobs wait as well. Amounts are
+what jobs ask for, as in a plan: upper bounds of the use.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.runs.moments import parse_until, time_text
-from rowtui.core.submission.pilot_model import is_in_pilot
-from rowtui.core.text import count, plural, visible
+from rowtui.core.submission.charges import (
+    Balance,
+    Charge,
+    Money,
+    bundle_prices,
+    charges_of,
+    exceeds,
+)
+from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS
+from rowtui.core.text import Cost, count, plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.submission.model import Destination, Plan, PlannedJob
 
 __all__ = [
+    "NEARLY",
     "TRIES",
     "Breach",
     "Fit",
     "Kind",
     "Limits",
-    "Money",
     "Spent",
-    "Unit",
     "amount",
+    "cost_text",
     "describe",
     "fits",
     "is_confirmed",
-    "money_of",
+    "money_text",
     "parse_until",
     "proposed_budget",
     "time_text",
-    "units_of",
     "unknown_clusters",
 ]
 
-_HOUR = 3600
-CORE_HOURS = "core-hours"  # the unit of a packed plan whose machines have no prices
-TRIES = 2  # so often a proposed budget pays for each job
-# What a float adds to a sum must not hold back the job that fills a budget exactly.
-_NEARLY = 1e-9
+TRIES = 2  # a proposed budget pays for each job this many times
+NEARLY = 1e-9  # rounding errors of sums below this are not shown
 
 
 class Limits(NamedTuple):
     """What may be spent without asking again. None: no limit.
 
     `money` is in `currency`. `jobs_in_queue`: of this run, pending and running. `destinations`:
-    glob patterns of `cluster/partition`, one without a slash for all of a cluster. `until`: epoch
-    seconds, nothing is sent from then on. `failures`: jobs that failed since these limits were
-    confirmed, `failures_in_a_row` without one that ended well between them; reaching it stops.
+    glob patterns of `cluster/partition`; a pattern without a slash means all of a cluster. `until`:
+    epoch seconds; nothing is submitted from then on. `failures`: failed jobs since these limits
+    were confirmed; `failures_in_a_row`: failed jobs without a success between them. The run stops
+    when one of these counts is reached. `over_budget`: jobs are submitted even if the budget of a
+    cluster is exceeded.
     """
 
-    core_hours: float | None = None
+    cpu_hours: float | None = None
     money: float | None = None
     currency: str = ""
     jobs_in_queue: int | None = None
@@ -67,12 +73,16 @@ class Limits(NamedTuple):
     failures: int | None = None
     failures_in_a_row: int | None = None
     gpu_hours: float | None = None
+    over_budget: bool = False
 
 
 class Spent(NamedTuple):
-    """What a run has spent, at most: what its submitted jobs asked for. `money` by currency."""
+    """The upper bound of what a run has spent: what its submitted jobs asked for.
 
-    core_hours: float = 0.0
+    `money` is by currency.
+    """
+
+    cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     money: Mapping[str, float] = {}
     jobs_in_queue: int = 0
@@ -80,31 +90,26 @@ class Spent(NamedTuple):
     failures_in_a_row: int = 0
 
 
-class Money(NamedTuple):
-    """What a job costs at most."""
-
-    amount: float
-    currency: str
-
-
 class Kind(enum.Enum):
-    """Which limit it is."""
+    """The kind of a limit."""
 
-    CORE_HOURS = "core_hours"
+    CPU_HOURS = "cpu_hours"
     GPU_HOURS = "gpu_hours"
     MONEY = "money"
-    UNPRICED = "unpriced"  # nobody knows what it costs, or only in another currency
+    UNPRICED = "unpriced"  # the cost is unknown, or known only in another currency
     JOBS_IN_QUEUE = "jobs_in_queue"
     DESTINATION = "destination"
     UNTIL = "until"
     FAILURES = "failures"
     FAILURES_IN_A_ROW = "failures_in_a_row"
+    BUDGET = "budget"  # of a cluster, in clusters.toml
 
 
 class Breach(NamedTuple):
-    """Why jobs may not be sent. `jobs`: how many it holds back. `confirm`: what would be allowed.
+    """Why jobs may not be submitted.
 
-    `passes`: it ends by itself, when jobs end; nobody needs to be asked.
+    `jobs`: how many jobs the limit holds back. `confirm`: what the user would allow. `passes`: the
+    breach ends when running jobs end, so the user is not asked.
     """
 
     kind: Kind
@@ -115,30 +120,12 @@ class Breach(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Which jobs of a plan may be sent: the jobs themselves, in its order, and what they take."""
+    """Which jobs of a plan may be submitted, in its order, and what is spent with them."""
 
     jobs: tuple[PlannedJob, ...]
     left_out: tuple[PlannedJob, ...]
     breaches: tuple[Breach, ...]
     spent: Spent
-
-
-class Unit(NamedTuple):
-    """Jobs that can only be sent together, and what they take: one job, or one bundle.
-
-    `paid`: they go into a pilot, which was paid for when it was started.
-    """
-
-    jobs: tuple[PlannedJob, ...]
-    core_hours: float
-    gpu_hours: float
-    money: Money | None
-    paid: bool = False
-
-    @property
-    def destination(self) -> Destination:
-        """Where they go."""
-        return self.jobs[0].destination
 
 
 def fits(
@@ -147,103 +134,103 @@ def fits(
     plan: Plan,
     now: float,
     money: Mapping[str, Money] | None = None,
+    *,
+    balances: Mapping[str, Balance] | None = None,
 ) -> Fit:
-    """The first jobs of a plan that keep within the limits, and why the others do not.
+    """Return the first jobs of a plan that keep within the limits, and why the others do not.
 
-    `now`: epoch seconds. `money`: what each job costs, by its token or its bundle's; without it
-    what packing said (`money_of`). A bundle goes whole or not at all; tasks of an array one by one.
-    A job whose predecessor in the plan is not sent is not sent.
+    `now`: epoch seconds. `money`: what each job costs, by its token or its bundle's; without it,
+    the prices of packing are used. `balances`: the budgets of clusters, by name. A bundle is
+    submitted whole or not at all; tasks of an array are submitted one by one. A job is held back if
+    its predecessor in the plan is held back.
     """
-    units = tuple(units_of(plan, money_of(plan) if money is None else money))
+    units = tuple(charges_of(plan, bundle_prices(plan) if money is None else money))
     stops = _stops(limits, spent, plan, now)
     if stops:
         return Fit((), plan.jobs, stops, spent)
+    left = {} if limits.over_budget else dict(balances or {})
     sent: list[PlannedJob] = []
     held: set[str] = set()
-    blocked: dict[Kind, _Blocked] = {}
-    elsewhere: dict[tuple[Kind, str], _Blocked] = {}
+    # Keys are the kind and where the limit applies; for `Kind.BUDGET` a cluster and a unit.
+    blocked: dict[_Limit, list[Charge]] = {}
     for unit in units:
         if any(token in held for job in unit.jobs for token in job.depends_on):
             held.update(job.token for job in unit.jobs)
             continue
-        found = _of_its_own(limits, unit)
-        if found is not None:
-            elsewhere.setdefault(found, _Blocked([])).units.append(unit)
-        elif not unit.paid and (blocked or (over := _over(limits, spent, unit))):
-            kinds = tuple(blocked) or over
-            for kind in kinds:
-                blocked.setdefault(kind, _Blocked([])).units.append(unit)
-        else:
-            sent += unit.jobs
-            spent = _with(spent, unit)
+        found = _holding(limits, spent, unit, left, blocked)
+        if found:
+            for limit in found:
+                blocked.setdefault(limit, []).append(unit)
+            held.update(job.token for job in unit.jobs)
             continue
-        held.update(job.token for job in unit.jobs)
-    breaches = [
-        *(_elsewhere(kind, name, it.units, limits) for (kind, name), it in elsewhere.items()),
-        *(_budget(kind, it.units, limits, spent) for kind, it in blocked.items()),
-    ]
+        sent += unit.jobs
+        spent = _with(spent, unit)
+        cluster = unit.destination.cluster
+        if cluster in left:
+            left[cluster] = left[cluster].plus(unit.cost)
     left_out = tuple(job for job in plan.jobs if job.token in held)
+    # Limits of a destination first, then those of the whole run, then budgets.
+    order = sorted(blocked, key=lambda it: _ORDER.get(it.kind, 1))
+    at_first = dict(balances or {})
+    breaches = [
+        _beyond_budget(limit, blocked[limit], at_first[limit.where], left[limit.where])
+        if limit.kind is Kind.BUDGET
+        else _breach(limit, blocked[limit], limits, spent)
+        for limit in order
+    ]
     return Fit(tuple(sent), left_out, tuple(breaches), spent)
 
 
-class _Blocked(NamedTuple):
-    units: list[Unit]
+class _Limit(NamedTuple):
+    """One limit that holds jobs back. `where`: a destination, or the cluster of a budget."""
+
+    kind: Kind
+    where: str = ""
+    unit: str = ""
+
+
+_ORDER = {Kind.DESTINATION: 0, Kind.UNPRICED: 0, Kind.BUDGET: 2}
+
+
+def _holding(
+    limits: Limits,
+    spent: Spent,
+    unit: Charge,
+    balances: Mapping[str, Balance],
+    blocked: Collection[_Limit],
+) -> tuple[_Limit, ...]:
+    """Return the limits that hold these jobs back.
+
+    A limit that already holds back earlier jobs holds back these jobs as well.
+    """
+    found = _of_its_own(limits, unit)
+    if found is not None:
+        return (_Limit(*found),)
+    if unit.paid:
+        return ()
+    if whole := tuple(it for it in blocked if it.kind not in _ORDER):
+        return whole
+    if over := _over(limits, spent, unit):
+        return tuple(map(_Limit, over))
+    cluster = unit.destination.cluster
+    there = tuple(it for it in blocked if it.kind is Kind.BUDGET and it.where == cluster)
+    if there or cluster not in balances:
+        return there
+    return tuple(_Limit(Kind.BUDGET, cluster, it) for it in balances[cluster].over(unit.cost))
 
 
 def proposed_budget(asked: float, *, grows: bool) -> float | None:
-    """The hours that a person is asked to allow for jobs that ask for so many.
+    """Return the hours that the user is asked to allow for jobs that ask for `asked` hours.
 
-    Twice as many: a job that failed is sent again, and so are directories of a group that the job
-    did not reach. None, no limit, where lists will add jobs: what these ask for is not known yet.
+    The result is twice the amount, because a failed job is submitted again, and so are directories
+    of a group that the job did not reach. The result is None (no limit) where lists will add jobs,
+    because the amounts of these jobs are not known yet.
     """
     return None if grows else TRIES * asked
 
 
-def units_of(plan: Plan, money: Mapping[str, Money]) -> Iterator[Unit]:
-    """What is sent together, in the plan's order. `money`: by token of a job or of a bundle."""
-    jobs = plan.jobs
-    at = 0
-    while at < len(jobs):
-        job = jobs[at]
-        end = at + 1
-        if job.bundle is None:
-            hours = job.walltime_seconds / _HOUR
-            yield Unit((job,), job.cpus * hours, job.gpus * hours, money.get(job.token))
-        elif is_in_pilot(job.token):
-            yield Unit((job,), 0.0, 0.0, None, paid=True)
-        else:
-            token = job.bundle.token
-            while end < len(jobs) and (other := jobs[end].bundle) and other.token == token:
-                end += 1
-            hours = job.bundle.seconds / _HOUR
-            yield Unit(
-                jobs[at:end], job.bundle.cpus * hours, job.bundle.gpus * hours, money.get(token)
-            )
-        at = end
-
-
-def money_of(plan: Plan) -> dict[str, Money]:
-    """What bundles cost, by their tokens: what packing said of each destination, shared out by
-    core-hours. Nothing of jobs that are in no bundle, or whose machines have no price.
-
-    Only of a plan as it was packed: a part of it does not know what its bundles cost.
-    """
-    prices = {packed.destination: packed for packed in plan.packed if packed.unit != CORE_HOURS}
-    bundles = [unit for unit in units_of(plan, {}) if unit.jobs[0].bundle is not None]
-    hours: dict[Destination, float] = {}
-    for unit in bundles:
-        hours[unit.destination] = hours.get(unit.destination, 0.0) + unit.core_hours
-    found = {}
-    for unit in bundles:
-        packed, bundle = prices.get(unit.destination), unit.jobs[0].bundle
-        if packed is not None and bundle is not None:
-            share = unit.core_hours / (hours[unit.destination] or 1.0)
-            found[bundle.token] = Money(packed.cost * share, packed.unit)
-    return found
-
-
 def is_confirmed(destination: Destination, patterns: tuple[str, ...] | None) -> bool:
-    """Whether jobs may go there."""
+    """Whether jobs may go to this destination."""
     if patterns is None:
         return True
     whole = f"{destination.cluster}/{destination.partition}"
@@ -254,7 +241,10 @@ def is_confirmed(destination: Destination, patterns: tuple[str, ...] | None) -> 
 
 
 def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
-    """Which patterns of destinations fit no cluster, with the known names; "" if each fits one."""
+    """Return an error naming the patterns of destinations that match no cluster, with known names.
+
+    The result is "" if each pattern matches a cluster.
+    """
     names = [pattern.partition("/")[0] for pattern in patterns]
     wrong = [name for name in names if not any(fnmatchcase(one, name) for one in known)]
     if not wrong:
@@ -264,7 +254,7 @@ def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
 
 
 def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:
-    """What keeps everything back. An empty plan is held back by nothing."""
+    """Return the limits that hold back the whole plan; none for an empty plan."""
     jobs = len(plan.jobs)
     found: list[Breach] = []
     if not jobs:
@@ -300,8 +290,8 @@ def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach
     return tuple(found)
 
 
-def _of_its_own(limits: Limits, unit: Unit) -> tuple[Kind, str] | None:
-    """What holds back these jobs whatever the others take, and where it does."""
+def _of_its_own(limits: Limits, unit: Charge) -> tuple[Kind, str] | None:
+    """Return the limit that these jobs break independently of other jobs, and its destination."""
     where = str(unit.destination)
     if not is_confirmed(unit.destination, limits.destinations):
         return Kind.DESTINATION, where
@@ -312,23 +302,19 @@ def _of_its_own(limits: Limits, unit: Unit) -> tuple[Kind, str] | None:
     return None
 
 
-def _over(limits: Limits, spent: Spent, unit: Unit) -> tuple[Kind, ...]:
-    """The budgets that these jobs would go beyond."""
+def _over(limits: Limits, spent: Spent, unit: Charge) -> tuple[Kind, ...]:
+    """Return the limits of the run that these jobs would exceed."""
     after = _with(spent, unit)
     found = (
-        (Kind.CORE_HOURS, after.core_hours, limits.core_hours),
+        (Kind.CPU_HOURS, after.cpu_hours, limits.cpu_hours),
         (Kind.GPU_HOURS, after.gpu_hours, limits.gpu_hours),
         (Kind.MONEY, after.money.get(limits.currency, 0.0), limits.money),
         (Kind.JOBS_IN_QUEUE, after.jobs_in_queue, limits.jobs_in_queue),
     )
-    return tuple(
-        kind
-        for kind, asked, allowed in found
-        if allowed is not None and asked > allowed + _NEARLY * max(1.0, abs(allowed))
-    )
+    return tuple(kind for kind, asked, allowed in found if exceeds(asked, allowed))
 
 
-def _with(spent: Spent, unit: Unit) -> Spent:
+def _with(spent: Spent, unit: Charge) -> Spent:
     if unit.paid:
         return spent
     money = spent.money
@@ -336,28 +322,55 @@ def _with(spent: Spent, unit: Unit) -> Spent:
         currency = unit.money.currency
         money = {**money, currency: money.get(currency, 0.0) + unit.money.amount}
     return spent._replace(
-        core_hours=spent.core_hours + unit.core_hours,
-        gpu_hours=spent.gpu_hours + unit.gpu_hours,
+        cpu_hours=spent.cpu_hours + unit.cost.cpu_hours,
+        gpu_hours=spent.gpu_hours + unit.cost.gpu_hours,
         money=money,
         jobs_in_queue=spent.jobs_in_queue + 1,
     )
 
 
-def _elsewhere(kind: Kind, where: str, units: list[Unit], limits: Limits) -> Breach:
-    jobs = sum(len(unit.jobs) for unit in units)
-    shown = visible(where)
+def _breach(limit: _Limit, units: Sequence[Charge], limits: Limits, spent: Spent) -> Breach:
+    if limit.kind in (Kind.DESTINATION, Kind.UNPRICED):
+        return _elsewhere(limit, units, limits, sum(len(unit.jobs) for unit in units))
+    return _budget(limit.kind, units, limits, spent)
+
+
+def _elsewhere(limit: _Limit, units: Sequence[Charge], limits: Limits, jobs: int) -> Breach:
+    kind, shown = limit.kind, visible(limit.where)
     whose = f"{plural(jobs, 'job')} would go to {shown}"
     if kind is Kind.DESTINATION:
         return Breach(kind, f"{whose}, which was not confirmed", f"the destination {shown}", jobs)
     money = units[0].money
     if money is None:
-        said = "and nobody says what that costs"
+        said = "whose node types have no price that says what they cost"
     else:
         said = f"which is paid in {visible(money.currency)}, not {visible(limits.currency)}"
     return Breach(kind, f"{whose}, {said}", f"jobs on {shown} whatever they cost", jobs)
 
 
-def _budget(kind: Kind, units: list[Unit], limits: Limits, spent: Spent) -> Breach:
+def _beyond_budget(
+    limit: _Limit, units: Sequence[Charge], before: Balance, with_the_rest: Balance
+) -> Breach:
+    """Describe a budget that holds jobs back.
+
+    `units`: the jobs that the budget holds back; `with_the_rest`: the balance after the submission
+    of the jobs that fit.
+    """
+    asked = Cost.total(unit.cost for unit in units)
+    after = with_the_rest.charged.plus(asked)
+    name, unit, jobs = visible(limit.where), limit.unit, sum(len(unit.jobs) for unit in units)
+    if unit == CPU_HOURS:
+        whole, charged, total = before.cpu_hours, before.charged.cpu_hours, after.cpu_hours
+    else:
+        whole, charged, total = before.gpu_hours, before.charged.gpu_hours, after.gpu_hours
+    sentence = (
+        f"the budget of {name} is {amount(whole or 0.0)} {unit}, this project is charged "
+        f"{amount(charged)}, and this plan would bring it to {amount(total)}"
+    )
+    return Breach(Kind.BUDGET, sentence, f"{amount(total)} {unit} on {name}", jobs)
+
+
+def _budget(kind: Kind, units: Sequence[Charge], limits: Limits, spent: Spent) -> Breach:
     jobs = sum(len(unit.jobs) for unit in units)
     whose = f"{plural(jobs, 'more job')}"
     if kind is Kind.JOBS_IN_QUEUE:
@@ -369,13 +382,14 @@ def _budget(kind: Kind, units: list[Unit], limits: Limits, spent: Spent) -> Brea
     if kind is Kind.MONEY:
         asked = sum(unit.money.amount for unit in units if unit.money is not None)
         total = spent.money.get(limits.currency, 0.0) + asked
-        unit, most = f" {visible(limits.currency)}".rstrip(), limits.money or 0.0
+        unit = f" {visible(limits.currency)}" if limits.currency else " in an unknown currency"
+        most = limits.money or 0.0
     elif kind is Kind.GPU_HOURS:
-        total = spent.gpu_hours + sum(unit.gpu_hours for unit in units)
-        unit, most = " GPU-hours", limits.gpu_hours or 0.0
+        total = spent.gpu_hours + sum(unit.cost.gpu_hours for unit in units)
+        unit, most = f" {GPU_HOURS}", limits.gpu_hours or 0.0
     else:
-        total = spent.core_hours + sum(unit.core_hours for unit in units)
-        unit, most = " core-hours", limits.core_hours or 0.0
+        total = spent.cpu_hours + sum(unit.cost.cpu_hours for unit in units)
+        unit, most = f" {CPU_HOURS}", limits.cpu_hours or 0.0
     sentence = f"{whose} would bring it to {amount(total)}{unit}, of {amount(most)} confirmed"
     return Breach(kind, sentence, f"{amount(total)}{unit} in all", jobs)
 
@@ -384,14 +398,14 @@ def _budget(kind: Kind, units: list[Unit], limits: Limits, spent: Spent) -> Brea
 
 
 def describe(limits: Limits) -> tuple[str, ...]:
-    """What is allowed, a line for each limit; what has none is not in it."""
+    """Return a line for each limit; a limit that is not set has no line."""
     lines = []
-    if limits.core_hours is not None:
-        lines.append(f"at most {amount(limits.core_hours)} core-hours")
+    if limits.cpu_hours is not None:
+        lines.append(f"at most {amount(limits.cpu_hours)} CPU-hours")
     if limits.gpu_hours is not None:
         lines.append(f"at most {amount(limits.gpu_hours)} GPU-hours")
     if limits.money is not None:
-        lines.append(f"at most {amount(limits.money)} {visible(limits.currency)}".rstrip())
+        lines.append(f"at most {money_text(limits.money, limits.currency)}")
     if limits.jobs_in_queue is not None:
         lines.append(f"at most {plural(limits.jobs_in_queue, 'job')} in the queue")
     if limits.destinations is not None:
@@ -403,11 +417,32 @@ def describe(limits: Limits) -> tuple[str, ...]:
         lines.append(f"stops at {plural(limits.failures, 'failed job')}")
     if limits.failures_in_a_row is not None:
         lines.append(f"stops at {plural(limits.failures_in_a_row, 'failed job')} in a row")
+    if limits.over_budget:
+        lines.append("beyond the budgets of clusters")
     return tuple(lines)
 
 
+def cost_text(cost: Cost) -> str:
+    """Return a cost with its units: `0.90 CPU-hours and 2 GPU-hours`."""
+    cpus, gpus = f"{amount(cost.cpu_hours)} {CPU_HOURS}", f"{amount(cost.gpu_hours)} {GPU_HOURS}"
+    if cost.gpu_hours and cost.cpu_hours:
+        return f"{cpus} and {gpus}"
+    return gpus if cost.gpu_hours else cpus
+
+
+def money_text(money: float, currency: str) -> str:
+    """Return an amount of money, followed by `in an unknown currency` where prices have none."""
+    return f"{amount(money)} {visible(currency) if currency else 'in an unknown currency'}"
+
+
 def amount(number: float) -> str:
-    """An amount with thousands commas and as many decimals as say something: 1,234 or 0.25."""
+    """Format an amount with thousands commas and significant decimals: 1,234 or 0.25."""
+    if abs(number) < NEARLY:
+        return "0"
+    if number < 0:
+        return f"-{amount(-number)}"
     if number >= 100 or number == int(number):
-        return f"{math.ceil(number - _NEARLY):,}"
-    return f"{number:.2f}" if number >= 0.01 else f"{number:.2g}"
+        return f"{math.ceil(number - NEARLY):,}"
+    if number >= 0.01:
+        return f"{number:.2f}"
+    return f"{number:.2g}" if number >= 0.0001 else "<0.0001"

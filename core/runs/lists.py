@@ -1,8 +1,9 @@
-"""A list that a job made: what its entries make of samples.
+"""Read a list that a job made; each entry becomes a sample.
 
 Takes a directory's product, a JSON list; gives its entries, each with the value of the dimension
-that it adds and the further keys of its value file. A scalar is the value itself; an object has it
-under the dimension's name. What is wrong is reported to people, and concerns this list alone.
+that the list adds, and the further keys of its value file. A scalar is the value itself; an object
+holds the value under the dimension's name. Errors are reported to the user and concern only this
+list.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ LONGEST = 1_000_000  # entries
 
 
 class ListProduct(NamedTuple):
-    """A list that came. `digest`: SHA-256 of the file, in hex."""
+    """A list that was read. `digest`: SHA-256 of the file, in hex."""
 
     entries: tuple[Entry, ...]
     digest: str
 
 
 class ListError(RowtuiError):
-    """A list cannot be used. `missing`: it never came; else it is there, and wrong."""
+    """A list cannot be used. `missing`: the file does not exist; otherwise its content is wrong."""
 
     def __init__(self, problem: Problem, *, missing: bool = False) -> None:
         super().__init__(problem.message, problem.hint)
@@ -48,9 +49,9 @@ def read_list(
     dimension: str,
     taken: Collection[str] = (),
 ) -> ListProduct:
-    """The entries of a directory's list product, in its order.
+    """Return the entries of a directory's list product, in the list's order.
 
-    `taken`: the dimensions that the sample has already; no entry may have a key of such a name.
+    `taken`: the dimensions that the sample has already; no entry may have a key with such a name.
     Raises: ListError.
     """
     path = workspace / directory / output

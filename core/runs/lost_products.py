@@ -1,8 +1,9 @@
-"""Products that jobs need and that are no longer there, although the records have them complete.
+"""Find products that jobs need and that no longer exist, although the records have them complete.
 
-A job that did not find what it needs is given back without having run. Where that is gone here as
-well, its directory is looked at again: then it is no longer complete, and is made once more. What a
-copy on a cluster lacks tells nothing of what is here, so projects with copies are left alone.
+A job that did not find its inputs is returned without having run. If the inputs are missing here as
+well, their directories are scanned again; they are then no longer complete, and are made once more.
+Files missing from a copy on a cluster prove nothing about this machine, so projects with copies are
+left alone.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def look_for_lost(project: Project, growth: Growth, jobs: Iterable[int]) -> bool:
-    """Look again at directories that lack what these jobs need; whether the records have changed.
+    """Scan the directories again that lack inputs of these jobs; return whether the records
+    changed.
 
-    Waits for the disk. Raises: RowtuiError.
+    Blocks on the disk. Raises: RowtuiError.
     """
     if project.copies.known():
         return False

@@ -1,8 +1,8 @@
-"""The machines that a simulation runs on: a project's clusters as configured, or a person's word.
+"""The machines that a simulation runs on: a project's configured clusters, or the user's text.
 
-Takes a project, or a text such as `16 CPUs 64 GB x 4`; gives machines in the order in which they
-are used (without GPUs first, then the cheapest of a core), what prices are in, and what is not
-known of them. Nothing is asked of a cluster here but what its partitions are.
+Takes a project, or a text such as `16 CPUs 64 GB x 4`; gives machines in the order of use (without
+GPUs first, then by price per core), the unit of prices, and notices about unknown properties. The
+only information requested from a cluster is its partitions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster, NodeKind
     from rowtui.core.project.project import Project
 
-UNKNOWN_MB = 1 << 50  # nobody knows how much a node has: it is not counted
+UNKNOWN_MB = 1 << 50  # unknown memory of a node: memory is not counted
 
 _CPUS = re.compile(r"([0-9]{1,6}) ?(?:cpus?|cores?)", re.IGNORECASE)
 _GPUS = re.compile(r"([0-9]{1,6}) ?gpus?", re.IGNORECASE)
@@ -34,7 +34,10 @@ _EXAMPLE = 'write for instance "16 CPUs x 4" or "64 CPUs 256 GB 4 GPUs 3.5/h x a
 
 
 class Machines(NamedTuple):
-    """`unit`: what prices are in, "" for none. `notices`: sentences on what is not known."""
+    """The machines. `unit`: the unit of prices, "" for none.
+
+    `notices`: sentences on unknown properties.
+    """
 
     machines: tuple[Machine, ...]
     unit: str = ""
@@ -42,7 +45,7 @@ class Machines(NamedTuple):
 
     @property
     def cores(self) -> int | None:
-        """How many there are in all; None for as many as wanted."""
+        """Return the number of cores in all; None if there is no limit."""
         total = 0
         for it in self.machines:
             if it.number is None:
@@ -52,9 +55,10 @@ class Machines(NamedTuple):
 
 
 def machines_of(project: Project) -> Machines:
-    """Those of the cluster that jobs go to; with mapping files of all that have node types.
+    """Return the machines of the cluster that jobs go to.
 
-    Raises: RowtuiError if it cannot be told which cluster this is.
+    With mapping files, the machines of all clusters with node types are returned. Raises:
+    RowtuiError if the cluster of this machine cannot be determined.
     """
     clusters = [project.cluster]
     if has_mapping_files(project.root, project.environment):
@@ -87,7 +91,7 @@ def machines_of(project: Project) -> Machines:
 
 
 def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeKind, ...]:
-    """The node types of a cluster, as far as anybody knows them."""
+    """Return the known node types of a cluster."""
     if cluster.node_types:
         return cluster.node_types
     if cluster.scheduler in ("local", "bash"):
@@ -97,7 +101,10 @@ def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeKind, ...]:
 
 
 def parse_machines(text: str) -> Machines:
-    """Machines as a person writes them; without memory it is not counted. Raises: RowtuiError."""
+    """Parse the user's text.
+
+    Memory is not counted where the text gives none. Raises: RowtuiError.
+    """
     machines = tuple(_parsed(part.strip()) for part in text.split(",") if part.strip())
     if not machines:
         raise RowtuiError("no machine is given", _EXAMPLE)

@@ -1,19 +1,19 @@
-"""Doing something to many files, in several threads where the file system makes one wait."""
+"""Run a function on many files, in several threads where the file system is slow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-# Where the file system makes a thread wait more often than this, several help (network file
-# systems, and what is brought to the disk); elsewhere they are four times slower than one.
+# Several threads are used where the file system blocks a thread more often than once in this many
+# files (network file systems and syncs). Elsewhere several threads are four times slower than one.
 _FILES_PER_WAIT = 4
 _THREADS = 8
 _PROBE = 64
 
 
 def for_each(act: Callable[[int], None], count: int) -> None:
-    """Do it for each number below `count`. Raises: what it raises."""
+    """Call `act` with each number below `count`. Raises: the exceptions of `act`."""
     import resource
 
     probed = min(count, _PROBE)

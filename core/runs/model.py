@@ -1,7 +1,8 @@
-"""What the journal of a network run says: its events.
+"""The events of the journal of a network run.
 
-Takes lines of `events.jsonl` and gives typed events, and back. An event is written down before
-others can see what it tells of. `sample` is always a directory's name. Times are epoch seconds.
+Takes lines of `events.jsonl` and gives typed events, and back. An event is written before its
+effect is visible to other processes. `sample` is always a directory's name. Times are epoch
+seconds.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ VERSION = 1
 
 
 class RunStatus(enum.Enum):
-    """Where a run stands, by its journal."""
+    """The status of a run, by its journal."""
 
     NEW = "new"
-    RUNNING = "running"  # begun or resumed; that a process drives it now, its lock says
+    RUNNING = "running"  # begun or resumed; the lock shows whether a process drives it now
     PAUSED = "paused"
     FINISHED = "finished"
     FAILED = "failed"
@@ -32,14 +33,15 @@ class RunStatus(enum.Enum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do in it."""
+        """Whether the run has nothing left to do."""
         return self in (RunStatus.FINISHED, RunStatus.FAILED)
 
 
 class Entry(NamedTuple):
     """One entry of a list that a job made: a sample with one more dimension.
 
-    `value` is of that dimension, `more` are further keys of the value file, `position` in the list.
+    `value` is the value of that dimension, `more` holds further keys of the value file, and
+    `position` is the index in the list.
     """
 
     value: JSON
@@ -54,27 +56,27 @@ class Started(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """Somebody went on with it, after a pause or after the process that drove it had ended."""
+    """The user resumed the run, after a pause or after the end of the process that drove it."""
 
     at: float
 
 
 class Paused(NamedTuple):
-    """It waits for a person. `why` is a sentence."""
+    """The run waits for the user. `why` is a sentence."""
 
     at: float
     why: str = ""
 
 
 class Stopped(NamedTuple):
-    """A person ended it for good."""
+    """The user stopped the run permanently."""
 
     at: float
     why: str = ""
 
 
 class LimitsConfirmed(NamedTuple):
-    """A person allowed this."""
+    """The user confirmed these limits."""
 
     at: float
     limits: Limits
@@ -82,30 +84,31 @@ class LimitsConfirmed(NamedTuple):
 
 
 class PlanSubmitted(NamedTuple):
-    """A plan is about to be carried out: what of it is sent. Written before the first job is.
+    """A plan is about to be submitted; written before the first job is submitted.
 
-    `jobs` are tokens. Amounts are what they ask for; `money` is in `currency`.
+    `jobs` are the tokens of the jobs to submit. Amounts are what they ask for; `money` is in
+    `currency`.
     """
 
     at: float
     plan_id: str
     jobs: tuple[str, ...]
-    core_hours: float
+    cpu_hours: float
     gpu_hours: float = 0.0
     money: float = 0.0
     currency: str = ""
 
 
 class NotSent(NamedTuple):
-    """Jobs of a plan that were not sent after all, or were refused: what they asked for is free.
+    """Jobs of a plan that were not submitted or were refused: their amounts are refunded.
 
-    As in the `PlanSubmitted` that they were in.
+    The fields are as in the `PlanSubmitted` event of the plan.
     """
 
     at: float
     plan_id: str
     jobs: tuple[str, ...]
-    core_hours: float
+    cpu_hours: float
     gpu_hours: float = 0.0
     money: float = 0.0
     currency: str = ""
@@ -129,8 +132,13 @@ class Retried(NamedTuple):
     samples: tuple[str, ...]
 
 
+# The reason of a `Cancelled` event after the user cancelled a job; a retry of all failed jobs
+# includes the sample.
+BY_HAND = "cancelled"
+
+
 class Cancelled(NamedTuple):
-    """Samples of a node will not be worked on."""
+    """Samples of a node that the run will not process."""
 
     at: float
     node: str
@@ -139,9 +147,10 @@ class Cancelled(NamedTuple):
 
 
 class Grew(NamedTuple):
-    """A list came: the samples that it makes. `digest`: SHA-256 of the file, in hex.
+    """A list was read, with the samples that it adds. `digest`: SHA-256 of the file, in hex.
 
-    `node` and `sample` are whose product `output` is; `dimension` is the one that it adds.
+    The product `output` belongs to `sample` of `node`; `dimension` is the dimension that the list
+    adds.
     """
 
     at: float
@@ -163,7 +172,7 @@ class Published(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """Nothing is left to do."""
+    """The run has nothing left to do."""
 
     at: float
     success: bool
@@ -202,13 +211,14 @@ _KINDS: dict[str, type[Event]] = {
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _TUPLES = ("jobs", "samples")
+_NEW_NAMES = {"core_hours": "cpu_hours"}
 
 
 class About(NamedTuple):
-    """What run.json says of a run. `created`: epoch seconds; `limits_at`: when they were confirmed.
+    """The content of run.json. `created`: epoch seconds; `limits_at`: when limits were confirmed.
 
-    `cluster` is the one that was chosen, "" for whichever is here. `plug_ins`: what was chosen
-    for `priority`, `execution`, ...
+    `cluster` is the chosen cluster, "" for the cluster of this machine. `plug_ins`: the chosen
+    plug-ins for `priority`, `execution`, ...
     """
 
     created: float
@@ -221,13 +231,13 @@ class About(NamedTuple):
 
 
 def about_bytes(about: About) -> bytes:
-    """run.json."""
+    """Return the bytes of run.json."""
     fields = about._asdict() | {"limits": limits_fields(about.limits)}
     return json_line({"version": VERSION, **fields}) + b"\n"
 
 
 def about_of(data: bytes) -> About:
-    """The reverse. Raises: RowtuiError for another version, and for what makes no sense."""
+    """Parse run.json. Raises: RowtuiError for another version and for invalid content."""
     try:
         fields = json.loads(data)
         version = fields.pop("version", None)
@@ -246,7 +256,7 @@ def about_of(data: bytes) -> About:
 
 
 def line_of(event: Event) -> bytes:
-    """An event as a line of the journal. Raises: RowtuiError for what JSON cannot say (NaN)."""
+    """Return an event as a line of the journal. Raises: RowtuiError for NaN and other non-JSON."""
     fields = event._asdict()
     if isinstance(event, LimitsConfirmed):
         fields["limits"] = limits_fields(event.limits)
@@ -256,14 +266,14 @@ def line_of(event: Event) -> bytes:
 
 
 def event_of(line: bytes) -> Event | None:
-    """The event of a line; None for one that was cut off.
+    """Parse a line of the journal; return None for a truncated line.
 
     Raises: RowtuiError for a line of another version of rowtui.
     """
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
-        return None  # cut off by a crash: what it would have said had not happened yet
+        return None  # truncated by a crash: the effect of the event had not happened yet
     if not isinstance(fields, dict):
         return None
     kind = _KINDS.get(str(fields.pop("event", "")))
@@ -279,6 +289,7 @@ def event_of(line: bytes) -> Event | None:
 
 
 def _typed(fields: dict[str, Any]) -> dict[str, Any]:
+    fields = _renamed(fields)
     fields["at"] = float(fields["at"])
     for name in _TUPLES:
         if name in fields:
@@ -293,28 +304,36 @@ def _typed(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def limits_fields(limits: Limits) -> dict[str, Any]:
-    """Limits as JSON has them: only those that there are."""
-    return {key: value for key, value in limits._asdict().items() if value not in (None, "")}
+    """Return limits as a JSON object; limits that are not set are omitted."""
+    fields = limits._asdict()
+    return {k: it for k, it in fields.items() if it not in (None, "") and it is not False}
+
+
+def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with current names; runs of earlier versions have `core_hours`."""
+    return {_NEW_NAMES.get(key, key): value for key, value in fields.items()}
 
 
 def limits_of(fields: Mapping[str, Any]) -> Limits:
-    """The reverse. Raises: TypeError, ValueError."""
-    known = dict(fields)
-    for name in ("core_hours", "gpu_hours", "money", "until"):
+    """Parse limits from a JSON object. Raises: TypeError, ValueError."""
+    known = _renamed(fields)
+    for name in ("cpu_hours", "gpu_hours", "money", "until"):
         if name in known:
             known[name] = float(known[name])
     for name in ("jobs_in_queue", "failures", "failures_in_a_row"):
         if name in known:
             known[name] = int(known[name])
+    if "over_budget" in known:
+        known["over_budget"] = bool(known["over_budget"])
     if "destinations" in known:
         known["destinations"] = tuple(map(str, known["destinations"]))
     return Limits(**known)
 
 
 def json_line(value: Any) -> bytes:
-    r"""Compact ASCII JSON: lone surrogates (bytes that are not UTF-8) survive as `\udcff`.
+    r"""Return compact ASCII JSON. Lone surrogates (bytes that are not UTF-8) are kept as `\udcff`.
 
-    Raises: RowtuiError for NaN, infinities and what is no JSON at all.
+    Raises: RowtuiError for NaN, infinities and values that are not JSON.
     """
     try:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
@@ -327,5 +346,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if hasattr(value, "tolist"):
-        return value.tolist()  # numpy's
+        return value.tolist()  # a numpy array or scalar
     raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,4 +1,4 @@
-"""Moments as people say them: "18:00", "2026-11-22", "+8h", to and from epoch seconds."""
+"""Convert times that users write ("18:00", "2026-11-22", "+8h") to and from epoch seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rowtui.core.text import visible
 
 
 def time_text(at: float) -> str:
-    """A moment in local time, `Sun 2026-11-22 18:00`."""
+    """Return a time as local text, `Sun 2026-11-22 18:00`."""
     return time.strftime("%a %Y-%m-%d %H:%M", time.localtime(at))
 
 
@@ -27,10 +27,10 @@ _EXAMPLES = (
 
 
 def parse_until(text: str, now: float) -> float:
-    """The moment that a person means, in epoch seconds; times are local.
+    """Return the time that a text means, in epoch seconds; texts are local time.
 
-    `18:00` is the next time that it is; a day alone lasts to its end. `now`: epoch seconds.
-    Raises: RowtuiError if it is no time, or has passed.
+    `18:00` is the next such time; a date alone means the end of that day. `now`: epoch seconds.
+    Raises: RowtuiError if the text is not a time, or the time has passed.
     """
     said = text.strip().replace("T", " ")
     here = datetime.fromtimestamp(now)  # noqa: DTZ006 (what people say is local)

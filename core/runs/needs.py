@@ -1,7 +1,7 @@
-"""What a job of the graph gets from others: for inputs.json, and as files that must be there.
+"""What a job of the graph gets from other jobs: for inputs.json, and as files that must exist.
 
-Takes a growth and the lists that came; gives `SampleInputs`, and paths in the workspace. A job that
-gets one sample in its own directory needs neither.
+Takes a growth and the lists that were read; gives `SampleInputs`, and paths in the workspace. A job
+that gets one sample in its own directory needs neither.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ABSENT = "its data is not there"
 
 
 def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
-    """What stands in a job's inputs.json; None: it has no such file."""
+    """Return the content of a job's inputs.json; None if the job has no such file."""
     node, row = growth.where(job)
     flow = growth.flow
     spec = flow.network.node(node)
@@ -50,16 +50,16 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
 
 
 def _is_lost(growth: Growth, member: Member) -> bool:
-    """Whether a member will not be there, whatever its job was when others used its result."""
+    """Whether a member is missing or will be, even if its job was complete when others used it."""
     if member.job is None:
         return member.absent
     return KIND[growth.graph.state(member.job)] in (LOST, GONE)
 
 
 def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
-    """Members in the order of their samples' values: not in that in which lists came.
+    """Return members in the order of their samples' values, not in the order of arrival of lists.
 
-    A source's values are in its order; those that only lists bring, in natural order.
+    Values of a source are in the source's order; values that only lists add are in natural order.
     """
     of_sources = {name for names in flow.shape.sources.values() for name in names}
 
@@ -83,7 +83,7 @@ def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
 
 
 def _reason(growth: Growth, job: int | None) -> str:
-    """Why a member is not there."""
+    """Return why a member is missing."""
     if job is None:
         return _ABSENT
     graph = growth.graph
@@ -109,11 +109,12 @@ def _member(growth: Growth, lists: Lists, member: Member) -> InputMember:
 def required_of(
     project: Project, growth: Growth, jobs: Iterable[int], *, own: bool = False
 ) -> tuple[str, ...]:
-    """The files of other directories that jobs work on, each once, as paths in the workspace.
+    """Return the files of other directories that jobs use, each once, as paths in the workspace.
 
-    Of a sample as a whole: all products of its action, and its value file. Of a source's sample
-    that has a directory: that. `own`: also those of their own directories, which are not sure to
-    be there where jobs are queued before what they need.
+    For a sample as a whole, the files are all products of its action and its value file. For a
+    source's sample that has a directory, the path is that directory. `own`: include files of the
+    jobs' own directories, which may be missing where jobs are queued before the jobs that they
+    need.
     """
     found: dict[str, None] = {}
     for job in jobs:

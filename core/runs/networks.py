@@ -1,6 +1,6 @@
-"""The network of a project and its runs, for commands and screens: look, start, retry, give up.
+"""The network of a project and its runs, for commands and screens: view, start, retry, give up.
 
-One object for one project. What it opens is kept, so that the next look only sees what changed.
+One object serves one project. Opened runs are kept, so that the next view processes only changes.
 """
 
 from __future__ import annotations
@@ -9,23 +9,29 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.find import NETWORK_FILE, has_network
-from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.network.names import escaped
 from rowtui.core.network.spec import Network, Table
 from rowtui.core.project.lists import AS_IS, ListAsked
+from rowtui.core.project.prices import prices_of
+from rowtui.core.runs.asked import GraphAmounts
 from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
 from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.execution import Work
 from rowtui.core.runs.execution_plug_ins import find_execution
-from rowtui.core.runs.facts import Facts
-from rowtui.core.runs.limits import Breach, Limits, money_of, units_of, unknown_clusters
-from rowtui.core.runs.model import Paused
-from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
+from rowtui.core.runs.hold import RunHeldError
+from rowtui.core.runs.left import Left, work_left
+from rowtui.core.runs.limits import Breach, Limits, fits, unknown_clusters
+from rowtui.core.runs.making import Unstarted
+from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Retried, RunStatus
+from rowtui.core.runs.readiness import is_sent_ahead
+from rowtui.core.runs.redo import Redone, Stale, redo, said, stale_results, with_what_follows
+from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.samples import Samples, Which
 from rowtui.core.runs.show import network_view
@@ -34,20 +40,34 @@ from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.trash import retired
 from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, Waits
-from rowtui.core.runs.waits import waits_of
+from rowtui.core.runs.waits import missing_inputs, waits_of
 from rowtui.core.state.model import Directories
 from rowtui.core.state.stored import identity_of
-from rowtui.core.text import visible
+from rowtui.core.submission.charges import Charge, charges_of
+from rowtui.core.submission.model import OPEN
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
+    from rowtui.core.network.growth import Growth
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan
 
 T = TypeVar("T")
+_NAMED = 20  # directories named in one notice
+_BY_HAND = "jobs were submitted by hand: 'rowtui network run' goes on"
+
+
+class Advanced(NamedTuple):
+    """How many jobs wait for inputs, and whether only completions and failures change
+    that number.
+    """
+
+    waiting: int
+    settled: bool
 
 
 class Networks:
-    """See the module. Waits for the disk, but for `drive`."""
+    """The network of a project and its runs. All methods except `drive` block on the disk."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -57,7 +77,8 @@ class Networks:
         self._samples = Samples()
         self._estimator: tuple[Running, Estimator] | None = None
         self._retired: tuple[Study, Directories, list[str]] | None = None
-        self._study: tuple[tuple[object, ...], Study, Growth, Facts] | None = None
+        self._unstarted: tuple[tuple[object, ...], Unstarted] | None = None
+        self._asked: tuple[Growth, GraphAmounts] | None = None
 
     @property
     def exists(self) -> bool:
@@ -65,25 +86,27 @@ class Networks:
         return has_network(self.project.root)
 
     def can_show(self, *, frozen: bool) -> bool:
-        """Whether there is anything to see: a network.toml, or a run though that was deleted."""
+        """Whether there is a network.toml, or with `frozen` a run whose network.toml was
+        deleted.
+        """
         return self.exists or (frozen and bool(self.store.ids()))
 
-    # What there is
+    # Queries
 
     def study(self) -> Study:
-        """The network as it is on disk now. Raises: NetworkError; SourceError; RowtuiError."""
-        return self._known()[1]
+        """Return the network as it is on disk. Raises: NetworkError; SourceError; RowtuiError."""
+        return self.unstarted().study
 
     def runs(self) -> tuple[Run | BadRun, ...]:
-        """All runs, newest last."""
+        """Return all runs, newest last."""
         return self.store.runs()
 
     def run(self, name: str | None = None) -> Run | None:
-        """A run by its name, or the newest. Raises: RowtuiError if there is none of that name."""
+        """Return a run by its name, or the newest. Raises: RowtuiError if no run has that name."""
         return self.store.latest() if name is None else self.store.load(name)
 
     def running(self, name: str | None = None) -> Running | None:
-        """A run as it stands, looked at anew; None if there is none. Raises: RowtuiError."""
+        """Return an updated view of a run; None if there is no run. Raises: RowtuiError."""
         if self.driving is not None and name in (None, self.driving.running.run.id):
             return self.driving.running
         run = self.run(name)
@@ -99,38 +122,71 @@ class Networks:
         return self._running
 
     def view(self, name: str | None = None, *, frozen: bool = True) -> NetworkView:
-        """What screens show: a run (the newest), or without any what network.toml says.
+        """Return the view that screens show: a run (by default the newest), or network.toml without
+        one.
 
-        `frozen` False: what network.toml says, in any case. Raises: RowtuiError.
+        `frozen` False: show network.toml in any case. Raises: RowtuiError.
         """
         running = self.running(name) if frozen else None
         if running is None:
-            _, study, growth, facts = self._known()
-            self._see(growth, facts)
-            view = network_view(growth, None, study.problems, study.notices)
-            return view._replace(retired=len(self.retired()), clusters=self.clusters)
+            unstarted = self.unstarted()
+            unstarted.look()
+            study = unstarted.study
+            view = network_view(unstarted.growth, None, study.problems, study.notices)
+            view = view._replace(retired=len(self.retired()), clusters=self.clusters)
+            return self._with_left(view, self.left(frozen=False, anew=True))
         here = self.driving is not None and self.driving.running is running
         guess = self._guess(running)
         view = network_view(running.growth, running, running.problems, here=here, guess=guess)
         changed = self.has_changed(running.run)
         try:
             retired = len(self.retired()) if changed else 0
-        except RowtuiError:  # what network.toml says now is not known, and does not matter to a run
+        except RowtuiError:  # the present network.toml is invalid, which does not affect the run
             retired = 0
-        return view._replace(changed=changed, retired=retired, clusters=self.clusters)
+        view = view._replace(changed=changed, retired=retired, clusters=self.clusters)
+        return self._with_left(view, self.left(name))
+
+    def _with_left(self, view: NetworkView, left: Left) -> NetworkView:
+        return view._replace(left=left.cost, refused=left.refused)
+
+    def left(
+        self,
+        name: str | None = None,
+        *,
+        frozen: bool = True,
+        anew: bool = False,
+        execution: str | None = None,
+    ) -> Left:
+        """Return the unsubmitted jobs and their cost, with names as in `view`.
+
+        `anew`: for a new run. `execution`: the execution plug-in, if not the network's own. Raises:
+        RowtuiError.
+        """
+        running = self.running(name) if frozen else None
+        if running is not None:
+            execution = execution or running.execution
+            return work_left(running.growth, running.asked.now(), execution, anew=anew)
+        unstarted = self.unstarted()
+        unstarted.look()
+        study, growth = unstarted.study, unstarted.growth
+        if self._asked is None or self._asked[0] is not growth:
+            self._asked = growth, GraphAmounts(self.project, growth)
+        execution = execution or study.network.schedule.execution
+        return work_left(growth, self._asked[1].now(), execution, anew=anew)
 
     @property
     def clusters(self) -> tuple[str, ...]:
-        """The names of the clusters that jobs can be sent to. Raises: RowtuiError."""
+        """Return the names of the clusters that jobs can be submitted to. Raises: RowtuiError."""
         return tuple(self.project.mapping.clusters)
 
     def has_changed(self, run: Run) -> bool:
-        """Whether network.toml or a table of a source is not what a run was made from.
+        """Whether network.toml or a source's table differs from the one that a run was made from.
 
-        What cannot be read any more has changed. Files that a pattern finds are not looked at.
+        A file that cannot be read any more counts as changed. Files that match patterns are not
+        checked.
         """
         try:
-            study = self._known()[1]
+            study = self.study()
         except RowtuiError:
             return True
         if study.network != run.network:
@@ -140,11 +196,12 @@ class Networks:
         return any(study.rows[name].digest != frozen.get(name) for name in tables)
 
     def retired(self) -> list[str]:
-        """Directories that runs made, of samples that no source has any more. Raises: RowtuiError.
+        """Return directories that runs made and whose samples no source has. Raises: RowtuiError.
 
-        Without those of samples that lists have added, as long as their run is not looked at.
+        Directories of nodes to which lists may add samples are left out.
         """
-        _, study, growth, _ = self._known()
+        unstarted = self.unstarted()
+        study, growth = unstarted.study, unstarted.growth
         directories = self.project.state.directories
         had = self._retired
         if had is None or had[0] is not study or had[1] is not directories:
@@ -160,7 +217,7 @@ class Networks:
         return had[2]
 
     def _guess(self, running: Running) -> Estimate | None:
-        """When a run will be done; None if it is over, or nothing can be told."""
+        """Return when a run will be done; None if it is over or no estimate is possible."""
         if running.graph.is_over:
             return None
         if self._estimator is None or self._estimator[0] is not running:
@@ -183,32 +240,36 @@ class Networks:
         find: str = "",
         go_on: Callable[[], bool] = lambda: True,
     ) -> SamplesPage:
-        """Some samples of a source or node; `frozen`: as in `view`; `find`: see `Samples.page`.
+        """Return a page of a source's or node's samples.
 
-        Raises: RowtuiError for one that is not there, or a filter that cannot be used.
+        `frozen`: as in `view`; `find`: `Samples.page`. Raises: RowtuiError for an unknown source or
+        node, or an invalid filter.
         """
         running = self.running(name) if frozen else None
-        growth = self._known()[2] if running is None else running.growth
+        growth = self.unstarted().growth if running is None else running.growth
         if node not in growth.flow.numbers:
             raise RowtuiError(f"the network has no source or node '{visible(node)}'")
         which = Which(node, tuple(states), asked, go_on)
         return self._samples.page(growth, which, offset, limit, find=find)
 
     def waits(self, job: int) -> Waits:
-        """What a job of the newest run waits for. Raises: RowtuiError."""
+        """Return what a job of the newest run waits for. Raises: RowtuiError."""
         running = self.running()
-        growth = self._known()[2] if running is None else running.growth
+        growth = self.unstarted().growth if running is None else running.growth
         return waits_of(growth, job)
 
-    def _known(self) -> tuple[tuple[object, ...], Study, Growth, Facts]:
-        """What network.toml and the tables that it names say, read again when one has changed."""
-        had = self._study
-        network = None if had is None else had[1].network
+    def unstarted(self) -> Unstarted:
+        """Return the network of network.toml and its tables, read again when one of them has
+        changed.
+
+        Raises: NetworkError; SourceError; RowtuiError.
+        """
+        had = self._unstarted
+        network = None if had is None else had[1].study.network
         if had is None or had[0] != self._stamps(network):
             study = read_study(self.project)
-            growth = Growth(study.flow)
-            had = self._study = (self._stamps(study.network), study, growth, Facts(growth))
-        return had
+            had = self._unstarted = (self._stamps(study.network), Unstarted(self.project, study))
+        return had[1]
 
     def _stamps(self, network: Network | None) -> tuple[object, ...]:
         root = self.project.root
@@ -223,16 +284,7 @@ class Networks:
             identity_of(self.project.workflow.path),
         )
 
-    def _see(self, growth: Growth, facts: Facts) -> None:
-        news = facts.news(self.project.state, lambda *_: True)
-        growth.graph.reopen(news.gone)
-        growth.graph.activate(news.active)
-        growth.graph.release(news.back)
-        growth.graph.complete(news.complete)
-        for failed in news.failed:
-            growth.graph.fail(failed.job, failed.failure.reason)
-
-    # What is done
+    # Commands
 
     def begin(
         self,
@@ -242,10 +294,10 @@ class Networks:
         name: str | None = None,
         plug_ins: Mapping[str, str] | None = None,
     ) -> Run:
-        """The run to go on with: that of this name, the newest that is not over, or a new one.
+        """Return the run to resume: the run of this name, the newest open run, or a new one.
 
-        `limits`: confirmed by a person, from now on. `anew`: a new one in any case.
-        Raises: RowtuiError, also for a limit to a cluster that is not known.
+        `limits`: confirmed by the user, from now on. `anew`: make a new run in any case. Raises:
+        RowtuiError, also for a limit to an unknown cluster.
         """
         patterns = limits.destinations if limits is not None else None
         if patterns and (wrong := unknown_clusters(patterns, self.clusters)):
@@ -264,6 +316,78 @@ class Networks:
             run.confirm(limits, time.time())
         return run
 
+    def advance(self) -> Advanced | None:
+        """Make the directories of jobs that became ready when the jobs before them completed.
+
+        The network is that of the newest open run, otherwise that of network.toml. An open run
+        whose jobs are all complete is finished. Returns None if another process drives the run,
+        because that process does all of this. Raises: RowtuiError.
+        """
+        run = self.run()
+        if run is not None and not run.status.is_over and run.holder() is not None:
+            return None
+        now = self._now()
+        made = now.advance()
+        for conflict in made.conflicts[:_NAMED]:
+            self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
+        ahead = is_sent_ahead(now.growth, now.facts, self.project.state)
+        waiting = self.waiting()
+        # A run that was made this moment is driven the next.
+        ends = isinstance(now, Running) and now.status is not RunStatus.NEW and now.is_complete
+        if ends:
+            assert run is not None
+            try:
+                self._finish(run)
+            except RunHeldError:
+                return None
+        return Advanced(waiting, not (ahead or ends))
+
+    def _finish(self, run: Run) -> None:
+        """Publish what sinks of a run lack and end the run, as the process does that drives a run.
+
+        Nothing is done if another process has ended the run before, or while the run has pilots.
+        Raises: RowtuiError, RunHeldError.
+        """
+        with run.hold():
+            if run.status.is_over:
+                return
+            running = Running(self.project, run)
+            published = running.look().published
+            self._running = None
+            if not running.is_complete or running.pilots():
+                return
+            if stale := said(stale_results(running)):
+                self.project.notice(stale)
+            running.finish()
+            more = f"; {plural(published, 'result')} published" if published else ""
+            self.project.notice(f"run {run.id} is finished: all its jobs are complete{more}")
+
+    def _now(self) -> Running | Unstarted:
+        """Return the newest open run, otherwise the network of network.toml, updated from the
+        records.
+        """
+        run = self.run()
+        if run is not None and not run.status.is_over:
+            running = self.running()
+            assert running is not None
+            return running
+        unstarted = self.unstarted()
+        unstarted.look()
+        return unstarted
+
+    def waiting(self) -> int:
+        """Return how many jobs wait for inputs. Raises: RowtuiError."""
+        return sum(each[JobState.WAITING] for each in self._now().growth.graph.counts())
+
+    def why_not_there(self, action: str, directory: str) -> str:
+        """Return a sentence on why a job's directory does not exist yet; "" for an unknown job.
+
+        Raises: RowtuiError.
+        """
+        growth = self._now().growth
+        found = growth.jobs_of(action, [directory])
+        return missing_inputs(growth, found[0]) if found else ""
+
     async def drive(
         self,
         run: Run,
@@ -273,9 +397,10 @@ class Networks:
         turn: asyncio.Lock | None = None,
         ask_queues: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncGenerator[Told, None]:
-        """Drive a run until it is over, or a person has to decide. Raises: RowtuiError.
+        """Drive a run until it is over or the user has to decide. Raises: RowtuiError.
 
-        Without `ask`, what limits do not allow pauses it. `turn`, `ask_queues`: see `Autopilot`.
+        Without `ask`, a plan beyond the limits pauses the run. `turn`, `ask_queues`: see
+        `Autopilot`.
         """
         turn = turn or asyncio.Lock()
         with run.hold():
@@ -293,7 +418,8 @@ class Networks:
                 self._running = None
 
     async def next_plan(self, run: Run) -> tuple[Plan | None, tuple[str, ...]]:
-        """What a run would submit now, for a person to confirm; and why something cannot be.
+        """Return what a run would submit now, for confirmation; and why some jobs cannot be
+        submitted.
 
         Raises: PlanError; RowtuiError; RunHeldError.
         """
@@ -307,34 +433,115 @@ class Networks:
         return found.plan, found.blocked
 
     def note_submitted(self, run: Run, plan: Plan) -> None:
-        """Write down that a plan of a run is about to be carried out. Raises: RowtuiError."""
-        run.append(*submitted_events(plan.id, units_of(plan, money_of(plan))))
+        """Record that a plan of a run is about to be submitted. Raises: RowtuiError."""
+        directories = self.project.state.directories
+        if any(directories.position(it) is None for job in plan.jobs for it in job.directories):
+            running = Running(self.project, run)
+            running.look()
+            running.prepare(plan)
+        run.append(*submitted_events(plan.id, self._charges(plan)))
         self._running = None
 
     def note_unsent(self, run: Run, plan: Plan) -> None:
-        """Write down what of it was not sent after all: it costs nothing. Raises: RowtuiError."""
+        """Record which jobs of a plan were not submitted: they are refunded.
+
+        Raises: RowtuiError.
+        """
         unsent = unsent_of(plan, self.project.jobs.journal)
-        if free := not_sent_events(plan.id, tuple(units_of(plan, money_of(plan))), unsent):
+        if free := not_sent_events(plan.id, self._charges(plan), unsent):
             run.append(*free)
         self._running = None
+
+    def take_plan(self, plan: Plan) -> tuple[Run, Plan] | None:
+        """Record that the user submits a plan as a step of the run; start a run if there is none.
+
+        Returns the run and the part of the plan that belongs to the network; None if there is no
+        such part, or if a run has the plan already. Raises: RowtuiError if the run's limits do not
+        allow the plan.
+        """
+        run = self.run()
+        for each in () if run is None else (run, *(it for it in self.runs() if it.id != run.id)):
+            if isinstance(each, Run) and _has_plan(each, plan):
+                return None
+        if run is not None and run.status.is_over and self.has_changed(run):
+            run = None
+        growth = self.unstarted().growth
+        running = None if run is None else self.running(run.id)
+        if running is not None:
+            growth = running.growth
+        jobs = {job.token: growth.jobs_of(job.action, job.directories) for job in plan.jobs}
+        ours = part_of(plan, [token for token, its in jobs.items() if its])
+        if not ours.jobs:
+            return None
+        if run is None or running is None:
+            run = self.begin(anew=True)
+            running = Running(self.project, run, drives=False)
+        now = time.time()
+        prices = prices_of(self.project, plan)
+        fit = fits(run.limits, running.spent(), ours, now, prices)
+        if fit.breaches:
+            raise RowtuiError(
+                f"run {run.id} does not allow this: "
+                + "; ".join(it.sentence for it in fit.breaches),
+                "'rowtui network run' asks whether to allow more; -n submits fewer jobs",
+            )
+        lost = (it for its in jobs.values() for it in its if running.graph.root_causes(it) == [it])
+        again: dict[str, list[str]] = {}
+        for job in lost:
+            again.setdefault(growth.where(job).node, []).append(growth.directory(job))
+        run.append(*(Retried(now, node, tuple(names)) for node, names in again.items()))
+        run.append(*submitted_events(ours.id, charges_of(ours, prices)))
+        if run.status is RunStatus.NEW or run.status.is_over:
+            run.append(Paused(now, _BY_HAND))
+        return run, ours
+
+    def take_cancelled(self, tokens: Collection[str]) -> None:
+        """Make the newest run, if it is open, leave alone the jobs that the user cancels.
+
+        Raises: RowtuiError.
+        """
+        run = self.run()
+        if run is None or run.status.is_over:
+            return
+        running = self.running()
+        assert running is not None
+        growth = running.growth
+        names: dict[str, list[str]] = {}
+        for record in self.project.jobs.records():
+            # or the token of its pilot
+            meant = {record.token, token_in_queue(record.token)} & set(tokens)
+            if meant and record.step in OPEN and record.token in running.tokens:
+                for job in growth.jobs_of(record.action, record.directories):
+                    names.setdefault(growth.where(job).node, []).append(growth.directory(job))
+        if names:
+            now = time.time()
+            run.append(*(Cancelled(now, node, tuple(its), BY_HAND) for node, its in names.items()))
+            count = plural(sum(map(len, names.values())), "job")
+            self.project.notice(f"run {run.id} leaves {count} alone until 'rowtui network retry'")
+
+    def _charges(self, plan: Plan) -> tuple[Charge, ...]:
+        return tuple(charges_of(plan, prices_of(self.project, plan)))
 
     def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:
         """Try failed jobs again. Raises: RowtuiError, RunHeldError."""
         return self._decide(name, lambda running: running.retry(jobs))
 
     def give_up(self, jobs: Sequence[int], why: str = "", name: str | None = None) -> Change:
-        """Give jobs up, with what depends on them. Raises: RowtuiError, RunHeldError."""
+        """Give up jobs and the jobs that depend on them. Raises: RowtuiError, RunHeldError."""
         return self._decide(name, lambda running: running.cancel(jobs, why))
 
     def stale(self, name: str | None = None) -> list[Stale]:
-        """Results of a run that were made from other members than now. Raises: RowtuiError."""
+        """Return results of a run that were made from other inputs than now.
+
+        Raises: RowtuiError.
+        """
         running = self.running(name)
         return [] if running is None else stale_results(running)
 
     def redo(self, jobs: Sequence[int], name: str | None = None) -> Redone:
-        """Have complete jobs run again, and all that was made from their results.
+        """Run complete jobs again, and all jobs that used their results.
 
-        Their products go to the trash. Raises: RowtuiError, RunHeldError.
+        Their products are moved to the trash. Raises: RowtuiError, RunHeldError.
         """
         return self._decide(name, lambda it: redo(it, with_what_follows(it, jobs)))
 
@@ -352,6 +559,11 @@ class Networks:
             if running.status.is_over and not running.graph.is_over:
                 run.append(Paused(time.time(), "jobs are to run again"))
             return done
+
+
+def _has_plan(run: Run, plan: Plan) -> bool:
+    """Whether the journal of a run records the submission of this plan."""
+    return any(isinstance(it, PlanSubmitted) and it.plan_id == plan.id for it in run.events())
 
 
 async def _nobody(_: Plan, __: tuple[Breach, ...]) -> Answer:

@@ -1,4 +1,4 @@
-"""The order of a run's jobs: what a scheduling plug-in needs to know of them, and its ranks."""
+"""The order of a run's jobs: the facts for a scheduling plug-in, and the ranks that it returns."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Column = NDArray[Any]
 
 
 def ranks_of(project: Project, growth: Growth, priority: str) -> NDArray[np.int32]:
-    """The place of every job in the order that a plug-in makes. Raises: SchedulingError."""
+    """Return the rank of every job in a plug-in's order. Raises: SchedulingError."""
     return ranks(find_plugin(priority), orderable(project, growth))
 
 
 def orderable(project: Project, growth: Growth) -> Orderable:
-    """The jobs of a graph as plug-ins see them."""
+    """Return the jobs of a graph in the form that plug-ins take."""
     flow = growth.flow
     from_source, to_sink = _hops(growth)
     rows = {action.name: action.index for action in reversed(project.workflow.actions)}
-    limits = run_times(project, flow.network, measured={})  # what actions may take
+    limits = run_times(project, flow.network, measured={})  # the walltime limits of actions
     facts: list[NodeFacts] = []
     for name in flow.names:
         node = flow.network.node(name)
@@ -46,10 +46,10 @@ def orderable(project: Project, growth: Growth) -> Orderable:
 
 
 def sample_places(growth: Growth) -> Column:
-    """For each job the place of its sample among all samples of all nodes, in natural order.
+    """Return for each job the rank of its sample among all samples of all nodes, in natural order.
 
-    By the values of dimensions, in the order in which the network has them; a sample without a
-    dimension stands before those with one. Numbers before texts.
+    Samples are ordered by the values of dimensions, in the order of the network's dimensions. A
+    sample without a dimension precedes samples with it. Numbers precede texts.
     """
     flow = growth.flow
     names: dict[str, Domain] = {}
@@ -78,7 +78,7 @@ def sample_places(growth: Growth) -> Column:
 
 
 def _natural(domain: Domain) -> NDArray[np.int32]:
-    """The place of each value of a domain among all of them."""
+    """Return the rank of each value of a domain among all values."""
     places = np.empty(len(domain), dtype=np.int32)
     order = sorted(range(len(domain)), key=lambda at: natural(domain.values[at]))
     places[order] = np.arange(len(domain), dtype=np.int32)
@@ -86,7 +86,7 @@ def _natural(domain: Domain) -> NDArray[np.int32]:
 
 
 def _hops(growth: Growth) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    """Links from the nearest source to each node; and from each to the sinks that it leads to."""
+    """Return the links from the nearest source to each node, and from each node to its sinks."""
     flow = growth.flow
     from_source: dict[str, int] = dict.fromkeys(flow.sources, 0)
     above: dict[str, set[str]] = {}

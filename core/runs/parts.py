@@ -1,34 +1,40 @@
-"""The jobs that a round may plan: groups of what is ready, and of what follows from that.
+"""The jobs that a round may plan: groups of ready jobs, and of jobs that follow from these.
 
-Takes a run; gives parts, which are groups as their actions form them, with what each waits for
-among the others. Only what the project's own records let run becomes a part, so that an action's
-own conditions hold as well. What follows is never what a list that is not known yet would add to.
+Takes a run; gives parts, which are groups formed by their actions, with the other parts that each
+one waits for. Only jobs that the project's records allow to run become parts, so the conditions of
+actions hold as well. A job is never planned ahead if a list that is not known yet would add to its
+inputs.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.form import cut_groups
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
+from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.needs import required_of
-from rowtui.core.state.model import bit_set, positions
+from rowtui.core.runs.readiness import values_of, with_planned
+from rowtui.core.state.model import State, bit_set, positions
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
     from rowtui.core.submission.model import PlannedJob
 
-# Directories planned at once: scripts of more are not looked at by anybody, and take seconds.
+# Directories planned at once; the user does not review more scripts, and they take seconds.
 MOST = 10_000
+# Jobs that are examined to find followers of parts.
+FOLLOWING = 4 * MOST
 
 
 class Part(NamedTuple):
-    """One job to be planned: its jobs of the graph, and the parts that must end well before it."""
+    """One job to be planned: its jobs of the graph, and the parts that must complete before it."""
 
     jobs: tuple[int, ...]
     request: JobRequest
@@ -36,12 +42,12 @@ class Part(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """What it works on."""
+        """Return the group of directories of the job."""
         return self.request.group
 
 
 class _Turn(NamedTuple):
-    """A job of the graph, and when it is its turn."""
+    """A job of the graph, and its place in the order of the round."""
 
     job: int
     turn: int
@@ -51,46 +57,103 @@ _ByAction = dict[str, dict[int, _Turn]]  # by action and position
 
 
 class Parts:
-    """The parts of one round. Those that wait for others have higher numbers than these."""
+    """The parts of one round. A part has a higher number than the parts that it waits for."""
 
     def __init__(self, running: Running, most: int = MOST, without: Iterable[int] = ()) -> None:
-        """Those that are ready now, in the order of their turns; without some jobs of the graph."""
+        """Make parts of the jobs that are ready now, by rank, except the jobs in `without`."""
         self._running = running
         self._part_of: dict[int, int] = {}  # by job of the graph
         self._number: dict[tuple[int, tuple[str, ...]], int] = {}
         self.all: list[Part] = []
         self._left_out = frozenset(without)
+        self._planned: State | None = None  # the state including directories that are not made yet
         ready = running.graph.ready(most + len(self._left_out))
         self.blocked = self._add([job for job in ready if job not in self._left_out])
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of parts."""
         return len(self.all)
 
     @property
     def directories(self) -> int:
-        """How many jobs of the graph are in them."""
+        """Return how many jobs of the graph are in the parts."""
         return len(self._part_of)
 
     def number(self, job: PlannedJob) -> int:
-        """Which part became this planned job."""
+        """Return the number of the part that became this planned job."""
         return self._number[job.action_index, job.directories]
 
     def chain(self) -> Chain:
-        """To go on from parts to what waits for nothing but these."""
+        """Return a chain, to find the jobs that wait only for parts."""
+        if self._planned is None:
+            self._plan_directories()
         return Chain(self, self._running)
 
+    @contextlib.contextmanager
+    def in_planned_directories(self) -> Iterator[None]:
+        """Use a project state in which the directories of waiting parts exist already."""
+        project = self._running.project
+        real = project.state
+        if self._planned is not None:
+            project.use(self._planned)
+        try:
+            yield
+        finally:
+            if self._planned is not None:
+                project.use(real)
+
+    def _plan_directories(self) -> None:
+        """Build a state that includes the directories of all jobs that can follow from
+        the parts.
+        """
+        running = self._running
+        growth, directories = running.growth, running.project.state.directories
+        wanted = {
+            name: value
+            for name, value in values_of(growth, self._following())
+            if directories.position(name) is None
+        }
+        if not wanted:
+            return
+        self._planned = with_planned(running.project, wanted)
+        place = self._planned.directories.position
+        for number, part in enumerate(self.all):  # positions have changed
+            names = map(directories.name, part.group.indices)
+            indices = tuple(at for name in names if (at := place(name)) is not None)
+            group = part.group._replace(indices=indices)
+            self.all[number] = part._replace(request=part.request._replace(group=group))
+
+    def _following(self) -> list[int]:
+        """Return the jobs that wait only for parts, or for other jobs in this result."""
+        running = self._running
+        met: Counter[int] = Counter()
+        todo = list(self._part_of)
+        ready = len(todo)
+        for job in todo:  # the list grows during the loop
+            if len(todo) > ready + FOLLOWING:
+                break
+            if running.makes_unknown_list(job):
+                continue
+            for other, unmet in running.graph.followers(job):
+                met[other] += 1
+                if met[other] == unmet:
+                    todo.append(other)
+        return todo[ready:]
+
     def follow(self, jobs: Sequence[int]) -> list[int]:
-        """Make parts of jobs that wait for nothing but parts; the numbers of the new ones."""
+        """Make parts of jobs that wait only for parts; return the numbers of the new parts."""
         before = len(self.all)
-        self._add([it for it in jobs if it not in self._part_of and it not in self._left_out])
+        with self.in_planned_directories():
+            self._add([it for it in jobs if it not in self._part_of and it not in self._left_out])
         return list(range(before, len(self.all)))
 
     def _add(self, jobs: Sequence[int]) -> tuple[str, ...]:
-        """Make parts of these; why some cannot be."""
+        """Make parts of these jobs; return why some cannot become parts."""
         if not jobs:
             return ()
-        unwritten = frozenset(self._running.write_inputs(jobs))
+        ready = [job for job in jobs if self._running.graph.state(job) is JobState.ELIGIBLE]
+        # the inputs of waiting jobs are not known yet
+        unwritten = frozenset(self._running.write_inputs(ready))
         found, lost = self._by_action([job for job in jobs if job not in unwritten])
         groups, blocked = self._groups(found)
         for group in groups:
@@ -117,7 +180,7 @@ class Parts:
         self._number[group.action.index, names] = number
 
     def _by_action(self, jobs: Sequence[int]) -> tuple[_ByAction, list[int]]:
-        """By action: the directories that are meant; and the jobs whose directory is not there."""
+        """Return the jobs by action and position, and the jobs whose directories do not exist."""
         growth = self._running.growth
         directories = self._running.project.state.directories
         found: _ByAction = {}
@@ -135,7 +198,7 @@ class Parts:
     def _groups(
         self, found: Mapping[str, Mapping[int, _Turn]]
     ) -> tuple[list[Group], tuple[str, ...]]:
-        """The groups, in the order of the first turn in each; and what cannot be submitted."""
+        """Return the groups by the lowest rank in each, and why other jobs cannot be submitted."""
         project = self._running.project
         turns: list[tuple[int, Group]] = []
         blocked: list[str] = []
@@ -173,7 +236,7 @@ class Parts:
         return [group for _, group in turns], tuple(blocked)
 
     def _comes_first(self, job: int, previous: Sequence[str]) -> bool:
-        """Whether all previous actions of a job are complete, or among the parts that it needs."""
+        """Whether each previous action of a job is complete, or is a part that the job needs."""
         running = self._running
         growth, state = running.growth, running.project.state
         name = growth.directory(job)
@@ -190,7 +253,9 @@ class Parts:
         )
 
     def _lost(self, jobs: Sequence[int]) -> tuple[str, ...]:
-        """Why jobs without a directory cannot run: some directories a network makes, some not."""
+        """Return why jobs without a directory cannot run; the network makes only some
+        directories.
+        """
         flow, where = self._running.growth.flow, self._running.growth.where
         made: list[int] = []
         others: list[int] = []
@@ -211,7 +276,7 @@ class Parts:
 
 
 class Chain:
-    """Goes on from part to part: to what waits for nothing but the parts that were taken."""
+    """Find jobs that wait only for parts already taken, part after part."""
 
     def __init__(self, parts: Parts, running: Running) -> None:
         self._parts = parts
@@ -219,12 +284,12 @@ class Chain:
         self._met: Counter[int] = Counter()
 
     def after(self, numbers: Iterable[int]) -> list[int]:
-        """The numbers of new parts that wait for nothing but what was taken before, and these."""
+        """Return the numbers of new parts that wait only for these parts and those taken before."""
         fresh: list[int] = []
         for number in numbers:
             for job in self._parts.all[number].jobs:
                 if self._running.makes_unknown_list(job):
-                    continue  # who collects its list does not know all its members yet
+                    continue  # the job that collects this list has members that are not known yet
                 for other, unmet in self._running.graph.followers(job):
                     self._met[other] += 1
                     if self._met[other] == unmet:

@@ -1,7 +1,8 @@
-"""What the sinks of a run have published, and what is published now. Waits for the disk.
+"""Publish products through the sinks of a run, and record what was published. Blocks on the disk.
 
-Each product is published once in a run, and again if it is made again. What is no run's own is
-never replaced. What cannot be published is noticed, and tried again when the run is next driven.
+Each product is published once in a run, and again if it is made again. A file that no run published
+is never replaced. A product that cannot be published is reported in a notice, and is tried again
+the next time the run is driven.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.network.spec import Sink
     from rowtui.core.project.project import Project
 
-_NAMED = 20  # samples in the notices of one look
+_NAMED = 20  # samples named in the notices of one round
 
 
 class Publishing:
@@ -31,22 +32,22 @@ class Publishing:
         self._project = project
         self._run = run
         self._targets = Targets(project.root)
-        self._done: dict[str, set[str]] = {}  # by sink: samples
-        self._earlier: set[str] | None = None  # where runs published anything, if that was asked
+        self._done: dict[str, set[str]] = {}  # sample names by sink
+        self._earlier: set[str] | None = None  # paths that runs published; None until first needed
 
     def remember(self, event: Published) -> None:
-        """One that was written down before."""
+        """Record a publication from the journal."""
         self._done.setdefault(event.sink, set()).add(event.sample)
         self._targets.take(event.path, Owner(event.sink, event.sample))
 
     def withdraw(self, growth: Growth, node: str, samples: Iterable[str]) -> None:
-        """What a node made is gone: it is published again when it is there again."""
+        """Mark a node's samples as unpublished, because their products no longer exist."""
         for sink in growth.flow.network.sinks:
             if sink.source == node:
                 self._done.get(sink.name, set()).difference_update(samples)
 
     def publish(self, growth: Growth) -> int:
-        """Copy out what complete jobs made for sinks; how many. Raises: RowtuiError."""
+        """Publish what complete jobs made for sinks; return the number. Raises: RowtuiError."""
         flow = growth.flow
         project, workspace = self._project, self._project.workflow.workspace
         count = 0
@@ -81,7 +82,7 @@ class Publishing:
         return count
 
     def _was_published(self, path: str) -> bool:
-        """Whether some run put a product there: else it is a person's file."""
+        """Whether a run published the file at a path; otherwise the file is the user's."""
         if self._earlier is None:
             runs = RunStore(self._project.root).runs()
             self._earlier = {
@@ -98,4 +99,6 @@ def _complete_in(growth: Growth, sink: Sink) -> list[str]:
     states = growth.graph.snapshot().states
     names = growth.flow.directories(sink.source)
     jobs = growth.jobs(sink.source).tolist()
-    return [name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETE]
+    return [
+        name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETED
+    ]

@@ -1,10 +1,10 @@
-"""Results that are to be made again: stale ones, and those that a person does not want any more.
+"""Make results again: stale results, and results that the user rejects.
 
-A result is stale if it was made from other members than it has now: a replica was added, taken out
-of a source, or left out when it had failed and is there by now; or a link leads elsewhere. Contents
-of files are not compared. What was made from a stale result is to be made again, too. Products are
-moved to the trash, never deleted; their directories stay. What a list brought into this run stays
-in it.
+A result is stale if its present members differ from those it was made from: a replica was added,
+removed from a source, or left out after a failure and is complete by now; or a link changed.
+Contents of files are not compared. Results made from a stale result are made again as well.
+Products are moved to the trash, never deleted; their directories stay. Samples that a list added to
+this run stay in the run.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rowtui.core.text import plural, visible
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
 
-_Inputs = frozenset[tuple[str, str, str]]  # input, path, entry of a list: what a result was made of
+_Inputs = frozenset[tuple[str, str, str]]  # input, path, entry of a list: the members of a result
 
 
 class Stale(NamedTuple):
-    """A result made from other members: how many are new, and how many are there no more."""
+    """A result made from other members: how many are new, and how many no longer exist."""
 
     job: int
     node: str
@@ -41,7 +41,7 @@ class Stale(NamedTuple):
 
 
 class Redone(NamedTuple):
-    """What is to be made again: jobs, and the name in the trash of what they had made."""
+    """The jobs to run again, and the name of their products in the trash."""
 
     jobs: tuple[int, ...]
     trash: str
@@ -49,10 +49,10 @@ class Redone(NamedTuple):
 
 
 def stale_results(running: Running) -> list[Stale]:
-    """The complete jobs that were made from other members. Waits for the disk.
+    """Return the complete jobs that were made from other members. Blocks on the disk.
 
-    Only jobs with an inputs.json can be stale: what any other job works on is in its directory. A
-    result without that file was not made by a run, and what it was made from is unknown.
+    Only jobs with an inputs.json can be stale: any other job uses only its own directory. A result
+    without that file was not made by a run, so its members are unknown.
     """
     growth = running.growth
     workspace = running.project.workflow.workspace
@@ -62,7 +62,7 @@ def stale_results(running: Running) -> list[Stale]:
         if growth.flow.shape.home(name) != name:
             continue
         for job in growth.jobs(name).tolist():
-            if states[job] != JobState.COMPLETE:
+            if states[job] != JobState.COMPLETED:
                 continue
             now = inputs_of(growth, running.lists, job)
             before = None if now is None else _recorded(workspace / now.directory / FILE)
@@ -76,31 +76,31 @@ def stale_results(running: Running) -> list[Stale]:
 
 
 def with_what_follows(running: Running, jobs: Iterable[int]) -> list[int]:
-    """These jobs, and all complete ones whose results come from theirs, upstream first."""
+    """Return these jobs and all complete jobs that used their results, upstream first."""
     seen = dict.fromkeys(jobs)
     todo = list(seen)
-    for job in todo:  # it grows meanwhile
+    for job in todo:  # the list grows during the loop
         for other in running.graph.dependents(job):
-            if other not in seen and running.graph.state(other) is JobState.COMPLETE:
+            if other not in seen and running.graph.state(other) is JobState.COMPLETED:
                 seen[other] = None
                 todo.append(other)
     return todo
 
 
 def redo(running: Running, jobs: Sequence[int]) -> Redone:
-    """Have these jobs (see `with_what_follows`) run again: their products go to the trash.
+    """Run these jobs (see `with_what_follows`) again: move their products to the trash.
 
-    Raises: RowtuiError if one of them is not complete, or is with a scheduler.
+    Raises: RowtuiError if one of them is not completed, or is submitted.
     """
     project, growth = running.project, running.growth
     paths: list[str] = []
     names: list[str] = []
     for job in jobs:
         node, directory = growth.where(job).node, growth.directory(job)
-        if running.graph.state(job) is not JobState.COMPLETE:
+        if running.graph.state(job) is not JobState.COMPLETED:
             state = running.graph.state(job).name.lower()
             raise RowtuiError(
-                f"'{visible(node)}' of {visible(directory)} is {state}: only what is complete can "
+                f"'{visible(node)}' of {visible(directory)} is {state}: only what is completed can "
                 "be made again",
                 "'rowtui network retry' is for what failed",
             )
@@ -116,7 +116,7 @@ def redo(running: Running, jobs: Sequence[int]) -> Redone:
 
 
 def said(stale: Sequence[Stale]) -> str:
-    """A sentence about stale results; "" without any."""
+    """Return a sentence about stale results; "" without any."""
     if not stale:
         return ""
     first = stale[0]
@@ -130,7 +130,7 @@ def said(stale: Sequence[Stale]) -> str:
 
 
 def _recorded(path: Path) -> _Inputs | None:
-    """What a result was made from; None if that is not on record."""
+    """Return the members that a result was made from; None if they were not recorded."""
     try:
         return _members(json.loads(read_bounded(path, LIMIT)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RowtuiError):
@@ -138,7 +138,7 @@ def _recorded(path: Path) -> _Inputs | None:
 
 
 def _members(fields: Mapping[str, Any]) -> _Inputs:
-    """The members that an inputs.json lists; not those that were left out."""
+    """Return the members that an inputs.json lists, without members that were left out."""
     return frozenset(
         (str(name), str(it["path"]), json.dumps(it["value"]) if "value" in it else "")
         for name, members in fields["inputs"].items()

@@ -1,8 +1,8 @@
-"""Jobs that could not be sent, or were refused: how long they are left alone before another try.
+"""Retry backoff for jobs that could not be submitted or were refused.
 
-Takes numbers of jobs and the time; gives those that rest. No clock of its own. Twice as long each
-time; what was refused `TRIES` times in a row is for a person to look at. A cluster that does not
-answer refuses nothing: its jobs are tried until it does.
+Takes numbers of jobs and the time; gives the jobs that rest. This module reads no clock. The pause
+doubles with each attempt; after `TRIES` refusals in a row, the user has to act. A cluster that does
+not answer refuses nothing: its jobs are tried until it answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TRIES = 5
 
 
 class _Rest(NamedTuple):
-    """`tries`: failed ones in a row; `refusals`: those of them that a cluster answered."""
+    """The attempts of a job: failed ones in a row, and how many of these a cluster refused."""
 
     tries: int = 0
     refusals: int = 0
@@ -26,13 +26,16 @@ class _Rest(NamedTuple):
 
 @dataclass
 class Resting:
-    """The jobs of one run that rest. Times: seconds of any clock that only goes forward."""
+    """The resting jobs of one run. Times are seconds of any monotonic clock."""
 
     first: float = FIRST_SECONDS
     _jobs: dict[int, _Rest] = field(default_factory=dict)
 
     def refused(self, jobs: Iterable[int], now: float, *, by_silence: bool = False) -> None:
-        """These could not be sent now. `by_silence`: their cluster does not answer."""
+        """Record that these jobs could not be submitted.
+
+        `by_silence`: their cluster does not answer.
+        """
         for job in jobs:
             before = self._jobs.get(job, _Rest())
             tries = min(before.tries + 1, TRIES)  # the pause stops growing there
@@ -41,17 +44,17 @@ class Resting:
             self._jobs[job] = _Rest(tries, refusals, now + pause)
 
     def sent(self, jobs: Iterable[int]) -> None:
-        """These were accepted."""
+        """Record that these jobs were accepted."""
         for job in jobs:
             self._jobs.pop(job, None)
 
     def at(self, now: float) -> frozenset[int]:
-        """The jobs that are left alone now; of them some may never be tried again."""
+        """Return the jobs that rest now, including jobs that are never tried again."""
         return frozenset(
             job for job, rest in self._jobs.items() if rest.refusals >= TRIES or now < rest.until
         )
 
     @property
     def will_be_tried(self) -> bool:
-        """Whether some of them will be tried again."""
+        """Whether some of the jobs will be tried again."""
         return any(rest.refusals < TRIES for rest in self._jobs.values())

@@ -1,7 +1,7 @@
-"""One round of a run: parts of its graph as a plan that somebody may confirm.
+"""One round of a run: parts of its graph become a plan for confirmation.
 
-Parts -> mapped -> tied to each other -> packed -> plan. What waits for others is planned only where
-the order is kept for it: by the scheduler, or by the lane that both are in.
+Parts -> mapped -> tied to each other -> packed -> plan. A job that waits for others is planned only
+where the scheduler, or the slot that they share, keeps the order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning import Formed, formed_requests, plan_formed, project_packing
+from rowtui.core.project.prices import cluster_named
 from rowtui.core.runs.execution import Round
 from rowtui.core.submission.dependencies import can_depend
 from rowtui.core.submission.model import Plan, PlannedJob
@@ -19,7 +21,6 @@ from rowtui.core.submission.plan_json import plan_id
 from rowtui.core.submission.sharing import cannot_share, shared_options
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster
     from rowtui.core.project.planning import Pack
     from rowtui.core.project.project import Project
     from rowtui.core.runs.parts import Parts
@@ -33,25 +34,29 @@ def plan_parts(
     numbers: Sequence[int] | None = None,
     pack: Pack | None = None,
 ) -> Round:
-    """The plan of these parts (all), in their order. See `Work.plan`. Raises: RowtuiError."""
+    """Return the plan of these parts (None: all), in their order. See `Work.plan`.
+
+    Raises: RowtuiError.
+    """
     project = running.project
     chosen = [parts.all[at] for at in (range(len(parts)) if numbers is None else numbers)]
     if not chosen:
         return Round(None, parts.blocked)
     actions = list({part.group.action.index: part.group.action for part in chosen}.values())
-    requests = [part.request for part in chosen]
+    requests = with_attempts(project, [part.request for part in chosen])
 
     def form(usable: Sequence[Action]) -> Formed:
         kept = {action.index for action in usable}
         wanted = [request for request in requests if request.action.index in kept]
         return formed_requests(project, wanted, parts.blocked)
 
-    plan = plan_formed(project, actions, form, pack)
-    return Round(plan if plan.jobs else None, parts.blocked)
+    with parts.in_planned_directories():
+        plan = plan_formed(project, actions, form, pack)
+    return Round(plan, parts.blocked) if plan.jobs else Round(None, plan.skipped)
 
 
 class Tied(NamedTuple):
-    """Planned jobs that depend on each other by token, and the lists of those in one lane."""
+    """Planned jobs with dependencies by token, and the lists of jobs that share a slot."""
 
     jobs: tuple[PlannedJob, ...]
     lanes: list[list[PlannedJob]]
@@ -63,10 +68,10 @@ def tied(
     units: Sequence[Sequence[int]],
     may_wait: Callable[[PlannedJob], bool],
 ) -> Tied:
-    """The planned jobs, each told what it waits for; without those whose order nobody keeps.
+    """Return the planned jobs with their dependencies; drop jobs whose order cannot be kept.
 
-    `units`: numbers of parts that are to share a lane, as far as they can. `may_wait`: whether a
-    job may be with its scheduler before what it needs has ended.
+    `units`: numbers of parts that should share a slot where possible. `may_wait`: whether a job may
+    be submitted before the jobs that it needs have ended.
     """
     planned = {parts.number(job): job for job in jobs}
     lane_of: dict[int, object] = {}
@@ -75,15 +80,15 @@ def tied(
             if number in planned and not cannot_share(planned[number], waits=True):
                 lane_of[number] = (at, _place(planned[number]))
     kept: dict[int, PlannedJob] = {}
-    waits: dict[object, set[object]] = {}  # what a lane (or a job alone) waits for
-    for number in sorted(planned):  # what a part needs has a lower number
+    waits: dict[object, set[object]] = {}  # for each slot (or single job), the slots it waits for
+    for number in sorted(planned):  # a part has a higher number than the parts it needs
         job, needs = planned[number], parts.all[number].needs
         if any(it not in kept for it in needs):
             continue
         mine = lane_of.get(number, number)
         others = {lane_of.get(it, it) for it in needs} - {mine}
         if mine != number and _reaches(waits, others, mine):
-            del lane_of[number]  # its lane would wait for itself
+            del lane_of[number]  # its slot would wait for itself
             mine, others = number, {lane_of.get(it, it) for it in needs}
         here = job.destination.cluster
         if others and not (
@@ -104,7 +109,7 @@ def tied(
 
 
 def _reaches(waits: Mapping[object, set[object]], begin: Collection[object], end: object) -> bool:
-    """Whether one of these waits for another, or for what that one waits for, and so on."""
+    """Whether any of `begin` waits, directly or indirectly, for `end`."""
     todo, seen = list(begin), set(begin)
     while todo:
         one = todo.pop()
@@ -121,7 +126,9 @@ def _place(job: PlannedJob) -> object:
 
 
 def keeps_order(project: Project) -> Callable[[PlannedJob], bool]:
-    """Whether the cluster that a job goes to starts it only after others have ended well."""
+    """Return a predicate: whether the job's cluster starts it only after its dependencies
+    succeeded.
+    """
     known: dict[str, bool] = {}
 
     def may_wait(job: PlannedJob) -> bool:
@@ -134,21 +141,14 @@ def keeps_order(project: Project) -> Callable[[PlannedJob], bool]:
     return may_wait
 
 
-def cluster_named(project: Project, name: str) -> Cluster | None:
-    """The cluster of this name that jobs of the project may go to."""
-    if project.cluster.name == name:
-        return project.cluster
-    return project.reach.known(name) or project.configured.named(name)
-
-
 def as_the_project_packs(project: Project, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-    """The jobs put together as the project and its clusters say."""
+    """Return the jobs packed as the project and its clusters configure."""
     packing = project_packing(project)
     return PackedJobs(jobs) if packing is None else packing(jobs)
 
 
 def part_of(plan: Plan, tokens: Collection[str]) -> Plan:
-    """A plan of some of the jobs of a plan, in its order."""
+    """Return a plan of some of the jobs of a plan, in its order."""
     jobs = tuple(job for job in plan.jobs if job.token in tokens)
     if len(jobs) == len(plan.jobs):
         return plan

@@ -1,7 +1,7 @@
-"""One network run on disk: its frozen network, its journal, its lock.
+"""One network run on disk: its network snapshot, its journal, its lock.
 
-The journal is only appended to, and fsynced. Whoever drives the run holds a lock on it, which goes
-with the process. See docs/formats.md, "Network runs".
+The journal is only appended to, with fsync. The process that drives the run holds a lock, which
+ends with the process. See docs/formats.md, "Network runs".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LOCK_FILE = "lock"
 
 
 class Run:
-    """One run. What is read once: network.json, when it is first asked for."""
+    """One run. network.json is read once, when it is first needed."""
 
     def __init__(self, folder: Path, about: About) -> None:
         """See `RunStore.load`."""
@@ -51,13 +51,13 @@ class Run:
         self.about = about
         self._reading = threading.Lock()
         self._journal = 0  # the inode of events.jsonl
-        self._read = 0  # how many bytes of it `_events` is from
+        self._read = 0  # the number of bytes that `_events` was parsed from
         self._events: list[Event] = []
         self._standing = Standing()
 
     @property
     def id(self) -> str:
-        """Its name, for people too."""
+        """Return the name of the run, which is also shown to the user."""
         return self.folder.name
 
     @cached_property
@@ -67,18 +67,18 @@ class Run:
 
     @property
     def network(self) -> Network:
-        """The network as it was when the run was made. Raises: RowtuiError."""
+        """Return the network as it was when the run was made. Raises: RowtuiError."""
         return self._frozen[0]
 
     @property
     def rows(self) -> tuple[SourceRows, ...]:
-        """The rows of its sources at that time. Raises: RowtuiError."""
+        """Return the rows of its sources at that time. Raises: RowtuiError."""
         return self._frozen[1]
 
     def events(self) -> list[Event]:
-        """Its journal, oldest first; without lines that a crash cut off.
+        """Return the journal's events, oldest first, without truncated lines.
 
-        What was read before is not read again. Raises: RowtuiError.
+        Only new lines are read from the disk. Raises: RowtuiError.
         """
         with self._explained(), self._reading:
             unended = self._read_on()
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def standing(self) -> Standing:
-        """Where it stands, by its journal. Raises: RowtuiError."""
+        """Return the status and sums of the run, by its journal. Raises: RowtuiError."""
         with self._explained(), self._reading:
             unended = self._read_on()
             standing = self._standing.copy()
@@ -95,7 +95,7 @@ class Run:
         return standing
 
     def _read_on(self) -> Event | None:
-        """Take in what is new; gives the last event if its line has no end yet."""
+        """Parse new lines; return the last event if its line has no newline yet."""
         fd = os.open(self.folder / EVENTS_FILE, os.O_RDONLY | os.O_CLOEXEC)
         try:
             status = os.fstat(fd)
@@ -116,30 +116,34 @@ class Run:
 
     @property
     def status(self) -> RunStatus:
-        """Where it stands, by its journal. Raises: RowtuiError."""
+        """Return the status of the run, by its journal. Raises: RowtuiError."""
         return self.standing.status
 
     @property
     def limits(self) -> Limits:
-        """What was confirmed last. Raises: RowtuiError."""
+        """Return the limits that were confirmed last. Raises: RowtuiError."""
         return self.standing.limits or self.about.limits
 
     def append(self, *events: Event) -> None:
-        """Write events down; they are on the disk when this returns.
+        """Append events to the journal; they are on disk when this returns.
 
-        Raises: RowtuiError if they cannot be: then what they tell of must not be done.
+        Raises: RowtuiError if the journal cannot be written: then the actions must not be carried
+        out.
         """
         self._append(EVENTS_FILE, b"".join(map(line_of, events)))
 
     def confirm(self, limits: Limits, at: float, user: str = "") -> None:
-        """Note that a person allowed this. The journal is what counts; run.json shows it."""
+        """Record that the user confirmed limits.
+
+        The journal is authoritative; run.json is a copy.
+        """
         self.append(LimitsConfirmed(at, limits, user))
         self.about = self.about._replace(limits=limits, limits_at=at)
         with contextlib.suppress(OSError):
             replace_file(self.folder / RUN_FILE, about_bytes(self.about))
 
     def note_made(self, names: Sequence[str]) -> None:
-        """Write down directories that are about to be made: only such are ever put away again.
+        """Record directories that are about to be made; only recorded ones are ever moved away.
 
         Raises: RowtuiError.
         """
@@ -147,22 +151,23 @@ class Run:
             self._append(MADE_FILE, json_line({"v": VERSION, "names": list(names)}) + b"\n")
 
     def made(self) -> frozenset[str]:
-        """Directories that were noted. Raises: RowtuiError."""
+        """Return the directories that were recorded. Raises: RowtuiError."""
         with self._explained():
             path = self.folder / MADE_FILE
             data = read_bounded(path, LIMIT) if path.exists() else b""
         names: set[str] = set()
         for line in data.split(b"\n"):
             with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
-                names.update(json.loads(line)["names"])  # else it was cut off: nothing was made
+                # a truncated line: these directories were not made
+                names.update(json.loads(line)["names"])
         return frozenset(names)
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[Holder]:
-        """Drive the run for as long as this lasts: nobody else does meanwhile.
+        """Hold the lock of the run, so that no other process drives the run.
 
-        The lock goes with the process, also if it is killed.
-        Raises: RunHeldError; RowtuiError if the lock's file cannot be written.
+        The lock ends with the process, also if the process is killed. Raises: RunHeldError;
+        RowtuiError if the lock file cannot be written.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -172,7 +177,7 @@ class Run:
             yield me
 
     def holder(self) -> Holder | None:
-        """Who drives the run now; None: nobody."""
+        """Return the process that drives the run now; None if no process does."""
         return holder_of(self.folder / LOCK_FILE)
 
     def _append(self, name: str, data: bytes) -> None:
@@ -182,7 +187,7 @@ class Run:
             try:
                 size = os.fstat(fd).st_size
                 if size and os.pread(fd, 1, size - 1) != b"\n":
-                    data = b"\n" + data  # somebody was cut off in the middle of a line
+                    data = b"\n" + data  # a process was killed in the middle of a line
                 write_all(fd, data)
                 os.fsync(fd)
             finally:

@@ -1,47 +1,55 @@
-"""How long one directory of each node takes: said by a person, measured, or its wall time at most.
+"""How long one directory of each node takes: given by the user, measured, or the walltime limit.
 
-Takes a project and a network; gives a `RunTime` for each node. Measured is the median of the jobs
-that ended well, the newest of each action: from the moment when a job made its fence to the moment
-when it wrote down its end, both by the clock of the file system. Where those files are elsewhere
-(a copy of the project on a cluster) or were removed (`rowtui clean`), only the journal is left:
-from submission until the end was noticed, which has the time in the queue in it.
-A job that went through several directories one after another is divided among them.
+Takes a project and a network; gives a `RunTime` for each node. The measured time is the median over
+the newest successful jobs of each action. A job is measured from the creation of its fence until
+its end mark, both by the clock of the file system. Where those files are elsewhere (a copy of the
+project on a cluster) or were removed (`rowtui clean`), the journal is used: from submission until
+the end was noticed, which includes the time in the queue. The time of a job that processed several
+directories one after another is divided by their number.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-import os
 from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.fence import ended_path, fence_path
+from rowtui.core.submission.fence import begun_at, seconds_of_job
 from rowtui.core.submission.model import JobRecord, Step
 from rowtui.core.text import visible
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rowtui.core.network.spec import Network
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
 
-NEWEST = 200  # jobs of each action that are looked at
-_UNKNOWN_SECONDS = 1.0  # of a node whose action is not in workflow.toml
+__all__ = [
+    "Basis",
+    "RunTime",
+    "begun_at",
+    "measured_times",
+    "one_by_one",
+    "parse_seconds",
+    "run_times",
+    "seconds_of_job",
+]
+
+NEWEST = 200  # jobs of each action that are read
+_UNKNOWN_SECONDS = 1.0  # for a node whose action is not in workflow.toml
 
 
 class Basis(enum.Enum):
-    """Where a run time is from."""
+    """The origin of a run time."""
 
     GIVEN = "given"
     MEASURED = "measured"
     QUEUED = "measured, with the time in the queue"
-    LIMIT = "walltime limit"  # it takes no longer than that
+    LIMIT = "walltime limit"  # an upper bound
 
 
 class RunTime(NamedTuple):
@@ -53,7 +61,7 @@ class RunTime(NamedTuple):
 
     @property
     def measured(self) -> bool:
-        """Whether it is more than a limit."""
+        """Whether the time is given or measured, and not a limit."""
         return self.basis is not Basis.LIMIT
 
 
@@ -63,9 +71,10 @@ def run_times(
     given: Mapping[str, float] | None = None,
     measured: Mapping[str, RunTime] | None = None,
 ) -> dict[str, RunTime]:
-    """The run time of every node. `given`: seconds by the name of a node or an action.
+    """Return the run time of every node. `given`: seconds by the name of a node or an action.
 
-    `measured`: what `measured_times` found before. Raises: RowtuiError for a name that is neither.
+    `measured`: an earlier result of `measured_times`. Raises: RowtuiError for a name that is
+    neither a node nor an action.
     """
     given = given or {}
     _refuse_unknown(network, given)
@@ -85,7 +94,7 @@ def run_times(
 
 
 def measured_times(project: Project) -> dict[str, RunTime]:
-    """By action: how long jobs took that ended well. Waits for the disk."""
+    """Return the run times of successful jobs by action. Blocks on the disk."""
     ran: dict[str, list[float]] = {}
     queued: dict[str, list[float]] = {}
     looked: dict[str, int] = {}
@@ -111,33 +120,15 @@ def measured_times(project: Project) -> dict[str, RunTime]:
     return found
 
 
-def seconds_of_job(root: Path, token: str) -> float | None:
-    """How long a job ran, by its own marks; None where these are not (both) there."""
-    begun = begun_at(root, token)
-    try:
-        ended = os.lstat(ended_path(root, token)).st_mtime
-    except OSError:
-        return None
-    return None if begun is None else max(0.0, ended - begun)
-
-
-def begun_at(root: Path, token: str) -> float | None:
-    """When a job made its fence: epoch seconds; None where there is none."""
-    try:
-        return os.lstat(fence_path(root, token)).st_mtime
-    except OSError:
-        return None
-
-
 def one_by_one(action: Action, directories: int) -> int:
-    """Through how many directories a job goes one after another."""
+    """Return how many directories a job processes one after another."""
     if "{directory}" in action.command or action.resources.walltime.per_directory:
         return directories
     return 1
 
 
 def parse_seconds(text: str) -> dict[str, float]:
-    """`simulate=120,average=00:05:00` as seconds by name. Raises: RowtuiError."""
+    """Parse `simulate=120,average=00:05:00` into seconds by name. Raises: RowtuiError."""
     found = {}
     for part in text.split(","):
         if not part.strip():

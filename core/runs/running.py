@@ -1,8 +1,8 @@
-"""A run that is driven: its graph, what the project says of its jobs, and what it puts on disk.
+"""An open run: its graph, updated from the project's records, and what the run writes to disk.
 
-Everything that it does is written into the run's journal first. All of it can be done again: after
-a crash the same is found in the journal and in the project's records. It waits for the disk, so
-call it in a thread where something else must go on.
+Every decision is written to the run's journal first. All steps can be repeated: after a crash, the
+same state is found in the journal and in the project's records. The methods block on the disk, so
+call them in a thread if the event loop must continue.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
@@ -19,12 +19,14 @@ from rowtui.core.network.flow import ListKey
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.network.spec import JSON
+from rowtui.core.runs.asked import GraphAmounts
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import write_inputs
-from rowtui.core.runs.limits import Spent, units_of
+from rowtui.core.runs.limits import Spent
 from rowtui.core.runs.lost_products import look_for_lost
 from rowtui.core.runs.model import (
+    BY_HAND,
     Cancelled,
     Entry,
     Event,
@@ -42,21 +44,30 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.publishing import Publishing
+from rowtui.core.runs.readiness import (
+    UNUSABLE,
+    bring_directories,
+    left_out,
+    make_ready,
+    own_nodes,
+    refused,
+)
 from rowtui.core.runs.run_times import seconds_of_job
 from rowtui.core.runs.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import make_study, wanted_directories
+from rowtui.core.runs.study import make_study, source_directories
 from rowtui.core.runs.taken_lists import TakenLists
+from rowtui.core.submission.charges import charges_of
 from rowtui.core.submission.model import OPEN, JournalEntry, Plan, Step
 from rowtui.core.submission.pilot_model import is_in_pilot, is_pilot
-from rowtui.core.text import visible
+from rowtui.core.text import Cost, visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-_NAMED = 20  # directories in one notice
-# So often a job may be given back without a word (it was refused, or did not find what it needs)
-# before it counts as failed.
+_NAMED = 20  # directories named in one notice
+# A job may be returned this many times without a reason (it was refused, or did not find its
+# inputs) before it counts as failed.
 _RETURNS = 5
 _GIVEN_BACK = (
     f"it was sent {_RETURNS} times, and given back each time without having run: see the notices"
@@ -66,7 +77,7 @@ _NO_PRODUCTS = "it is not complete, and cannot be: its action has no products in
 
 
 class Happened(NamedTuple):
-    """What one look found: numbers of jobs."""
+    """The result of one update: numbers of jobs."""
 
     completed: int = 0
     failed: tuple[int, ...] = ()
@@ -76,17 +87,17 @@ class Happened(NamedTuple):
     stopped: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything did."""
+        """Whether anything happened."""
         return any(self)
 
 
 class Running:
-    """One run, opened by the process that drives it (or looks at it)."""
+    """One run, opened by the process that drives it or views it."""
 
     def __init__(self, project: Project, run: Run, *, drives: bool = True) -> None:
-        """Make the graph from the frozen copy and the journal. Raises: RowtuiError.
+        """Build the graph from the snapshot and the journal. Raises: RowtuiError.
 
-        `drives`: whoever only looks writes nothing down and makes nothing.
+        `drives`: a viewing process (False) writes nothing and makes nothing.
         """
         self.project = project
         self.run = run
@@ -94,22 +105,26 @@ class Running:
         self.priority = run.about.plug_ins.get("priority", run.network.schedule.priority)
         self.execution = run.about.plug_ins.get("execution", run.network.schedule.execution)
         self._taken = TakenLists(run.network)
-        self.tokens: set[str] = set()  # of jobs that this run sent: their failures count
-        # Node, directory, token: of failures that are to be tried again, so they count no more.
+        self.tokens: set[str] = set()  # of jobs that this run submitted: their failures count
+        # Node, directory, token: of failures that are to be tried again and no longer count.
         self._again: set[tuple[str, str, str]] = set()
-        self._plan_of: dict[str, str] = {}  # by token
-        self._settled: set[str] = set()  # plans of which nothing more is given back
-        self._used: dict[str, float] = {}  # core-hours by token, of jobs that ended
-        self._used_of: set[str] = set()  # plans all of whose jobs are in `_used`
+        self._plan_of: dict[str, str] = {}  # plan ids by token
+        self._settled: set[str] = set()  # plans for which no refund can follow
+        self._used: dict[str, Cost] = {}  # by token, of jobs that ended
+        self._used_of: set[str] = set()  # plans whose jobs are all in `_used`
         self._used_at: tuple[tuple[str, int], ...] | None = None
-        self._given_back: set[str] = set()  # tokens of jobs that cost nothing after all
+        self._given_back: set[str] = set()  # tokens of refunded jobs
         self.failures_in_a_row = 0
         self._publishing = Publishing(project, run)
-        self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
-        self._returned: Counter[int] = Counter()  # by job: how often it was given back
+        self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: in the journal
+        self._own: set[Event] = set()  # decisions that this process wrote
+        self._unusable: dict[tuple[str, str], str] = {}  # why, by node and directory
+        self._returned: Counter[int] = Counter()  # by job: how often it was returned
         self._looked = False
+        self._ahead = False  # directories were made before their inputs were complete
+        self._made_ready: list[str] = []  # by the last update
         events = run.events()
-        self.events = len(events)  # that were taken in
+        self.events = len(events)  # the number of journal events processed
         self.is_new = not any(isinstance(it, Started) for it in events)
         for event in events:
             self._remember(event)
@@ -119,11 +134,13 @@ class Running:
         self.growth = Growth(study.flow)
         self.graph = self.growth.graph
         self.facts = Facts(self.growth)
+        self.asked = GraphAmounts(project, self.growth)
         for event in events:
             if isinstance(event, Cancelled):
                 self._tell_cancelled(event.node, event.samples, event.why)
             elif isinstance(event, Retried):
                 self._retry_known(event.node, event.samples)
+        self._fail_unusable()
         self._set_priorities()
 
     def _write(self, *events: Event) -> None:
@@ -131,7 +148,7 @@ class Running:
             self.run.append(*events)
 
     def note(self, *events: Event) -> None:
-        """Write events down and take them in. Raises: RowtuiError."""
+        """Append events to the journal and process them. Raises: RowtuiError."""
         self.run.append(*events)
         for event in events:
             self._remember(event)
@@ -145,29 +162,34 @@ class Running:
         elif isinstance(event, NotSent):
             self._given_back.update(event.jobs)
         elif isinstance(event, JobFailed):
+            if event.reason.startswith(UNUSABLE):
+                self._unusable[event.node, event.sample] = event.reason
             self._failed.add((event.node, event.sample, event.token))
         elif isinstance(event, Retried):
             again = set(event.samples)
             theirs = {it for it in self._failed if it[0] == event.node and it[1] in again}
             self._again |= theirs
             self._failed -= {it for it in theirs if not it[2]}
+            for name in event.samples:
+                self._unusable.pop((event.node, name), None)
         elif isinstance(event, Published):
             self._publishing.remember(event)
 
     def follow(self, events: Sequence[Event]) -> bool:
-        """Take in what who drives it has written since; False: this has to be made anew."""
+        """Process new events of the driving process; False: a new object must be built."""
         for event in events:
             if isinstance(event, Cancelled | Retried) or not self._taken.has(event):
                 return False
         for event in events:
             self._remember(event)
         self.events += len(events)
+        self._fail_unusable()
         return True
 
     # Beginning
 
     def begin(self, progress: Callable[[int], None] = lambda _: None) -> Made:
-        """Write down that it goes on, make the directories, and see how things stand.
+        """Record that the run started or resumed, make the directories, and update the graph.
 
         Raises: RowtuiError.
         """
@@ -175,8 +197,12 @@ class Running:
         unsent = never_begun(self.run.events(), self.project.jobs.journal)
         self.note(*unsent, Started(now) if self.is_new else Resumed(now))
         self.is_new = False
-        made = self._make(wanted_directories(self.growth.flow), progress)
+        made = self._make(source_directories(self.growth.flow), progress)
+        self._take_usable({it.name for it in made.conflicts})
+        self._looked = False
         self.look()
+        self._refuse(made)
+        made.made.extend(self._made_ready)
         return made
 
     def _make(
@@ -187,29 +213,120 @@ class Running:
         if not self.drives:
             return Made([], [], [])
         made = make_directories(self.project, wanted, self.run.note_made, progress)
-        for conflict in made.conflicts[:_NAMED]:
-            self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
-        if made.conflicts:
-            self._give_up([it.name for it in made.conflicts], "its directory cannot be used")
         if made.made:
             self.project.synchronise()
         return made
 
-    def _give_up(self, names: Sequence[str], why: str) -> None:
-        for node in self.growth.flow.runs:
-            jobs = [self.growth.job_in(node, name) for name in names]
-            self.graph.fail([job for job in jobs if job is not None], why)
+    def _refuse(self, made: Made) -> None:
+        """Report which directories cannot be used, and record that their jobs failed."""
+        for conflict in made.conflicts[:_NAMED]:
+            self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
+        self._note_unusable(refused(self.growth, made.conflicts))
 
-    # Looking
+    def _fail_left_out(self) -> list[int]:
+        """Fail ready jobs whose edited directories their actions no longer include."""
+        found = left_out(self.project, self.growth, self.facts)
+        self._note_unusable(found)
+        return list(found)
+
+    def _note_unusable(self, jobs: Mapping[int, str]) -> None:
+        now = time.time()
+        events: list[Event] = []
+        for job, why in jobs.items():
+            node, directory = self.growth.where(job).node, self.growth.directory(job)
+            if self._unusable.get((node, directory)) != why:
+                events.append(JobFailed(now, node, directory, why))
+        self._write(*events)
+        for event in events:
+            self._remember(event)
+        self._fail_unusable()
+
+    def _take_usable(self, not_these: Collection[str]) -> None:
+        """Retry jobs whose directories could not be used and are usable by now."""
+        flow = self.growth.flow
+        usable = [
+            job
+            for node, name in self._unusable
+            if name not in not_these
+            and node in flow.runs
+            and (job := self.growth.job_in(node, name)) is not None
+        ]
+        self.graph.retry(usable)
+        now = time.time()
+        events = [Retried(now, node, tuple(it)) for node, it in self._by_node(usable).items()]
+        self._own.update(events)
+        self.note(*events)
+
+    def _fail_unusable(self) -> None:
+        for (node, name), why in self._unusable.items():
+            if node in self.growth.flow.runs:
+                job = self.growth.job_in(node, name)
+                self.graph.fail([] if job is None else [job], why)
+
+    def _bring_directories(self) -> None:
+        """Make the directories of jobs that became ready, and move away those of jobs that wait
+        again.
+        """
+        self._ahead = False
+        made = bring_directories(
+            self.project, self.growth, self.facts, self.lists, self.run.note_made
+        )
+        self._refuse(made)
+        if made.made:
+            self.project.synchronise()
+        self._made_ready = made.made
+
+    def advance(self) -> Made:
+        """Make the directories of jobs that became ready when the jobs before them completed.
+
+        This is for runs that no process drives. Raises: RowtuiError.
+        """
+        graph = self.graph
+        made = bring_directories(
+            self.project,
+            self.growth,
+            self.facts,
+            self.lists,
+            self.run.note_made,
+            those=lambda job: bool(graph.dependencies(job)),
+        )
+        for job, why in refused(self.growth, made.conflicts).items():
+            graph.fail(job, why)
+        if made.made:
+            self.project.synchronise()
+        return made
+
+    def prepare(self, plan: Plan) -> None:
+        """Make the directories of jobs that are submitted before their inputs are complete.
+
+        Raises: RowtuiError.
+        """
+        directories = self.project.state.directories
+        lacking = [
+            job
+            for planned in plan.jobs
+            for job in self.jobs_of(planned.action, planned.directories)
+            if directories.position(self.growth.directory(job)) is None
+        ]
+        own = frozenset(own_nodes(self.growth))
+        wanted = [job for job in lacking if self.growth.where(job).node in own]
+        if wanted:
+            self._ahead = True  # directories of jobs that are not submitted are moved away again
+            make_ready(self.project, self.growth, self.lists, wanted, self.run.note_made)
+            self.project.synchronise()
+
+    # Updating
 
     def look(self) -> Happened:
-        """Bring the graph in step with the project's records, and do what follows from that.
+        """Update the graph from the project's records, and act on the changes.
 
-        Raises: RowtuiError if it cannot be written down.
+        Raises: RowtuiError if the journal cannot be written.
         """
+        if self.drives:
+            self._take_appended()
         news = self.facts.news(self.project.state, self._counts)
-        if not news and self._looked:
-            return Happened()
+        if not (news or self._ahead) and self._looked:
+            return Happened(failed=tuple(self._fail_left_out()))
         if self.drives and (news.back or not self._looked):
             self._give_back_unstarted()
         self._looked = True
@@ -223,7 +340,7 @@ class Running:
         broken = self._take_lists(news.complete) if news.complete else {}
         new = len(graph) - before
         if news.unsaid and self.drives:
-            look_for_lost(self.project, self.growth, news.unsaid)  # the next look tells
+            look_for_lost(self.project, self.growth, news.unsaid)  # reported by the next update
         failed = [(it.job, it.failure.reason, it.failure.token) for it in news.failed]
         failed += [(job, why, "") for job, why in broken.items()]
         failed += [(job, why, "") for job, why in self._cannot_complete(news.unsaid)]
@@ -240,37 +357,62 @@ class Running:
             stopped.update(change.stopped)
         if new:
             self._set_priorities()
+        left_out = self._fail_left_out()
+        if self.drives:
+            self._bring_directories()
         return Happened(
             completed=len(news.complete) - len(broken),
-            failed=tuple(job for job, _, _ in failed),
+            failed=(*(job for job, _, _ in failed), *left_out),
             cancelled=len(cancelled),
             new=new,
             published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
         )
 
+    def _take_appended(self) -> None:
+        """Process events of other processes: plans that the user submitted, and cancelled jobs."""
+        events = self.run.events()
+        for event in events[self.events :]:
+            if isinstance(event, PlanSubmitted | NotSent):
+                self._remember(event)
+            elif isinstance(event, Cancelled | Retried) and event not in self._own:
+                jobs = [
+                    job
+                    for name in event.samples
+                    if event.node in self.growth.flow.runs
+                    and (job := self.growth.job_in(event.node, name)) is not None
+                ]
+                if isinstance(event, Cancelled):
+                    self.graph.cancel(jobs, event.why)
+                    continue
+                self._remember(event)
+                self.facts.forget(jobs)
+                self.graph.retry([job for job in jobs if self.graph.root_causes(job) == [job]])
+        self.events = len(events)
+
     def _give_back_unstarted(self) -> None:
-        """Give back the hours of jobs that left the queue without having run, such as those that
-        were queued ahead of a job that failed.
+        """Refund the hours of jobs that left the queue without having run.
+
+        An example is a job that was queued ahead of a job that failed.
         """
         project = self.project
         done = frozenset(project.jobs.journal.done_plan_ids())
         for plan_id in {*self._plan_of.values()} - self._settled:
             try:
                 plan = project.jobs.plan(plan_id)
-            except RowtuiError:  # it was removed: its hours stay counted
+            except RowtuiError:  # the plan was removed: its hours stay counted
                 continue
             unsent = given_up_of(plan_id, project.jobs.journal) - self._given_back
-            # Money stays counted: what a bundle costs is known only while its whole plan is.
-            events = not_sent_events(plan_id, units_of(plan, {}), unsent)
+            # Money stays counted: the cost of a bundle is known only for a whole plan.
+            events = not_sent_events(plan_id, tuple(charges_of(plan)), unsent)
             self.note(*events)
             if plan_id in done:
                 self._settled.add(plan_id)
 
     def _cannot_complete(self, jobs: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """Those of the jobs that were given back and must not be sent again, and why."""
-        # What waited for another that did not end well was not given back for its own sake.
-        self._returned.update(job for job in jobs if self.graph.state(job) is JobState.READY)
+        """Yield returned jobs that must not be submitted again, and why."""
+        # A job that waited for a failed one was not returned because of a fault of its own.
+        self._returned.update(job for job in jobs if self.graph.state(job) is JobState.ELIGIBLE)
         for job in jobs:
             if not self._has_products(job):
                 yield job, _NO_PRODUCTS
@@ -283,24 +425,18 @@ class Running:
         return any(action.products for action in self.project.workflow.named(node.action))
 
     def jobs_of(self, action: str, directories: Iterable[str]) -> list[int]:
-        """The jobs of the graph that an action's job in these directories carries out."""
-        nodes = [
-            name
-            for name in self.growth.flow.runs
-            if (node := self.growth.flow.network.node(name)) and node.action == action
-        ]
-        found = (self.growth.job_in(node, name) for name in directories for node in nodes)
-        return [job for job in found if job is not None]
+        """Return the jobs of the graph that an action's job in these directories carries out."""
+        return self.growth.jobs_of(action, directories)
 
     def _counts(self, job: int, token: str) -> bool:
-        """Whether a failure that the records tell of is one of this run, and still stands."""
+        """Whether a recorded failure belongs to this run and was not retried."""
         if token not in self.tokens:
             return False
         node = self.growth.where(job).node
         return (node, self.growth.directory(job), token) not in self._again
 
     def _write_failures(self, failed: Iterable[tuple[int, str, str]]) -> None:
-        """Write down which jobs failed, why and as which job, unless that was done before."""
+        """Record failed jobs with reason and token, except failures recorded before."""
         now = time.time()
         fresh: list[JobFailed] = []
         for job, reason, token in failed:
@@ -316,26 +452,28 @@ class Running:
 
     @property
     def lists(self) -> Mapping[ListKey, Mapping[str, Sequence[Entry]]]:
-        """The lists that came, by who made them."""
+        """Return the known lists by the product that they come from."""
         return self._taken.known
 
     def makes_unknown_list(self, job: int) -> bool:
-        """Whether a job makes a list that is not known yet: then who collects it is not either."""
+        """Whether a job makes a list that is not known yet, so its collecting jobs are
+        not either.
+        """
         return self._taken.lacks(self.growth, job)
 
     def _take_lists(self, jobs: Sequence[int]) -> dict[int, str]:
-        """Read the lists that complete jobs promised, and let the graph grow; who broke theirs."""
-        flow = self.growth.flow
+        """Read the lists of complete jobs and grow the graph; return jobs with invalid lists, and
+        why.
+        """
         came = self._taken.take(self.growth, self.project.workflow.workspace, jobs)
         if came.grew:
             self._write(*came.grew)
-            self._make(wanted_directories(self.growth.flow, flow))
         return came.broken
 
-    # What a job gets
+    # Inputs of jobs
 
     def write_inputs(self, jobs: Iterable[int]) -> list[int]:
-        """Write what these jobs get from others into their directories; those it failed for."""
+        """Write inputs.json of these jobs; return the jobs whose file could not be written."""
         wanted = {}
         for job in jobs:
             found = inputs_of(self.growth, self.lists, job)
@@ -348,38 +486,45 @@ class Running:
             self.project.notice(f"{visible(name)}: {why}")
         return [job for name, (job, _) in wanted.items() if name in failed]
 
-    # What people decide
+    # Decisions of the user
 
     def retry(self, jobs: Sequence[int]) -> Change:
-        """Try failed (or given up) jobs again. Raises: JobGraphError; RowtuiError."""
+        """Retry failed or given up jobs. Raises: JobGraphError; RowtuiError."""
         change = self.graph.retry(jobs)
         for job in jobs:
             self._returned.pop(job, None)
-        self.facts.forget(jobs)  # a list may have been mended
-        self._make(self._wanted_for(jobs))
+        self.facts.forget(jobs)  # a list may have been corrected
+        again = self._make(self._sources_of(jobs))
         now = time.time()
         for node, names in self._by_node(jobs).items():
             event = Retried(now, node, tuple(names))
-            self.run.append(event)
-            self._remember(event)
+            self._own.add(event)
+            self.note(event)
         self.failures_in_a_row = 0
+        if self.drives:
+            self._bring_directories()
+        self._refuse(again)
         return change
 
     def cancel(self, jobs: Sequence[int], why: str = "") -> Change:
-        """Give jobs up, with all that depends on them. Raises: RowtuiError."""
+        """Give up jobs, with all jobs that depend on them. Raises: RowtuiError."""
         now = time.time()
         for node, names in self._by_node(jobs).items():
-            self.run.append(Cancelled(now, node, tuple(names), why))
+            event = Cancelled(now, node, tuple(names), why)
+            self._own.add(event)
+            self.run.append(event)
         return self.graph.cancel(jobs, why)
 
-    def _wanted_for(self, jobs: Iterable[int]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
-        """The directories of these jobs, with their values, as far as the network makes them."""
+    def _sources_of(self, jobs: Iterable[int]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+        """Yield the source directories that these jobs work in, with their values, if made."""
         flow = self.growth.flow
         wanted: dict[str, set[str]] = {}
         for node, names in self._by_node(jobs).items():
             wanted.setdefault(flow.shape.home(node), set()).update(names)
         for home, those in wanted.items():
-            for row, name in enumerate(flow.directories(home) if flow.is_made(home) else ()):
+            if home not in flow.sources or not flow.is_made(home):
+                continue
+            for row, name in enumerate(flow.directories(home)):
                 if name in those:
                     yield name, flow.value(home, row)
 
@@ -404,26 +549,43 @@ class Running:
                 try:
                     self.graph.retry(job)
                 except RowtuiError:
-                    continue  # it is cancelled for another's sake, who comes back by himself
+                    continue  # cancelled because of another job, whose retry restores this one
+
+    def cancelled_by_hand(self) -> int:
+        """Return how many jobs the user cancelled while they were submitted."""
+        graph = self.graph
+        states = graph.snapshot().states
+        return sum(
+            state == JobState.CANCELLED and graph.reason(job) == BY_HAND
+            for job, state in enumerate(states)
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all jobs are complete."""
+        done = sum(each[JobState.COMPLETED] for each in self.graph.counts())
+        return done == len(self.graph)
 
     def finish(self) -> int:
-        """Write down that nothing is left to do; how many jobs are lost."""
+        """Record that nothing is left to do; return how many jobs are lost."""
         counts = self.graph.counts()
         lost = sum(each[JobState.FAILED] + each[JobState.CANCELLED] for each in counts)
         self.run.append(Finished(time.time(), success=not lost))
         return lost
 
     def spent(self) -> Spent:
-        """What it has spent, by its journal and what is with schedulers now."""
+        """Return what the run has spent, by its journal and by what is submitted now."""
         submitted = self.project.state.submitted.values()
         ours = {it.token for jobs in submitted for it in jobs.values()} & self.tokens
-        # Requests of a bundle are one job there; a pilot is one whether it has any or not.
-        queued = len({*map(token_in_queue, ours), *self._pilots()})
+        # Requests of a bundle are one job in the queue; a pilot is one job even without requests.
+        queued = len({*map(token_in_queue, ours), *self.pilots()})
         return self.run.standing.spent(queued, self.failures_in_a_row)
 
-    def used(self) -> float | None:
-        """The core-hours of its jobs that ended, as long as these ran; None if it is not known of
-        any: their marks are in a copy of the project on a cluster, or were removed.
+    def used(self) -> Cost | None:
+        """Return the hours of the run's ended jobs, for the time that the jobs ran.
+
+        The result is None if no run time is known, because the marks of the jobs are in a copy of
+        the project on a cluster, or were removed.
         """
         jobs = self.project.jobs
         stamp = jobs.journal.stamp()
@@ -435,7 +597,7 @@ class Running:
                 if plan_id in done:
                     self._used_of.add(plan_id)
             self._used_at = stamp
-        return sum(self._used.values()) if self._used else None
+        return Cost.total(self._used.values()) if self._used else None
 
     def _count_used(self, plan: Plan, latest: Mapping[str, JournalEntry]) -> None:
         for job in plan.jobs:
@@ -445,10 +607,11 @@ class Running:
             if job.token in self.tokens and job.token not in self._used:
                 seconds = seconds_of_job(self.project.root, job.token)
                 if seconds is not None:
-                    self._used[job.token] = job.cpus * seconds / 3600
+                    share = seconds / job.walltime_seconds if job.walltime_seconds else 0.0
+                    self._used[job.token] = job.cost.times(share)
 
-    def _pilots(self) -> set[str]:
-        """The pilots that this run started, and of which nobody knows that they have ended."""
+    def pilots(self) -> set[str]:
+        """Return the open pilots that this run started."""
         ours = set(filter(is_pilot, self.tokens))
         if not ours:
             return ours
@@ -460,5 +623,5 @@ class Running:
 
     @property
     def status(self) -> RunStatus:
-        """Where the run stands, by its journal."""
+        """Return the status of the run, by its journal."""
         return self.run.status

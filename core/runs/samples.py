@@ -1,9 +1,9 @@
-"""The samples of a source or node as a list: which ones, in which order, and pages of them.
+"""The samples of a source or node as a list: filtered, sorted and paged.
 
 Takes a network's samples as columns and the states of their jobs; gives pages. Filters and sorts
-work on whole columns (`grouping/listing.py`), so that a page of a million samples is as quick as
-one of ten; an order is kept until the graph changes. Without one, what a person has to look at
-comes first.
+work on whole columns (`grouping/listing.py`), so that a page of a million samples is as quick as a
+page of ten. An order is cached until the graph changes. Without a requested order, samples that
+need the user's attention come first.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.grouping.listing import Coded, Rows, chosen_rows, sorted_rows
 from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import JobState
+from rowtui.core.network.job_model import OLD_WORDS, JobState
 from rowtui.core.project.lists import AS_IS, ListAsked
-from rowtui.core.row_filter import parse_filter, with_known_fields
+from rowtui.core.row_filter import EQUALS, RowFilter, parse_filter, with_known_fields
 from rowtui.core.runs.views import SamplesPage, SampleView
 from rowtui.core.state.model import Directories
 from rowtui.core.state.names import NameTable
 
-KEPT: Final = 4  # orders that are kept: 8 MB each at a million samples
+KEPT: Final = 4  # cached orders: 8 MB each at a million samples
 FIRST: Final = (
     JobState.FAILED,
-    JobState.ACTIVE,
-    JobState.READY,
+    JobState.SUBMITTED,
+    JobState.ELIGIBLE,
     JobState.CANCELLED,
     JobState.WAITING,
-    JobState.MISSING,
-    JobState.COMPLETE,
+    JobState.SKIPPED,
+    JobState.COMPLETED,
 )
-"""In which order samples are listed: what a person has to look at comes first."""
+"""The default order of samples: states that need the user's attention come first."""
 
-_TURN: Final = np.array([FIRST.index(state) for state in JobState], np.uint8)  # by state
+_TURN: Final = np.array([FIRST.index(state) for state in JobState], np.uint8)  # rank by state
 _WORDS: Final = tuple(state.name.lower() for state in FIRST)
 _OWN_FIELDS: Final = {
     "state": "state", "status": "state", "why": "why", "reason": "why", "directory": "directory",
     "name": "directory", "job": "job",
 }  # fmt: skip
-"""What a person may call the columns that every list of samples has."""
+"""Names that the user may write for the columns that every list of samples has."""
 
 _Order = NDArray[Any]
 
 
 def dimension_column(name: str) -> str:
-    """The column of a dimension: no dimension is taken for another column."""
+    """Return the column name of a dimension; the prefix keeps it apart from other columns."""
     return f"={name}"
 
 
 class Which(NamedTuple):
-    """The list that is meant. `go_on`: False ends the work with `Superseded`."""
+    """The requested list. When `go_on` returns False, the work ends with `Superseded`."""
 
     node: str
     states: tuple[JobState, ...] = ()
@@ -62,12 +62,12 @@ class Which(NamedTuple):
 
     @property
     def key(self) -> Hashable:
-        """What tells lists apart."""
+        """Return the cache key of the list."""
         return self.node, self.states, self.asked
 
 
 class _Names(NamedTuple):
-    """The directories of a node's samples, row by row: no object for each."""
+    """The directories of a node's samples by row, without an object for each."""
 
     of: list[str]
     table: NameTable
@@ -77,7 +77,7 @@ class _Names(NamedTuple):
 
 
 class Samples:
-    """The lists of samples that were asked for last."""
+    """The most recently requested lists of samples."""
 
     def __init__(self) -> None:
         self._of: tuple[Growth, int] | None = None
@@ -87,9 +87,9 @@ class Samples:
     def page(
         self, growth: Growth, which: Which, offset: int, limit: int, *, find: str = ""
     ) -> SamplesPage:
-        """Samples `offset`.. of a source or node. `find`: a job's number, or a source's directory.
+        """Return samples from `offset` on of a source or node, with the place of `find`.
 
-        Raises: FilterError; Superseded.
+        `find` is a job's number, or a directory of a source. Raises: FilterError; Superseded.
         """
         order, flow = self._order(growth, which), growth.flow
         node = which.node
@@ -121,7 +121,7 @@ class Samples:
         )
 
     def _count(self, growth: Growth, which: Which) -> int:
-        """How many samples there are without the filter."""
+        """Return the number of samples without the filter."""
         if not which.asked.filter:
             return len(self._order(growth, which))
         return len(self._order(growth, which._replace(asked=AS_IS)))
@@ -139,7 +139,7 @@ class Samples:
         return self._orders[which.key]
 
     def _arranged(self, growth: Growth, which: Which) -> _Order:
-        """The rows of the list."""
+        """Compute the rows of the list."""
         node, asked = which.node, which.asked
         every = states_of(growth, node)
         if asked == AS_IS:
@@ -156,7 +156,7 @@ class Samples:
         if not _is_known(growth, node):
             return np.arange(0)
         known, columns = _columns(growth, node, every)
-        wanted = with_known_fields(parse_filter(asked.filter), known)
+        wanted = _in_shown_words(with_known_fields(parse_filter(asked.filter), known))
         directories = cast(Directories, self._named(growth.flow.directories(node)))
         positions = np.arange(growth.flow.columns(node).count, dtype=np.uint32)
         rows = Rows(directories, positions, columns, name="directory", go_on=which.go_on)
@@ -172,7 +172,7 @@ class Samples:
 
 
 def states_of(growth: Growth, node: str) -> NDArray[np.uint8] | None:
-    """The state of each sample's job; None for a source, which has no jobs."""
+    """Return the state of each sample's job; None for a source, which has no jobs."""
     if node not in growth.flow.runs:
         return None
     jobs = np.asarray(growth.jobs(node))
@@ -180,19 +180,31 @@ def states_of(growth: Growth, node: str) -> NDArray[np.uint8] | None:
 
 
 def _is_known(growth: Growth, node: str) -> bool:
-    """Whether there are samples: not of a node that no sink needs."""
+    """Whether the samples are known; a node that no sink needs has none."""
     return node in growth.flow.runs or node in growth.flow.sources
 
 
 def _in_turn(every: _Order) -> _Order:
-    """The rows, those that a person has to look at first."""
+    """Return the rows, with states that need the user's attention first."""
     return np.argsort(_TURN[every], kind="stable")
+
+
+def _in_shown_words(wanted: RowFilter) -> RowFilter:
+    """`state=ready` asks for the state that is shown as `eligible`."""
+    return RowFilter(
+        tuple(
+            term._replace(text=OLD_WORDS.get(term.text, term.text))
+            if (term.field, term.operator) == ("state", EQUALS)
+            else term
+            for term in wanted.terms
+        )
+    )
 
 
 def _columns(
     growth: Growth, node: str, every: _Order | None
 ) -> tuple[Mapping[str, str], Mapping[str, Coded]]:
-    """What the columns may be called, and the columns."""
+    """Return the accepted column names, and the columns."""
     table = growth.flow.columns(node)
     columns = {
         dimension_column(axis.name): Coded(codes, axis.values, said=True)
@@ -212,7 +224,7 @@ def _columns(
 
 
 def _reasons(growth: Growth, jobs: _Order, every: _Order) -> Coded:
-    """Why samples failed or were given up: only those have a reason."""
+    """Return the reasons of failed and cancelled samples; other samples have none."""
     having = np.flatnonzero(np.isin(every, [JobState.FAILED, JobState.CANCELLED]))
     texts = [growth.graph.reason(int(job)) for job in jobs[having]]
     values = ["", *dict.fromkeys(text for text in texts if text)]
@@ -223,7 +235,7 @@ def _reasons(growth: Growth, jobs: _Order, every: _Order) -> Coded:
 
 
 def _place(growth: Growth, node: str, order: _Order, find: str) -> int | None:
-    """Where the sample that is looked for stands."""
+    """Return the place of the sample that `find` names; None if it is not in the list."""
     row: int | None = None
     if node in growth.flow.runs:
         if find.isdecimal() and int(find) < len(growth.graph):

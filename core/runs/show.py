@@ -1,4 +1,4 @@
-"""Makes the views of a network from its graph. Waits for nothing but the run's journal."""
+"""Make the views of a network from its graph. Blocks only on the run's journal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def network_view(
     here: bool = False,
     guess: Estimate | None = None,
 ) -> NetworkView:
-    """What screens show of a network, and of its run if there is one. Raises: RowtuiError."""
+    """Return the view of a network, and of its run if there is one. Raises: RowtuiError."""
     flow = growth.flow
     return NetworkView(
         generation=growth.graph.generation,

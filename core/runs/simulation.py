@@ -1,9 +1,9 @@
-"""A network simulated before (or while) it runs: what each scheduling plug-in would come to.
+"""Simulate a network before or while it runs, to compare scheduling plug-ins.
 
-Takes a project and its samples; gives for every plug-in when all would be done and what it would
-cost, beside the least that any order can take. Only what is left is simulated. Lists that no job
-has made yet are taken to have a given number of entries. Each job of the graph is a job of its own
-here: groups, bundles and queues of other people are not simulated.
+Takes a project and its samples; gives for every plug-in the makespan and the cost, and the lower
+bound of the makespan for any order. Only the remaining jobs are simulated. Lists that no job has
+made yet are assumed to have a given number of entries. Each job of the graph is simulated as a
+scheduler job of its own: groups, bundles and other users' jobs are not simulated.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.network.scheduling import Orderable, SchedulingError, ranks
 from rowtui.core.network.scheduling_plug_ins import PLUG_INS, find_plugin
 from rowtui.core.network.simulate import HOUR, Needs, Simulated, Work, simulate
+from rowtui.core.runs.asked import NONE, AskedOfGraph, JobKind
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.machines import Machines
 from rowtui.core.runs.model import Entry
@@ -30,15 +31,17 @@ from rowtui.core.runs.run_times import RunTime
 if TYPE_CHECKING:
     from rowtui.core.network.spec import Network
     from rowtui.core.project.project import Project
-    from rowtui.core.workflow.model import Resources
 
 USUAL = ("sample", "sink", "critical-path", "row", "source:+1", "source:-1")
-OVER = (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED, JobState.MISSING)
-DEEPEST = 16  # lists of lists that are assumed
+OVER = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
+DEEPEST = 16  # levels of lists of lists that are assumed
 
 
 class Outcome(NamedTuple):
-    """What one plug-in comes to. `run` None: it could not be used, `error` says why."""
+    """The result of one plug-in.
+
+    `run` is None if it could not be used, and `error` gives the reason.
+    """
 
     plugin: str
     summary: str
@@ -48,10 +51,11 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The outcomes, the best first: the shortest, then the cheapest. Times in seconds.
+    """The outcomes, best first: by makespan, then by cost. Times are in seconds.
 
-    `least` is what every order takes: `critical_path` (the longest way through the graph), or the
-    work divided by all cores. `left_out`: plug-ins for which there was no time.
+    `least` is the lower bound for every order: `critical_path` (the longest path through the
+    graph), or the work divided by all cores if that is longer. `left_out`: plug-ins for which there
+    was no time.
     """
 
     work: Work
@@ -63,11 +67,11 @@ class Comparison:
 
     @property
     def best(self) -> Outcome | None:
-        """The first that could be used."""
+        """Return the first outcome whose plug-in could be used."""
         return next((it for it in self.outcomes if it.run is not None), None)
 
     def outcome(self, plugin: str) -> Outcome | None:
-        """That of one plug-in."""
+        """Return the outcome of one plug-in."""
         return next((it for it in self.outcomes if it.plugin == plugin), None)
 
 
@@ -75,9 +79,9 @@ class Comparison:
 
 
 def assume_entries(growth: Growth, entries: int) -> int:
-    """Let the graph grow by lists that nobody has made yet; how many were assumed.
+    """Grow the graph by assumed lists; return how many lists were assumed.
 
-    The growth is the caller's own: what is assumed is in it for good. Raises: DimensionError.
+    The caller's growth is changed permanently. Raises: DimensionError.
     """
     wanted = _expanded(growth.flow.network)
     assumed = 0
@@ -102,57 +106,72 @@ def assume_entries(growth: Growth, entries: int) -> int:
 
 
 def _expanded(network: Network) -> list[ListKey]:
-    """The lists that are expanded somewhere."""
+    """Return the lists that links expand."""
     links = (link for node in network.nodes for link in node.links)
     keys = ((link.source, link.output, link.expand) for link in links if link.expand)
     return list(dict.fromkeys(keys))
 
 
 def take_complete(project: Project, growth: Growth) -> int:
-    """Tell a graph that nobody drives what the project's records call complete; how many."""
+    """Complete in a graph the jobs that are completed in the project's records; return the number.
+
+    The graph must not belong to a driven run.
+    """
     complete = Facts(growth).news(project.state, lambda _job, _token: False).complete
     growth.graph.complete(complete)
     return len(complete)
 
 
 def work_of(
-    project: Project,
+    asked: AskedOfGraph,
     growth: Growth,
     times: Mapping[str, RunTime],
     *,
     failures: float = 0.0,
     seed: int = 1,
 ) -> Work:
-    """What is left of a graph. Of actions of one name the first says what it needs."""
+    """Return the remaining work of a graph whose jobs ask for these amounts.
+
+    A measured or given time applies to all jobs of a node; otherwise each kind of jobs has its
+    walltime.
+    """
     graph = growth.graph
-    needs = []
-    for name in growth.flow.names:
-        node = growth.flow.network.node(name)
-        actions = () if node is None else project.workflow.named(node.action)
-        seconds = times[name].seconds if name in times else 0.0
-        if actions:
-            needs.append(needs_of(name, actions[0].resources, seconds))
-        else:
-            needs.append(Needs(name, seconds=seconds))
+    names = growth.flow.names
+    needs = [_needs_of(kind, times) for kind in asked.kinds]
+    without = len(needs)  # jobs whose action is not in workflow.toml, by node
+    needs += [Needs(name, seconds=times[name].seconds if name in times else 0.0) for name in names]
     with graph.lock:
         states = np.frombuffer(graph.snapshot().states, np.uint8)
         node_of, edges = graph.nodes(), graph.edges()
     over = np.isin(states, [int(state) for state in OVER])
-    return Work(tuple(needs), node_of, edges, None, over, failures, seed)
+    kind_of = np.full(len(node_of), NONE, np.int32)
+    known = min(len(kind_of), len(asked.kind_of))  # lists may have added jobs since
+    kind_of[:known] = asked.kind_of[:known]
+    which = np.where(kind_of == NONE, without + node_of, kind_of)
+    return _without_unused(Work(tuple(needs), which, edges, None, over, failures, seed))
 
 
-def needs_of(name: str, resources: Resources, seconds: float) -> Needs:
-    """What an action takes in one directory. Memory that nobody states is none."""
-    cpus, gpus = resources.total_cpus(1), resources.total_gpus(1)
-    memory = cpus * (resources.memory_per_cpu_mb or 0) + gpus * (resources.memory_per_gpu_mb or 0)
-    return Needs(name, cpus, memory, gpus, seconds)
+def _needs_of(kind: JobKind, times: Mapping[str, RunTime]) -> Needs:
+    """Return what one job takes in one directory. Memory that is not stated counts as none."""
+    alone, time = kind.alone, times.get(kind.node)
+    measured = time is not None and time.measured
+    seconds = time.seconds if time is not None and measured else float(alone.walltime_seconds)
+    return Needs(kind.node, alone.cpus, alone.memory_mb or 0, alone.gpus, seconds, alone.refused)
+
+
+def _without_unused(work: Work) -> Work:
+    """Return the same work without kinds that no job has."""
+    used = np.bincount(work.node, minlength=len(work.nodes)) > 0
+    numbers = np.cumsum(used) - 1
+    nodes = tuple(it for it, is_used in zip(work.nodes, used, strict=True) if is_used)
+    return replace(work, nodes=nodes, node=numbers[work.node])
 
 
 # -- the orders ------------------------------------------------------------------------------------
 
 
 def plugin_names(growth: Growth, chosen: str = "") -> list[str]:
-    """The plug-ins that are worth a comparison: ours, those installed, and the chosen one."""
+    """Return the plug-ins to compare: the built-in ones, the installed ones, and the chosen one."""
     names = list(USUAL)
     sinks = sorted(sink.name for sink in growth.flow.network.sinks)
     if len(sinks) > 1:
@@ -170,17 +189,17 @@ def compare(
     plugins: Sequence[str],
     go_on: Callable[[str], bool] = lambda _: True,
 ) -> Comparison:
-    """Simulate the work by every one of these plug-ins. `jobs`: as they see it (`orderable`).
+    """Simulate the work in the order of each plug-in. `jobs`: the plug-ins' view (`orderable`).
 
-    `go_on` is asked with the name of each but the first before it is begun.
-    Raises: RowtuiError (there are no machines, or times that cannot be).
+    `go_on` is called with the name of each plug-in but the first; False skips the plug-in. Raises:
+    RowtuiError if no machines are known or times are invalid.
     """
     if not machines.machines:
         raise RowtuiError(
             "no machines are known to simulate the network on",
             'give some, as in --machines "16 CPUs x 4"',
         )
-    # Plug-ins shall see the times that are simulated; those that are over take none.
+    # Plug-ins get the simulated times; jobs that are over take no time.
     jobs = replace(jobs, seconds=work.each_seconds())
     outcomes: list[Outcome] = []
     left_out = []
@@ -195,22 +214,22 @@ def compare(
             outcomes.append(Outcome(name, "", None, error.message))
             continue
         outcomes.append(Outcome(name, plugin.summary, simulate(work, machines.machines, order)))
-    outcomes.sort(key=_goodness)  # stable: of equals the first
+    outcomes.sort(key=_goodness)  # stable: among equals the first is kept
     path = critical_seconds(work)
     cores = machines.cores
-    least = max(path, core_hours(work) * HOUR / cores) if cores else path
+    least = max(path, cpu_hours(work) * HOUR / cores) if cores else path
     return Comparison(work, machines, tuple(outcomes), path, least, tuple(left_out))
 
 
 def critical_seconds(work: Work) -> float:
-    """The longest way through what is left."""
+    """Return the seconds of the longest path through the remaining work."""
     if not len(work.node):
         return 0.0
     return float(remaining_seconds(work.waits(), work.each_seconds()).max())
 
 
-def core_hours(work: Work) -> float:
-    """What is left to do."""
+def cpu_hours(work: Work) -> float:
+    """Return the CPU-hours of the remaining work."""
     cpus = work.of_nodes([float(it.cpus) for it in work.nodes])
     return float((cpus * work.each_seconds()).sum()) / HOUR
 
@@ -219,5 +238,5 @@ def _goodness(outcome: Outcome) -> tuple[float, float, float]:
     run = outcome.run
     if run is None:
         return (1.0, 0.0, 0.0)
-    # What differs by less than a thousandth of a second is equal.
+    # Differences below a thousandth of a second count as equal.
     return (0.0, round(run.makespan, 3), round(run.cost or 0.0, 6))

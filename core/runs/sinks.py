@@ -1,9 +1,9 @@
-"""Publishing: a sink's product of each sample, copied out to its place in the project.
+"""Publishing: copy a sink's product of each sample to its place in the project.
 
-Takes the sink and its samples. A place is the first sample's that goes there, of all sinks: no
-other is copied over it. A copy appears as a whole; what is there unchanged is left alone, and only
-what was published before is replaced. No target leaves the project, also not through symbolic
-links, and none is rowtui's own or a file that people write.
+Takes the sink and its samples. A place belongs to the first sample of any sink that is published
+there; no other sample replaces it. A copy appears only when it is complete. An unchanged copy is
+left alone, and only published files are replaced. No target leaves the project, not even through
+symbolic links, and no target is one of rowtui's own files or a file that the user writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _PIECE = 1 << 24
-# Of the project's own folder: what rowtui and people keep there.
+# Entries of the project's folder that rowtui or the user owns.
 _NOT_OURS = frozenset(
     (".row", ".git", "workflow.toml", "network.toml", "mapping.yml", "mirror.toml", ".rowtui-copy")
 )
@@ -41,7 +41,7 @@ class Publication(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What became of them: (directory, target) each; `failed` with the reason.
+    """The result of publishing: (directory, target) each; `failed` with the reason.
 
     Targets are relative to the project.
     """
@@ -52,25 +52,25 @@ class Published(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """Whose product is published somewhere."""
+    """The sink and directory that a target belongs to."""
 
     sink: str
     directory: str
 
 
 class Targets:
-    """The places that products go to, and whose each one is. `root`: the project's folder."""
+    """The targets of products and the owner of each. `root`: the project's folder."""
 
     def __init__(self, root: Path) -> None:
         self._ignores_case = _ignores_case(root)
         self._owners: dict[str, Owner] = {}
 
     def owner(self, path: str) -> Owner | None:
-        """Whose place this is, if it is anybody's."""
+        """Return the owner of a target; None if it has no owner."""
         return self._owners.get(self._key(path))
 
     def take(self, path: str, owner: Owner) -> Owner:
-        """Whose place this is from now on: his who came first."""
+        """Return the owner of a target from now on: the first one that took it."""
         return self._owners.setdefault(self._key(path), owner)
 
     def _key(self, path: str) -> str:
@@ -78,7 +78,7 @@ class Targets:
 
 
 def target_of(sink: Sink, network: str, each: Publication) -> str:
-    """Where one sample's product goes, relative to the project. Raises: RowtuiError."""
+    """Return the target of one sample's product, relative to the project. Raises: RowtuiError."""
     product = PurePosixPath(sink.output)
     known = {
         "sample": each.directory,
@@ -132,11 +132,11 @@ def publish(
     targets: Targets | None = None,
     was_published: Callable[[str], bool] = _anything,
 ) -> Published:
-    """Copy the product of each of these samples to its place. One that fails stops no other.
+    """Copy the product of each of these samples to its target; a failure does not stop the others.
 
-    `root`: the project's folder. `targets`: what was published before, and is from now on.
-    `was_published`: whether what is at a target, which no sample has yet, may be replaced.
-    Raises: OSError if the project's folder cannot be opened.
+    `root`: the project's folder. `targets`: the known targets, which are extended. `was_published`:
+    whether a file at a target without an owner may be replaced. Raises: OSError if the project's
+    folder cannot be opened.
     """
     result = Published([], [], [])
     known = Targets(root) if targets is None else targets
@@ -188,7 +188,7 @@ def _ignores_case(root: Path) -> bool:
 
 
 def _copy(root: int, source: Path, target: str, may_replace: Callable[[str], bool]) -> bool:
-    """Whether it was copied: not if it is there, unchanged. Raises: OSError, RowtuiError."""
+    """Copy a product; return False if an unchanged copy exists. Raises: OSError, RowtuiError."""
     reading = os.open(source, _FILE)
     try:
         status = os.fstat(reading)
@@ -221,7 +221,7 @@ def _copy(root: int, source: Path, target: str, may_replace: Callable[[str], boo
 
 
 def _is_same(source: Path, status: os.stat_result, there: int, name: str) -> bool:
-    """Whether the target has the product's content; by size and time, else byte by byte."""
+    """Whether the target has the product's content, by size and time, otherwise byte by byte."""
     try:
         now = os.stat(name, dir_fd=there, follow_symlinks=False)
     except FileNotFoundError:
@@ -247,9 +247,9 @@ def _is_there(folder: int, name: str) -> bool:
 
 @contextlib.contextmanager
 def _folder(root: int, path: str) -> Iterator[int]:
-    """A descriptor of a folder inside the project, made if need be; no symbolic link is followed.
+    """Open a folder inside the project, made if needed, without following symbolic links.
 
-    Raises: OSError; RowtuiError if a part of it is no folder.
+    Raises: OSError; RowtuiError if a part of the path is not a folder.
     """
     at = os.dup(root)
     try:

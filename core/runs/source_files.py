@@ -1,8 +1,8 @@
-"""What sources are made of, read: tables, lists of files, the directories of the workspace.
+"""Read the content of sources: tables, lists of files, the directories of the workspace.
 
-Takes a project and a source; gives its samples with what people should know of them. All reading
-is bounded. A row that cannot be used is an error with its file and line: a sample less would make
-another result. Source: network.toml (`core/network/spec.py`).
+Takes a project and a source; gives its samples, with notices for the user. All reading is bounded.
+A row that cannot be used is an error with its file and line, because a missing sample would change
+the result. Source: network.toml (`core/network/spec.py`).
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 LARGEST_TABLE: Final = 100_000_000  # bytes; a million rows of a hundred characters
 MOST_FILES: Final = 1_000_000
-_BOM: Final = b"\xef\xbb\xbf"  # what Excel begins UTF-8 with
+_BOM: Final = b"\xef\xbb\xbf"  # the start of UTF-8 files that Excel writes
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Read(NamedTuple):
-    """The samples of a source, and what was set aside of it."""
+    """The samples of a source, and notices about entries that were left out."""
 
     rows: SourceRows
     notices: tuple[str, ...] = ()
 
 
 class Cells(NamedTuple):
-    """A table as it was read: as many cells in each row as names in the header."""
+    """A parsed table: each row has as many cells as the header has names."""
 
     header: list[str]
     rows: list[list[Any]]
@@ -54,7 +54,7 @@ class Cells(NamedTuple):
 
 
 def read_source(project: Project, source: Source) -> Read:
-    """The samples of a source as they are on disk now (directories: as last synchronised).
+    """Return the samples of a source as on disk now (directories: as last synchronised).
 
     Raises: SourceError.
     """
@@ -69,7 +69,7 @@ def read_source(project: Project, source: Source) -> Read:
 
 
 def read_table(root: Path, source: str, data: Table) -> SourceRows:
-    """The samples of a CSV or JSON file.
+    """Return the samples of a CSV or JSON file.
 
     Raises: SourceError.
     """
@@ -151,7 +151,7 @@ def _csv_cells(source: str, path: str, text: str) -> Cells:
 
 
 def _delimiter(text: str) -> str:
-    """What separates the names of the first line that has any: most often, outside quotes."""
+    """Return the most frequent delimiter, outside quotes, of the first line that is not blank."""
     first = next((line for line in io.StringIO(text) if line.strip()), "")
     bare = "".join(first.split('"')[::2])
     return max(",\t;", key=bare.count)
@@ -184,7 +184,7 @@ def _objects(source: str, path: str, text: str) -> Cells:
 
 
 def read_files(root: Path, source: str, data: Files) -> Read:
-    """A sample for each file that the pattern fits.
+    """Return a sample for each file that matches the pattern.
 
     Raises: SourceError.
     """

@@ -1,7 +1,7 @@
-"""What the journal of a run says that jobs of a plan may cost, before they are sent.
+"""The journal events that charge a run for jobs of a plan before they are submitted.
 
-Takes what is sent together (`units_of` the whole plan: a part of it does not know what its bundles
-cost); gives the events. What was not sent after all is given back by the same amounts.
+Takes the units that are submitted together (`charges_of` a plan); gives the events. Jobs that were
+not submitted are refunded by the same amounts.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Sequence
 
-from rowtui.core.runs.limits import Unit
 from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
+from rowtui.core.submission.charges import Charge
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import Plan, Step
 
 _GONE = (Step.REJECTED, Step.ABANDONED)
 
 
-def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]:
-    """What is written down before jobs of a plan are sent: one event for each currency.
+def submitted_events(plan_id: str, units: Iterable[Charge]) -> list[PlanSubmitted]:
+    """Return the events to write before jobs of a plan are submitted, one for each currency.
 
-    Jobs of which nobody knows the price go with the first.
+    Jobs without a price are in the event of the first currency.
     """
-    by_currency: dict[str, list[Unit]] = {}
-    unpriced: list[Unit] = []
+    by_currency: dict[str, list[Charge]] = {}
+    unpriced: list[Charge] = []
     for unit in units:
         if unit.money is None:
             unpriced.append(unit)
@@ -38,8 +38,8 @@ def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]
             now,
             plan_id,
             tuple(job.token for unit in those for job in unit.jobs),
-            sum(unit.core_hours for unit in those),
-            sum(unit.gpu_hours for unit in those),
+            sum(unit.cost.cpu_hours for unit in those),
+            sum(unit.cost.gpu_hours for unit in those),
             sum(unit.money.amount for unit in those if unit.money is not None),
             currency,
         )
@@ -47,17 +47,19 @@ def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]
     ]
 
 
-def not_sent_events(plan_id: str, units: Iterable[Unit], unsent: Collection[str]) -> list[NotSent]:
-    """What is given back once a plan was carried out: whatever nothing at all was sent of.
+def not_sent_events(
+    plan_id: str, units: Iterable[Charge], unsent: Collection[str]
+) -> list[NotSent]:
+    """Return the refunds after a plan was carried out: the units without any submitted job.
 
-    `unsent`: tokens. A bundle of which anything was sent costs what all of it does.
+    `unsent`: tokens. A partly submitted bundle is charged in full.
     """
     free = [it for it in units if all(job.token in unsent for job in it.jobs)]
     return [NotSent(*it) for it in submitted_events(plan_id, free)] if free else []
 
 
 def unsent_of(plan: Plan, journal: Journal) -> frozenset[str]:
-    """The tokens of a plan's jobs that no scheduler has taken, by the journal of submissions."""
+    """Return the tokens of a plan's jobs that no scheduler accepted, by the submission journal."""
     latest = journal.latest(plan.id)
     return frozenset(
         job.token for job in plan.jobs if job.token not in latest or latest[job.token].step in _GONE
@@ -65,15 +67,19 @@ def unsent_of(plan: Plan, journal: Journal) -> frozenset[str]:
 
 
 def given_up_of(plan_id: str, journal: Journal) -> frozenset[str]:
-    """The tokens of a plan's jobs that never ran and never will, by the journal of submissions."""
+    """Return the tokens of a plan's jobs that never ran and never will, by the submission
+    journal.
+    """
     latest = journal.latest(plan_id)
     return frozenset(token for token, entry in latest.items() if entry.step in _GONE)
 
 
 def never_begun(events: Sequence[Event], journal: Journal) -> list[NotSent]:
-    """What is given back of the last plan, if its driver was cut off before it sent any job of it.
+    """Return the refunds for the last plan if its driver was interrupted before it submitted any
+    job.
 
-    `events`: of the run; `journal`: of submissions, where every job is before it is sent.
+    `events`: of the run; `journal`: of submissions, to which every job is written before
+    submission.
     """
     charged = [it for it in events if isinstance(it, PlanSubmitted | NotSent)]
     if not charged or not isinstance(charged[-1], PlanSubmitted):

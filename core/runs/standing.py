@@ -1,6 +1,6 @@
-"""Where a run stands by its journal: its status, what was confirmed, what was spent.
+"""The status of a run by its journal, with its confirmed limits and spent amounts.
 
-Takes the events one by one, oldest first, so that nobody goes through a long journal twice.
+Takes the events one by one, oldest first, so that a long journal is processed only once.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from rowtui.core.runs.model import (
 
 @dataclass
 class Standing:
-    """What the events so far come to. `why`: of the last pause. `at`: when the last one was.
+    """The sum of the events so far.
 
-    `limits`: None if the journal has none. `submitted`: jobs of plans; `failed`: jobs; `failures`
-    those since limits were confirmed last. `money` by currency.
+    `why`: the reason of the last pause. `at`: the time of the last event. `limits`: None if the
+    journal has none. `submitted`: submitted jobs; `failed`: failed jobs; `failures`: failed jobs
+    since limits were confirmed last. `money` is by currency.
     """
 
     status: RunStatus = RunStatus.NEW
@@ -38,12 +39,12 @@ class Standing:
     submitted: int = 0
     failed: int = 0
     failures: int = 0
-    core_hours: float = 0.0
+    cpu_hours: float = 0.0
     gpu_hours: float = 0.0
     money: dict[str, float] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
-        """One more event."""
+        """Add one event."""
         self.at = event.at
         if isinstance(event, PlanSubmitted | NotSent):
             self._spend(event, 1 if isinstance(event, PlanSubmitted) else -1)
@@ -63,12 +64,12 @@ class Standing:
             self.status = RunStatus.FINISHED if event.success else RunStatus.FAILED
 
     def spent(self, jobs_in_queue: int = 0, failures_in_a_row: int = 0) -> Spent:
-        """What was spent since the run began, and failures since limits were confirmed last.
+        """Return what was spent since the run began, and failures since limits were last confirmed.
 
-        How many jobs are in the queue, and how many failed in a row, the caller knows.
+        The caller provides the number of jobs in the queue and of failures in a row.
         """
         return Spent(
-            self.core_hours,
+            self.cpu_hours,
             self.gpu_hours,
             dict(self.money),
             jobs_in_queue,
@@ -77,12 +78,12 @@ class Standing:
         )
 
     def copy(self) -> Standing:
-        """One that goes on by itself."""
+        """Return an independent copy."""
         return replace(self, money=dict(self.money))
 
     def _spend(self, event: PlanSubmitted | NotSent, sign: int) -> None:
         self.submitted += sign * len(event.jobs)
-        self.core_hours += sign * event.core_hours
+        self.cpu_hours += sign * event.cpu_hours
         self.gpu_hours += sign * event.gpu_hours
         if event.money or event.currency:
             known = self.money.get(event.currency, 0.0)

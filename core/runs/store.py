@@ -1,7 +1,7 @@
-"""The network runs of a project: frozen copies of a network, each with a journal of its own.
+"""The network runs of a project: snapshots of a network, each with its own journal.
 
 `.row/rowtui/network/<run id>/` has the files of one run (docs/formats.md, "Network runs"). A run
-appears as a whole and is never changed by an edit of network.toml.
+appears only when it is complete, and edits of network.toml never change it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ __all__ = ["BadRun", "Holder", "Run", "RunHeldError", "RunStore"]
 
 IDS_FILE = "ids"
 
-# A run that is being made and has not appeared after this long never will.
+# A run that has been in creation for longer than this is abandoned.
 _ABANDONED_SECONDS = 3600.0
 
 
 class BadRun(NamedTuple):
-    """A run that cannot be used, and why. The others can."""
+    """A run that cannot be used, and why. Other runs stay usable."""
 
     id: str
     why: str
@@ -58,10 +58,11 @@ class RunStore:
     """The network runs of one project."""
 
     def __init__(self, root: Path) -> None:
-        """`root`: the folder that holds workflow.toml."""
+        """Create a store. `root`: the folder that holds workflow.toml."""
         self.root = root
         self.folder = root / ".row" / "rowtui" / "network"
-        self._last: tuple[Run, tuple[int, int, int]] | None = None  # with its network.json's stamp
+        # with the stamp of its network.json
+        self._last: tuple[Run, tuple[int, int, int]] | None = None
 
     def create(
         self,
@@ -73,9 +74,9 @@ class RunStore:
         plug_ins: Mapping[str, str] | None = None,
         user: str = "",
     ) -> Run:
-        """A new run of a network as it is now. `limits`: None if nobody confirmed any yet.
+        """Create a run of a network as it is now. `limits`: None if no limits were confirmed yet.
 
-        Raises: RowtuiError if it cannot be written; there is no run then.
+        Raises: RowtuiError if the run cannot be written; no run exists then.
         """
         now = time.time()
         about = About(
@@ -103,9 +104,9 @@ class RunStore:
             ) from None
 
     def load(self, run_id: str) -> Run:
-        """A run by its name: the same one again, which has read its journal, if it was the last.
+        """Return a run by its name; the last loaded object is reused, with its parsed journal.
 
-        Raises: RowtuiError if there is none, or it cannot be used.
+        Raises: RowtuiError if no run has that name, or the run cannot be used.
         """
         folder = self.folder / run_id
         if _number(run_id) is None or not folder.is_dir():
@@ -138,13 +139,13 @@ class RunStore:
         return run
 
     def ids(self) -> list[str]:
-        """The names of all runs, oldest first, whether they can be used or not."""
+        """Return the names of all runs, oldest first, including unusable ones."""
         return [run_id for _, run_id in sorted(self._numbered(self._listed()))]
 
     def runs(self) -> tuple[Run | BadRun, ...]:
-        """All runs, oldest first; for those that cannot be used why that is.
+        """Return all runs, oldest first, with reasons for the unusable ones.
 
-        Their journals were read; network.json was not, which may be large.
+        The journals were read; network.json was not, because it may be large.
         """
         found: list[Run | BadRun] = []
         for run_id in self.ids():
@@ -153,12 +154,12 @@ class RunStore:
                 run.events()
                 found.append(run)
             except RowtuiError as error:
-                if (self.folder / run_id).is_dir():  # else it was deleted just now
+                if (self.folder / run_id).is_dir():  # otherwise the run was deleted just now
                     found.append(BadRun(run_id, error.message, error.hint))
         return tuple(found)
 
     def latest(self) -> Run | None:
-        """The newest run that can be used."""
+        """Return the newest usable run; None if there is none."""
         for run_id in reversed(self.ids()):
             with contextlib.suppress(RowtuiError):
                 run = self.load(run_id)
@@ -167,13 +168,16 @@ class RunStore:
         return None
 
     def note_made(self, names: Sequence[str]) -> None:
-        """As `Run.note_made`, for directories that are made outside of any run."""
-        with contextlib.suppress(OSError):  # writing says so
+        """Record made directories as `Run.note_made` does, for directories outside of any run."""
+        with contextlib.suppress(OSError):  # the following write reports the error
             self.folder.mkdir(parents=True, exist_ok=True)
         Run(self.folder, About(0.0, "")).note_made(names)
 
     def made(self) -> frozenset[str]:
-        """All directories that a run made, or nobody's run, as far as runs can be read."""
+        """Return all directories that rowtui made for a network, in a run or outside of one.
+
+        Runs that cannot be read are left out.
+        """
         found: set[str] = set()
         for folder in (self.folder, *(self.folder / run_id for run_id in self.ids())):
             with contextlib.suppress(RowtuiError):
@@ -181,7 +185,7 @@ class RunStore:
         return frozenset(found)
 
     def _publish(self, files: Mapping[str, bytes], day: str) -> Path:
-        """A folder with these files under the first name of the day that was never used."""
+        """Publish a folder with these files under the first name of the day that was never used."""
         making = temporary_sibling(self.folder / day)
         making.mkdir()
         try:
@@ -195,7 +199,7 @@ class RunStore:
                 except OSError as error:
                     if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                         raise
-                    continue  # somebody was faster
+                    continue  # another process took the name first
                 sync_folder(self.folder)
                 return folder
         except BaseException:
@@ -203,11 +207,11 @@ class RunStore:
             raise
 
     def _next_id(self, day: str) -> str:
-        """A name that no run ever had, also none whose folder was deleted since."""
+        """Return a name that no run ever had, including runs whose folders were deleted."""
         path = self.folder / IDS_FILE
         fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            with contextlib.suppress(OSError):  # without locks the rename decides
+            with contextlib.suppress(OSError):  # without locks, the rename decides
                 fcntl.flock(fd, fcntl.LOCK_EX)
             used = os.pread(fd, 1 << 20, max(0, os.fstat(fd).st_size - (1 << 20)))
             names = [*used.decode("ascii", "replace").split("\n"), *self._listed()]
@@ -238,7 +242,7 @@ class RunStore:
                 yield number, name
 
     def _sweep(self, now: float) -> None:
-        """Delete what others left when they were killed while they made a run."""
+        """Delete unfinished runs of processes that were killed."""
         for name in self._listed():
             if name.startswith(".") and name.endswith(".tmp"):
                 with contextlib.suppress(OSError):
@@ -247,7 +251,7 @@ class RunStore:
 
 
 def _me() -> str:
-    """Who this is; his number where nobody gave him a name."""
+    """Return the user's name, or the user id if there is no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -255,7 +259,7 @@ def _me() -> str:
 
 
 def _number(run_id: str) -> tuple[str, int] | None:
-    """What runs are sorted by: `2026-11-21-10` comes after `2026-11-21-9`."""
+    """Return the sort key of a run: `2026-11-21-10` comes after `2026-11-21-9`."""
     day, _, number = run_id.rpartition("-")
     if not (number.isascii() and number.isdigit() and len(number) < 10 and number[0] != "0"):
         return None

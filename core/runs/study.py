@@ -1,7 +1,7 @@
-"""A network of a project, read and matched with its sources: what there is before anything runs.
+"""A network of a project, read and matched with its sources, before anything runs.
 
-Reads network.toml, the sources' files and workflow.toml, and gives the flow of samples or all that
-is wrong. A run keeps a frozen copy of the first two, so that it is made again from that copy.
+Reads network.toml, the sources' files and workflow.toml, and gives the flow of samples or all
+problems. A run keeps a snapshot of the network and its rows, and builds the flow from the snapshot.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SHOWN = 5
 
 
 class Study(NamedTuple):
-    """A network that can run. `problems` are warnings; `notices` what sources set aside."""
+    """A valid network. `problems` are warnings; `notices` report entries that sources left out."""
 
     network: Network
     rows: Mapping[str, SourceRows]
@@ -37,7 +37,7 @@ class Study(NamedTuple):
 
 
 def read_study(project: Project) -> Study:
-    """The network of a project as it is on disk now.
+    """Read the network of a project as it is on disk now.
 
     Raises: NetworkError with every problem; SourceError; RowtuiError.
     """
@@ -59,7 +59,7 @@ def make_study(
     rows: Mapping[str, SourceRows],
     lists: Lists | None = None,
 ) -> Study:
-    """A network with these rows of its sources, and these lists that its jobs have made.
+    """Build a study from a network, the rows of its sources, and the lists that its jobs have made.
 
     Raises: NetworkError with every problem; RowtuiError.
     """
@@ -79,7 +79,7 @@ def make_study(
 
 
 def refuse_collisions(flow: Flow) -> None:
-    """Raise where two directories would be one on a file system that ignores case.
+    """Refuse two directories that would be the same on a case-insensitive file system.
 
     Raises: RowtuiError naming both.
     """
@@ -94,19 +94,17 @@ def refuse_collisions(flow: Flow) -> None:
     )
 
 
-def wanted_directories(
-    flow: Flow, had: Flow | None = None
-) -> Iterator[tuple[str, dict[str, JSON]]]:
-    """The directories that samples run in, with their values; those only that `had` has not."""
+def wanted_directories(flow: Flow) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """Yield the directories of all known samples, with their values."""
     for home in flow.homes:
-        if not flow.is_made(home):
-            continue
-        names = flow.directories(home)
-        known: frozenset[str] = frozenset()
-        if had is not None:
-            if had.columns(home) is flow.columns(home):
-                continue
-            known = frozenset(had.directories(home))
-        for row, name in enumerate(names):
-            if name not in known:
+        if flow.is_made(home):
+            for row, name in enumerate(flow.directories(home)):
+                yield name, flow.value(home, row)
+
+
+def source_directories(flow: Flow) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """Yield the directories of sources, which wait for no job."""
+    for home in flow.homes:
+        if home in flow.sources and flow.is_made(home):
+            for row, name in enumerate(flow.directories(home)):
                 yield name, flow.value(home, row)

@@ -1,7 +1,7 @@
-"""The lists that the jobs of a run made: which are known, and what those that come now add.
+"""The lists that the jobs of a run made: the known lists, and the samples that new lists add.
 
-Takes the jobs that ended well, reads the lists that they promised and lets the graph grow by them.
-A list that cannot be used concerns its own sample alone.
+Takes the successful jobs, reads their lists and grows the graph. An invalid list affects only its
+own sample.
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ from rowtui.core.runs.study import refuse_collisions
 
 
 class Came(NamedTuple):
-    """What came of some jobs: lists, to be written down, and why those of others are broken."""
+    """The new lists as events to be recorded, and the reasons why other jobs' lists are invalid."""
 
     grew: list[Grew]
     broken: dict[int, str]
 
 
 class TakenLists:
-    """The lists of one run. `known`: by the directory that has them."""
+    """The lists of one run. `known`: by the directory that holds each list."""
 
     def __init__(self, network: Network) -> None:
         self.known: dict[ListKey, dict[str, Sequence[Entry]]] = {}
         self._makers = _lists_of(network)
 
     def remember(self, event: Grew) -> None:
-        """A list that was written down before."""
+        """Add a list from the journal."""
         key = (event.node, event.output, event.dimension)
         self.known.setdefault(key, {})[event.sample] = event.entries
 
     def has(self, event: Event) -> bool:
-        """Whether an event brings no list that is not known."""
+        """Whether the lists of an event are known already."""
         if not isinstance(event, Grew):
             return True
         known = self.known.get((event.node, event.output, event.dimension), {})
         return known.get(event.sample) == event.entries
 
     def lacks(self, growth: Growth, job: int) -> bool:
-        """Whether a job makes a list that is not known yet: then who collects it is not either."""
+        """Whether a job makes a list that is not known yet, so its collecting jobs are
+        not either.
+        """
         node = growth.where(job).node
         directory = growth.directory(job) if node in self._makers else ""
         return any(
@@ -56,7 +58,7 @@ class TakenLists:
         )
 
     def take(self, growth: Growth, workspace: Path, jobs: Iterable[int]) -> Came:
-        """Read the lists that complete jobs promised, and let the graph grow."""
+        """Read the lists of complete jobs, and grow the graph."""
         came = Came([], {})
         read: list[tuple[int, Grew]] = []
         for job in jobs if self._makers else ():
@@ -78,7 +80,9 @@ class TakenLists:
         return came
 
     def _grow(self, growth: Growth, read: Sequence[tuple[int, Grew]], came: Came) -> None:
-        """Let the graph grow by these; those that it cannot grow by are broken, and no others."""
+        """Grow the graph by these lists; mark only the lists as invalid that the graph
+        cannot take.
+        """
         if not read:
             return
         known = {key: dict(each) for key, each in self.known.items()}
@@ -100,7 +104,7 @@ class TakenLists:
 
 
 def _lists_of(network: Network) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """The lists that each node's jobs make: output and dimension, as links expand them."""
+    """Return the lists that each node's jobs make: output and dimension, as links expand them."""
     found: dict[str, list[tuple[str, str]]] = {}
     for node in network.nodes:
         for it in node.inputs:

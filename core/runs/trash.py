@@ -1,7 +1,7 @@
-"""Directories and products that are no longer wanted: put away only on a person's word.
+"""Move unneeded directories and products to the trash, after confirmation by the user.
 
-Nothing here deletes. What a network made is moved to a folder of its own in the trash, from which
-`restore` brings it back; what a person made, or what a job works on, stays where it is.
+This module deletes no data. What a network made is moved to a folder of its own in the trash, from
+which `restore` moves it back. Directories that the user made, or that a job uses, stay in place.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ DIRECTORIES, PRODUCTS = "directories", "products"
 
 
 class Refused(NamedTuple):
-    """A directory that stays where it is, and why."""
+    """A directory that stays in place, and why."""
 
     name: str
     why: str
 
 
 class Moved(NamedTuple):
-    """What was moved. `trash`: the name to restore it by, "" if nothing was moved."""
+    """The result of a move. `trash`: the name for `restore`, "" if nothing was moved."""
 
     trash: str
     moved: list[str]
@@ -48,9 +48,9 @@ class Moved(NamedTuple):
 
 
 def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> list[str]:
-    """Directories that networks made, that are there, and that no sample wants any more; sorted.
+    """Return existing directories that networks made and that no sample needs any more, sorted.
 
-    `made`: as runs noted them (`RunStore.made`).
+    `made`: as recorded by runs (`RunStore.made`).
     """
     try:
         there = set(os.listdir(project.workflow.workspace))
@@ -62,10 +62,11 @@ def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> li
 def delete_retired(
     project: Project, names: Iterable[str], made: Collection[str], *, confirmed: bool
 ) -> Moved:
-    """Move directories to the trash, if a person confirmed it.
+    """Move directories to the trash if the user confirmed it.
 
-    Only such as networks made (`made`, as for `retired`, and by their value), and that no
-    submitted job has. Raises: RowtuiError without a confirmation, or if nothing can be moved.
+    Only directories that networks made (`made`, as for `retired`, and by their value) and that no
+    submitted job uses are moved. Raises: RowtuiError without confirmation, or if nothing can be
+    moved.
     """
     wanted = list(dict.fromkeys(names))
     if not confirmed:
@@ -147,7 +148,7 @@ def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
 def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
     """Move products (paths relative to the workspace) to the trash, so that they are made again.
 
-    Those that are not there are passed over. Raises: RowtuiError.
+    Missing products are skipped. Raises: RowtuiError.
     """
     workspace = project.workflow.workspace
     going = [path for path in paths if _is_inside(path) and os.path.lexists(workspace / path)]
@@ -188,12 +189,12 @@ def _is_inside(path: str) -> bool:
 
 
 def _begun(project: Project, what: dict[str, list[str]]) -> tuple[str, Path]:
-    """A new folder in the trash that says what it will hold. Raises: OSError."""
+    """Create a folder in the trash with a manifest of its future content. Raises: OSError."""
     place = beside(project.root, project.workflow.workspace, "trash")
     name, folder = _new_folder(place)
     (folder / DIRECTORIES).mkdir()
     (folder / PRODUCTS).mkdir()
-    # Before anything is moved: a crash in the middle leaves what `restore` can bring back.
+    # The manifest is written before anything is moved, so that `restore` works after a crash.
     fields = {"version": VERSION, "at": time.time(), **what}
     replace_file(folder / MANIFEST, json_line(fields) + b"\n")
     sync_folder(place)
@@ -212,7 +213,7 @@ def _new_folder(place: Path) -> tuple[str, Path]:
 
 
 def trashes(project: Project) -> list[str]:
-    """What can be restored, oldest first."""
+    """Return the names that can be restored, oldest first."""
     with contextlib.suppress(OSError, RowtuiError):
         place = beside(project.root, project.workflow.workspace, "trash")
         return sorted(name for name in os.listdir(place) if (place / name / MANIFEST).is_file())
@@ -220,9 +221,9 @@ def trashes(project: Project) -> list[str]:
 
 
 def restore(project: Project, trash: str) -> Moved:
-    """Move directories and products back. Nothing that is there meanwhile is replaced.
+    """Move directories and products back. Existing files and directories are not replaced.
 
-    Raises: RowtuiError if there is no such trash.
+    Raises: RowtuiError if no trash has this name.
     """
     workspace = project.workflow.workspace
     moved: list[str] = []
@@ -234,7 +235,7 @@ def restore(project: Project, trash: str) -> Moved:
     names, products = _listed(folder)
     for name in names:
         if not _is_directory(there / name):
-            continue  # it was never moved, or was moved back
+            continue  # the directory was never moved, or was moved back
         if os.path.lexists(workspace / name):
             refused.append(Refused(name, "there is another directory of this name now"))
             continue
@@ -262,7 +263,7 @@ def restore(project: Project, trash: str) -> Moved:
 
 
 def _listed(folder: Path) -> tuple[list[str], list[str]]:
-    """The directories and the products that a folder of the trash was made for."""
+    """Return the directories and the products of a folder of the trash, by its manifest."""
     try:
         fields = json.loads(read_bounded(folder / MANIFEST, LIMIT))
         if fields["version"] != VERSION:

@@ -1,10 +1,11 @@
-"""A network as screens and JSON show it: values only, of one moment."""
+"""The views of a network for screens and JSON: plain values of one moment."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rowtui.core.text import Cost
+from rowtui.core.network.job_model import JobState
+from rowtui.core.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.network.model import Dimension
@@ -16,7 +17,7 @@ BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
 
 
 class Step(NamedTuple):
-    """One node on the critical path: how long it still takes there, and through how many jobs."""
+    """One node on the critical path: the remaining seconds there, and the number of jobs."""
 
     node: str
     seconds: float
@@ -24,10 +25,11 @@ class Step(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """`done_at`: epoch seconds. `critical_path`: the longest way that is left, in order.
+    """An estimate of the rest of a run.
 
-    `basis`: of the run times of what is left; of wall time limits it is the latest moment, not the
-    likely one. `jobs`: how many are left; `growing`: lists that jobs will make are not in it.
+    `done_at`: epoch seconds. `critical_path`: the longest remaining path, in order. `basis`: the
+    origin of the run times; with walltime limits the estimate is the latest time, not the likely
+    one. `jobs`: how many are left; `growing`: jobs that future lists will add are not included.
     """
 
     seconds_left: float
@@ -39,10 +41,11 @@ class Estimate(NamedTuple):
 
 
 class NodeView(NamedTuple):
-    """A source, a node or a sink. `counts[state]` are jobs (`JobState`); () of a source.
+    """A source, a node or a sink.
 
-    `level`: how many links it is away from the sources, at most. `lists`: jobs of others that will
-    tell how many more samples it has. `needed`: by some sink; else it is not run.
+    `counts[state]` are numbers of jobs (`JobState`); () for a source. `level`: the longest distance
+    in links from the sources. `lists`: other jobs whose lists will determine further samples.
+    `needed`: whether a sink needs the node; otherwise it does not run.
     """
 
     name: str
@@ -55,7 +58,7 @@ class NodeView(NamedTuple):
     counts: tuple[int, ...]
     level: int
     needed: bool = True
-    critical: float | None = None  # seconds that it adds to the critical path; None: not on it
+    critical: float | None = None  # seconds on the critical path; None: not on it
 
 
 class LinkView(NamedTuple):
@@ -71,7 +74,7 @@ class LinkView(NamedTuple):
 
 
 class FailureView(NamedTuple):
-    """A job that failed by itself, and how many jobs are lost for it."""
+    """A job that failed itself, and how many jobs are lost because of it."""
 
     node: str
     directory: str
@@ -81,9 +84,9 @@ class FailureView(NamedTuple):
 
 
 class SampleView(NamedTuple):
-    """One sample of a node. `state`: a `JobState`'s name in small letters; "" of a source.
+    """One sample of a node. `state`: a `JobState`'s name in lower case; "" for a source.
 
-    `job`: its number in the job graph; -1 of a source.
+    `job`: its number in the job graph; -1 for a source.
     """
 
     directory: str
@@ -94,10 +97,10 @@ class SampleView(NamedTuple):
 
 
 class SamplesPage(NamedTuple):
-    """Some samples of a node, failures first unless asked otherwise.
+    """Some samples of a node, failures first by default.
 
-    `total`: how many there are of those asked for; `of`: without the filter. `found`: where the
-    sample that was looked for stands.
+    `total`: the number of selected samples; `of`: the number without the filter. `found`: the place
+    of the sample that was searched for.
     """
 
     node: str
@@ -109,7 +112,10 @@ class SamplesPage(NamedTuple):
 
 
 class WaitStep(NamedTuple):
-    """A job on the way to what another one waits for. `open`: jobs that this one waits for."""
+    """A job on the path to the cause of a wait.
+
+    `open`: the number of jobs that this one waits for.
+    """
 
     job: int
     node: str
@@ -120,9 +126,10 @@ class WaitStep(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """What a job waits for, or is lost for: a way from it to what has to happen first.
+    """What a job waits for, or why it is lost: a path from the job to its cause.
 
-    `needs`: all that it waits for itself, as (node, state, how many). `cut`: the way goes on.
+    `needs`: all direct dependencies that are open, as (node, state, number). `cut`: the path is
+    longer.
     """
 
     steps: tuple[WaitStep, ...]
@@ -131,7 +138,7 @@ class Waits(NamedTuple):
 
 
 class StaleResult(NamedTuple):
-    """A result made from other members than now: so many are new, so many are gone."""
+    """A result made from other members than now, with the numbers of new and missing members."""
 
     node: str
     directory: str
@@ -140,9 +147,10 @@ class StaleResult(NamedTuple):
 
 
 class RedoView(NamedTuple):
-    """What would run again. `roots`: chosen, or stale; `stale`: the first of the stale ones.
+    """The jobs that would run again. `roots`: how many are chosen or stale.
 
-    `nodes`: how many jobs of each, with all that was made from their results.
+    `stale`: the first of the stale results. `nodes`: the number of jobs of each node, including all
+    jobs that used their results.
     """
 
     roots: int
@@ -151,11 +159,25 @@ class RedoView(NamedTuple):
     stale: tuple[StaleResult, ...] = ()
 
 
-class RunView(NamedTuple):
-    """A run. `holder`: who drives it now, "" for nobody. `here`: this process does.
+class RefusedJobs(NamedTuple):
+    """Jobs of a node that no plan would include now, and why."""
 
-    `why`: what it waits for a person to decide. `spent` is what its jobs asked for; `used`: the
-    core-hours of those jobs that ended, by their own marks; None if no marks are here.
+    node: str
+    jobs: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Return a text such as `simulate: 24 jobs are refused: nowhere to go`."""
+        jobs = plural(self.jobs, "job is", "jobs are")
+        return f"{visible(self.node)}: {jobs} refused: {self.reason}"
+
+
+class RunView(NamedTuple):
+    """A run. `holder`: the process that drives it now, "" for none.
+
+    `here`: whether this process drives the run. `why`: the decision that the run waits for.
+    `spent`: what its jobs are charged; `used`: the hours of the ended jobs, by their own marks;
+    None if no marks are on this machine.
     """
 
     id: str
@@ -168,16 +190,17 @@ class RunView(NamedTuple):
     spent: Spent
     priority: str
     execution: str
-    used: float | None = None
+    used: Cost | None = None
 
 
 class NetworkView(NamedTuple):
     """A network, and its run if there is one. `problems` and `notices` are sentences.
 
-    `retired`: how many directories are of samples that no source has any more. `changed`:
-    network.toml or a source's file is not what the run was made from. `left`: what the jobs that
-    are not with a scheduler yet will ask for at most, as far as is known. `clusters`: the names of
-    those that jobs can be sent to.
+    `retired`: how many directories belong to samples that no source has any more. `changed`:
+    network.toml or a source's file differs from the one that the run was made from. `left`: the
+    upper bound of what the unsubmitted jobs will ask for, as far as it is known; `refused`: the
+    unsubmitted jobs that no plan would include now, and why. `clusters`: the names of the clusters
+    that jobs can be submitted to.
     """
 
     generation: int
@@ -193,9 +216,15 @@ class NetworkView(NamedTuple):
     changed: bool = False
     estimate: Estimate | None = None
     left: Cost = Cost()
+    refused: tuple[RefusedJobs, ...] = ()
     clusters: tuple[str, ...] = ()
 
     @property
+    def waiting(self) -> int:
+        """Return how many jobs wait for inputs; most of them have no directory yet."""
+        return sum(node.counts[JobState.WAITING] for node in self.nodes if node.counts)
+
+    @property
     def jobs(self) -> int:
-        """How many jobs there are, as far as is known."""
+        """Return how many jobs are known."""
         return sum(sum(node.counts) for node in self.nodes)

@@ -1,8 +1,8 @@
-"""What a job waits for: one way from it to what has to happen first, and how much else there is.
+"""What a job waits for: one path from the job to the cause, and the number of other dependencies.
 
-Takes the job graph; gives a bounded path. Of several jobs that a job waits for, the way leads to
-the one that is nearest to the cause: a lost one first, then one that is with a scheduler, one that
-is ready, one that waits itself. A job that is lost leads to what was lost by itself.
+Takes the job graph; gives a bounded path. Of several dependencies, the path takes the one nearest
+to the cause: a lost job first, then a submitted, an eligible, and a waiting one. The path of a lost
+job leads to the job that failed or was cancelled itself.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.views import Waits, WaitStep
+from rowtui.core.text import plural, visible
 
 MOST_STEPS: Final = 50
-MOST_LOOKED_AT: Final = 100_000  # dependencies of one job
+_NAMED: Final = 3  # inputs named in a sentence
+MOST_LOOKED_AT: Final = 100_000  # dependencies of one job that are examined
 _NEAREST: Final = (
     JobState.FAILED,
     JobState.CANCELLED,
-    JobState.MISSING,
-    JobState.ACTIVE,
-    JobState.READY,
+    JobState.SKIPPED,
+    JobState.SUBMITTED,
+    JobState.ELIGIBLE,
     JobState.WAITING,
 )
 
 
 def waits_of(growth: Growth, job: int) -> Waits:
-    """What this job waits for. Raises: RowtuiError for a job that is not there."""
+    """Return what this job waits for. Raises: RowtuiError for an unknown job."""
     if not 0 <= job < len(growth.graph):
         raise RowtuiError(f"there is no job {job} in the network now", "look at its samples again")
     needs = _open(growth, job)
@@ -47,16 +49,39 @@ def waits_of(growth: Growth, job: int) -> Waits:
     return Waits(tuple(steps), every, cut)
 
 
-def _open(growth: Growth, job: int) -> list[int]:
-    """What keeps a job from running: nothing for one that runs, is ready, or is over by itself."""
+def missing_inputs(growth: Growth, job: int) -> str:
+    """Return `waits for 2 of 3 inputs: DIRECTORY (simulate, eligible), ...`, or why it is lost."""
     graph = growth.graph
     state = graph.state(job)
-    if state in (JobState.CANCELLED, JobState.MISSING):
+    missing = _open(growth, job)
+    names = [
+        f"{visible(growth.directory(it))} ({visible(growth.where(it).node)}, {_word(growth, it)})"
+        for it in missing[:_NAMED]
+    ]
+    if len(missing) > _NAMED:
+        names.append(f"{len(missing) - _NAMED:,} more")
+    shown = ", ".join(names)
+    if state is JobState.WAITING:
+        total = len(graph.dependencies(job))
+        return f"waits for {len(missing):,} of {plural(total, 'input')}: {shown}"
+    if missing:
+        return f"cannot run, as inputs are lost: {shown}"
+    if state is JobState.ELIGIBLE:
+        return "is eligible: 'rowtui network make' or 'rowtui network run' makes its directory"
+    why = graph.reason(job)
+    return f"is {_word(growth, job)}" + (f": {visible(why)}" if why else "")
+
+
+def _open(growth: Growth, job: int) -> list[int]:
+    """Return the jobs that keep a job from running; none if it runs, may run, or ended itself."""
+    graph = growth.graph
+    state = graph.state(job)
+    if state in (JobState.CANCELLED, JobState.SKIPPED):
         return [it for it in graph.root_causes(job) if it != job][:MOST_LOOKED_AT]
     if state is not JobState.WAITING:
         return []
     needed = graph.dependencies(job)[:MOST_LOOKED_AT]
-    return [it for it in needed if graph.state(it) is not JobState.COMPLETE]
+    return [it for it in needed if graph.state(it) is not JobState.COMPLETED]
 
 
 def _step(growth: Growth, job: int, open_: int) -> WaitStep:

@@ -1,1 +1,1 @@
-"""Passwords from wherever this user keeps them, and never anywhere else."""
+"""Passwords from the places where the user keeps them, stored by rowtui nowhere else."""

@@ -1,7 +1,7 @@
-"""Secrets from variables `ROWTUI_SECRET_<MACHINE>_<USER>`, for where nobody can be asked.
+"""Secrets from variables `ROWTUI_SECRET_<MACHINE>_<USER>`, for runs without a terminal.
 
-The variables are taken out of the environment when the provider is made, so that programs started
-later do not inherit them (sbatch would hand them on to the job). What the kernel keeps of the
+The variables are removed from the environment when the provider is created, so that programs
+started later do not inherit them (sbatch would pass them on to the job). The kernel's copy of the
 environment at the start of the process stays readable for the same user in /proc.
 """
 
@@ -18,15 +18,19 @@ HINT = f"the environment of rowtui is set by whoever starts it: {PREFIX}<MACHINE
 
 
 def variable_name(machine: str, user: str) -> str:
-    """In capitals, and `_` for whatever is neither a letter of ASCII nor a digit.
+    """Return the name in capitals, with `_` for each character that is not an ASCII letter or
+    digit.
 
-    Different machines and users may share one: `a-b` and `a.b`.
+    Different machines and users may share one variable: `a-b` and `a.b`.
     """
     return PREFIX + re.sub(r"[^A-Z0-9]", "_", f"{_capitals(machine)}_{_capitals(user)}")
 
 
 def _capitals(text: str) -> str:
-    """Those of ASCII alone: some others would become two letters (ß), or ASCII ones (ſ)."""
+    """Convert ASCII letters to capitals and replace other characters by `_`.
+
+    `str.upper` would turn some other characters into two letters (ß) or into ASCII letters (ſ).
+    """
     return "".join(char.upper() if char.isascii() else "_" for char in text)
 
 
@@ -44,7 +48,7 @@ class EnvironmentProvider:
                     self._secrets[variable] = secret
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
-        """From the variable, if it was set to something."""
+        """Return the secret from the variable; None if the variable is not set or is empty."""
         return self._secrets.get(variable_name(machine, user))
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
@@ -56,5 +60,7 @@ class EnvironmentProvider:
         raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
 
     async def names(self) -> tuple[SecretName, ...]:
-        """The variables; which machine and user they mean cannot be told from them."""
+        """Return the variables; the machine and the user cannot be derived from a
+        variable's name.
+        """
         return tuple(SecretName("", "", variable) for variable in sorted(self._secrets))

@@ -1,8 +1,9 @@
 """Secrets in the desktop's key ring, through the library `keyring` (extra `rowtui[keyring]`).
 
-A secret is the item of service `rowtui:<machine>` and this user. Key rings cannot be listed, so the
-names of what was stored are an item of their own, `names` of service `rowtui`: two rowtui that
-store at the same instant may lose a name there, never a secret.
+A secret is the key ring's item with service `rowtui:<machine>` and the secret's user. Key rings
+cannot be listed, so the names of the stored secrets are in an item of their own: user `names` of
+service `rowtui`. If two rowtui processes store at the same instant, a name may be lost from this
+list, but never a secret.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 
 SERVICE = "rowtui"
 NAMES = "names"
-# A locked key ring asks for its own password in a dialog; a person needs a while to find it.
+# A locked key ring opens a dialog for its own password; the user needs time to find the dialog.
 ANSWER_SECONDS = 60.0
 HINT = "'keyring --list-backends' shows which key rings there are"
 
-# What the library's errors mean. Their texts are not shown: a backend may put anything there.
+# What the library's errors mean. Their messages are not shown, because a backend may put anything
+# into a message.
 _MEANING = {
     TOO_LATE: "it did not answer in time",
     "KeyringLocked": "it is locked",
@@ -40,9 +42,9 @@ _MEANING = {
 
 
 async def open_keyring(seconds: float = ANSWER_SECONDS) -> KeyringProvider:
-    """The key ring that the library chooses here.
+    """Open the key ring that the library chooses on this machine.
 
-    Raises: ProviderUnavailable without the library, or without any key ring.
+    Raises: ProviderUnavailable if the library is missing or there is no key ring.
     """
     answer = await answer_within(seconds, _backend)
     if answer.failure in {"ModuleNotFoundError", "ImportError"}:
@@ -57,7 +59,7 @@ async def open_keyring(seconds: float = ANSWER_SECONDS) -> KeyringProvider:
 
 
 def _backend() -> KeyringBackend | None:
-    """The chosen one; None where that is one of the two which only fail, or only forget."""
+    """Return the chosen key ring; None if it is the backend that always fails or stores nothing."""
     import keyring
     from keyring.backends import fail, null
 
@@ -66,7 +68,7 @@ def _backend() -> KeyringBackend | None:
 
 
 class KeyringProvider:
-    """One key ring. Every call is made in a thread and waits for a limited time."""
+    """One key ring. Every call runs in a thread and is waited for only for a limited time."""
 
     name = "keyring"
 
@@ -75,7 +77,7 @@ class KeyringProvider:
         self._seconds = seconds
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
-        """What is stored. Raises: CouldNotRetrieveCredentials."""
+        """Return the stored secret; None if there is none. Raises: CouldNotRetrieveCredentials."""
         answer = await answer_within(
             self._seconds, lambda: Secret.of(self._backend.get_password(_service(machine), user))
         )
@@ -84,14 +86,14 @@ class KeyringProvider:
         return answer.value
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
-        """Store it, and its name in the list. Raises: CouldNotSetCredentials."""
+        """Store the secret, and its name in the list. Raises: CouldNotSetCredentials."""
         answer = await answer_within(self._seconds, lambda: self._store(machine, user, secret))
         if answer.failure:
             hint = "it may be stored all the same" if answer.failure == TOO_LATE else HINT
             raise CouldNotSetCredentials(machine, user, self.name, _why(answer.failure), hint)
 
     async def del_password_for_user(self, machine: str, user: str) -> None:
-        """Remove it. Raises: CouldNotDeleteCredentials."""
+        """Delete the secret and its name. Raises: CouldNotDeleteCredentials."""
         answer = await answer_within(self._seconds, lambda: self._remove(machine, user))
         if answer.failure:
             hint = "it may be gone all the same" if answer.failure == TOO_LATE else HINT
@@ -100,14 +102,14 @@ class KeyringProvider:
             raise CouldNotDeleteCredentials(machine, user, self.name, "it has none")
 
     async def names(self) -> tuple[SecretName, ...]:
-        """Those that rowtui stored. Raises: CouldNotListCredentials."""
+        """Return the names of the secrets that rowtui stored. Raises: CouldNotListCredentials."""
         answer = await answer_within(self._seconds, self._names)
         if answer.failure:
             raise CouldNotListCredentials("", "", self.name, _why(answer.failure), HINT)
         return tuple(SecretName(*pair) for pair in answer.value or ())
 
     def _store(self, machine: str, user: str, secret: Secret) -> None:
-        """The secret first: a name that is missing from the list does no harm."""
+        """Store the secret before its name, because a name missing from the list does no harm."""
         self._backend.set_password(_service(machine), user, secret.reveal())
         names = self._names()
         if (machine, user) not in names:
@@ -123,7 +125,7 @@ class KeyringProvider:
         return there
 
     def _names(self) -> list[tuple[str, str]]:
-        """The list as it is stored; whatever is no list of pairs of texts counts as empty."""
+        """Return the stored list of names; empty if the item is not a list of pairs of strings."""
         text = self._backend.get_password(SERVICE, NAMES)
         try:
             pairs = json.loads(text or "[]")

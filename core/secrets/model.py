@@ -1,10 +1,11 @@
-"""A secret that does not show itself, who can provide one, and the ways in which that fails.
+"""The `Secret` type, the `SecretProvider` protocol and the errors of providers.
 
-`Secret` guards against accidents (a log line, an f-string, a pickle, a traceback with locals), not
-against code that wants to know: `reveal()` gives an ordinary string, and no guard follows that. So
-it is called inside the call that needs the string, never bound to a name, and what such a call
-raises is turned into words in `waiting.py` before it can carry its frames along. Source: Fastr's
-documentation, SecretProvider and its four errors.
+`Secret` protects against accidental disclosure (a log line, an f-string, a pickle, a traceback with
+local variables), not against code that reads the secret on purpose: `reveal()` returns an ordinary
+string, which is no longer protected. Call `reveal()` inside the call that needs the string, and
+never bind its result to a name. `waiting.py` reduces an exception of such a call to the name of its
+class, because the exception holds stack frames with the plain text. Source: the documentation of
+Fastr, SecretProvider and its four errors.
 """
 
 from __future__ import annotations
@@ -20,40 +21,40 @@ HIDDEN = "***"
 
 @final
 class Secret:
-    """Text that only `reveal()` shows. Two are equal if their texts are; none has a hash."""
+    """Text that only `reveal()` returns. Equal texts make equal secrets; no secret is hashable."""
 
     __slots__ = ("_text",)
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):  # a plug-in is not type-checked
-            del text  # type: ignore[unreachable]  # a traceback that shows local variables must not show it
+            del text  # type: ignore[unreachable]  # a traceback with locals must not show the text
             raise TypeError("a secret is made of text")
         self._text = text
 
     @classmethod
     def of(cls, text: str | None) -> Secret | None:
-        """The secret with this text; None where there is none or it is empty."""
+        """Return the secret with this text; None if the text is None or empty."""
         return cls(text) if text else None
 
     def reveal(self) -> str:
-        """The text itself. Use it within the expression that needs it and do not keep it."""
+        """Return the text. Use the text in the expression that needs it, and do not keep it."""
         return self._text
 
     def __repr__(self) -> str:
-        """Without the text."""
+        """Return a text without the secret."""
         return f"Secret({HIDDEN})"
 
     def __str__(self) -> str:
-        """Without the text."""
+        """Return a text without the secret."""
         return HIDDEN
 
     def __format__(self, spec: str) -> str:
-        """Without the text, whatever is asked for."""
+        """Return a text without the secret, for every format specification."""
         return HIDDEN
 
     def __eq__(self, other: object) -> bool:
-        """Compared in a time that does not tell where two texts of one length differ."""
+        """Compare in a time that does not depend on where two texts of equal length differ."""
         if not isinstance(other, Secret):
             return NotImplemented
         return hmac.compare_digest(
@@ -62,24 +63,28 @@ class Secret:
         )
 
     def __copy__(self) -> Secret:
-        """Itself: it never changes."""
+        """Return the same object, because a secret never changes."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Secret:
-        """Itself: it never changes."""
+        """Return the same object, because a secret never changes."""
         return self
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """Raises: TypeError. What is pickled is written down somewhere."""
+        """Refuse to pickle, because a pickle may be written to a file. Raises: TypeError."""
         raise TypeError("a secret is not pickled")
 
     def __getstate__(self) -> NoReturn:
-        """Raises: TypeError, for the same reason."""
+        """Refuse to pickle, because a pickle may be written to a file. Raises: TypeError."""
         raise TypeError("a secret is not pickled")
 
 
 class SecretName(NamedTuple):
-    """What a secret is for. `variable`: its place in the environment, which names neither."""
+    """The machine and user of a secret.
+
+    `variable` is the name of the environment variable that holds the secret; `machine` and `user`
+    are then empty, because they cannot be derived from `variable`.
+    """
 
     machine: str
     user: str
@@ -87,26 +92,26 @@ class SecretName(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Why a provider takes no part."""
+    """The reason why a provider is not used."""
 
     provider: str
     message: str
     hint: str = ""
 
     def __str__(self) -> str:
-        """As an error prints."""
+        """Return the text in the form of an error message."""
         text = f"secrets from {visible(self.provider)} are left out: {self.message}"
         return text + (f"\n    {self.hint}" if self.hint else "")
 
 
 class ProviderUnavailable(RowtuiError):
-    """A provider cannot work here: a library is missing, or what it talks to."""
+    """A provider cannot work on this machine: a library or the service behind it is missing."""
 
 
 class SecretError(RowtuiError):
-    """Something did not work with one secret. `reason` is put in words; it never holds the secret.
+    """An operation on one secret failed. `reason` is a text that never contains the secret.
 
-    `provider` is empty where all of them together are meant.
+    `provider` is empty if the error is about all providers together.
     """
 
     what = "use the password of {user} at {machine}"
@@ -118,58 +123,63 @@ class SecretError(RowtuiError):
         self.machine, self.user, self.provider, self.reason = machine, user, provider, reason
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To cross to another process: from its parts, without what it came from."""
+        """Pickle by the arguments of the constructor, without the exception that caused
+        this one.
+        """
         return type(self), (self.machine, self.user, self.provider, self.reason, self.hint)
 
 
 class CouldNotRetrieveCredentials(SecretError):
-    """No provider has the secret, or the one that was asked failed."""
+    """No provider has the secret, or the provider failed."""
 
     what = "find the password of {user} at {machine}"
 
 
 class CouldNotSetCredentials(SecretError):
-    """The secret was not stored, or nobody can say whether it was."""
+    """The secret was not stored, or rowtui cannot determine whether the secret was stored."""
 
     what = "store the password of {user} at {machine}"
 
 
 class CouldNotDeleteCredentials(SecretError):
-    """The secret was not there, or is there still."""
+    """The secret did not exist, or still exists."""
 
     what = "delete the password of {user} at {machine}"
 
 
 class CouldNotListCredentials(SecretError):
-    """The names of secrets could not be listed; this one is about no machine."""
+    """The names of secrets could not be listed. `machine` and `user` of this error are empty."""
 
     what = "list whose passwords there are"
 
 
 class NotSupportedByProvider(SecretError):
-    """A provider never does what was asked, such as to store. The seed's NotImplemented."""
+    """The provider does not support the operation, such as storing. NotImplemented in Fastr."""
 
 
 @runtime_checkable
 class SecretProvider(Protocol):
-    """One place where secrets are kept. Third parties register theirs as `rowtui.secret_providers`.
+    """One place where secrets are kept. Plug-ins register a provider as `rowtui.secret_providers`.
 
-    Methods raise `NotSupportedByProvider` for what the place cannot do. Each bounds its own
-    waiting, except where a person is asked.
+    A method raises `NotSupportedByProvider` for an operation that the place does not support. Every
+    method limits the time that it waits, except where the user is asked.
     """
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The provider's name, as shown to the user."""
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
-        """The secret, or None if this place has none. Raises: CouldNotRetrieveCredentials."""
+        """Return the secret; None if this place has none. Raises: CouldNotRetrieveCredentials."""
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
-        """Store it, over an older one. Raises: CouldNotSetCredentials."""
+        """Store the secret, replacing an older one. Raises: CouldNotSetCredentials."""
 
     async def del_password_for_user(self, machine: str, user: str) -> None:
-        """Remove it. Raises: CouldNotDeleteCredentials, also if there is none."""
+        """Delete the secret.
+
+        Raises: CouldNotDeleteCredentials, also if the secret does not exist.
+        """
 
     async def names(self) -> tuple[SecretName, ...]:
-        """Whose secrets it has. Raises: CouldNotListCredentials."""
+        """Return the names of all stored secrets. Raises: CouldNotListCredentials."""

@@ -1,7 +1,8 @@
-"""The text of a .netrc file -> its entries, one for each machine and login.
+"""Parse the text of a .netrc file into its entries, one for each machine and login.
 
-Own because Python's `netrc` keeps only the last of several logins at one machine, and quotes what
-it does not understand, which may be a part of a password. Faults are named by their line alone.
+Python's `netrc` is not used, because it keeps only the last of several logins at one machine and
+quotes text that it cannot parse, which may be a part of a password. A fault is reported by its line
+number only.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import NamedTuple
 
 from rowtui.core.secrets.model import Secret
 
-# A word is quoted with ", where \ makes the next character plain, or ends at a blank.
+# A word is in double quotes, where \ makes the next character literal, or ends at white space.
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:\\.|\S)+)', re.DOTALL)
 _MACRO_END = re.compile(r"\n[ \t\r]*\n")
 
 
 class Entry(NamedTuple):
-    """What is said of one machine. No `user`: whoever. `machine` is None for `default`."""
+    """One entry. `machine` is None for `default`; `user` is None if the entry is for any login."""
 
     machine: str | None
     user: str | None
@@ -26,7 +27,7 @@ class Entry(NamedTuple):
 
 
 class NetrcFault(Exception):
-    """The file cannot be understood from this line on. `problem` never quotes the file."""
+    """The file cannot be parsed from this line on. `problem` never quotes the file."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -45,7 +46,7 @@ class _Words:
         return self._text.count("\n", 0, self._begin) + 1
 
     def next(self, *, keyword: bool) -> str | None:
-        """The next word, or None at the end. A keyword may have comments before it."""
+        """Return the next word, or None at the end. Comments may stand before a keyword."""
         while True:
             self._begin = self._at = self._at + _blanks(self._text, self._at)
             if self._at >= len(self._text):
@@ -55,13 +56,13 @@ class _Words:
             end = self._text.find("\n", self._at)
             self._at = len(self._text) if end < 0 else end
         found = _WORD.match(self._text, self._at)
-        assert found is not None  # not a blank, so at least \S fits
+        assert found is not None  # the position is not at white space, so at least \S matches
         self._at = found.end()
         quoted, plain = found.groups()
         return re.sub(r"\\(.)", r"\1", plain if quoted is None else quoted, flags=re.DOTALL)
 
     def skip_macro(self) -> None:
-        """To behind the empty line that ends a macro."""
+        """Move behind the empty line that ends a macro."""
         end = _MACRO_END.search(self._text, self._at)
         self._at = end.end() if end else len(self._text)
 
@@ -74,7 +75,7 @@ def _blanks(text: str, at: int) -> int:
 
 
 def entries_of(text: str) -> Iterator[Entry]:
-    """The entries in the order of the file. Raises: NetrcFault."""
+    """Return the entries in the order of the file. Raises: NetrcFault."""
     words = _Words(text)
     keyword = words.next(keyword=True)
     while keyword is not None:

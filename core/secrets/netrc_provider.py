@@ -1,7 +1,8 @@
-"""Secrets from ~/.netrc (or the file that NETRC names): only read, and only if nobody else can.
+"""Secrets from ~/.netrc (or the file that NETRC names). The file is only read.
 
-The password of an entry is given for the machine that it names and no other: `default` is not used.
-A machine with a port is looked for as it is, then without the port, which most files leave out.
+The file is used only if no other user can read or write it. The password of an entry is returned
+only for the machine that the entry names: `default` is not used. A machine with a port is looked up
+with the port, then without it, because most files leave the port out.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from rowtui.core.secrets.waiting import TOO_LATE, answer_within
 from rowtui.core.text import visible
 
 LARGEST_FILE = 1 << 20  # bytes; a thousand entries take 100 kB
-ANSWER_SECONDS = 10.0  # a home on a file server that does not answer must not hold everything up
+ANSWER_SECONDS = 10.0  # the home may be on a file server that does not respond
 
 
 class _Content(NamedTuple):
-    """The entries, or why there are none, and what to do about it."""
+    """The entries of the file; or the reason why there are none, and a hint."""
 
     entries: tuple[Entry, ...] = ()
     fault: str = ""
@@ -36,13 +37,13 @@ class _Content(NamedTuple):
 
 
 def netrc_path(environment: Mapping[str, str]) -> Path:
-    """`NETRC`, else `.netrc` in the home."""
+    """Return the path in `NETRC`, else `.netrc` in the home directory."""
     named = environment.get("NETRC")
     return Path(named) if named else Path(environment.get("HOME") or Path.home()) / ".netrc"
 
 
 class NetrcProvider:
-    """One file, read anew for each question: it is small, and seldom asked for."""
+    """One file. The file is small and seldom needed, so every call reads it again."""
 
     name = "netrc"
 
@@ -51,7 +52,7 @@ class NetrcProvider:
         self._seconds = seconds
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
-        """The entry for this login, else one that names no login."""
+        """Return the secret of the entry for this login, else of one that names no login."""
         content = await self._content()
         if content.fault:
             raise CouldNotRetrieveCredentials(machine, user, self.name, content.fault, content.hint)
@@ -71,7 +72,7 @@ class NetrcProvider:
         raise NotSupportedByProvider(machine, user, self.name, "it is only read", self._edit())
 
     async def names(self) -> tuple[SecretName, ...]:
-        """Those of entries with a password. Raises: CouldNotListCredentials."""
+        """Return the names of entries with a password. Raises: CouldNotListCredentials."""
         content = await self._content()
         if content.fault:
             raise CouldNotListCredentials("", "", self.name, content.fault, content.hint)
@@ -99,7 +100,7 @@ def _names_of(machine: str) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> _Content:
-    """The file, judged and read through one descriptor, so that it is the same file."""
+    """Check and read the file through one descriptor, so that both are about the same file."""
     shown = visible(str(path))
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

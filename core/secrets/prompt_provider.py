@@ -1,6 +1,6 @@
-"""Secrets that a person types each time. Nothing is kept: who needs it again asks again.
+"""Secrets that the user types each time. Nothing is stored, so the user is asked at each use.
 
-How to ask is the dashboard's or the command line's business: `Ask` is given from there.
+The dashboard and the command line ask in different ways; each passes its own `Ask`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from rowtui.core.secrets.model import NotSupportedByProvider, Secret, SecretName
 from rowtui.core.text import visible
 
-# (prompt, whether what is typed may be seen) -> what was typed; None: they would rather not.
+# (prompt, whether the typed text may be shown) -> the typed text; None if the user declines.
 Ask = Callable[[str, bool], Awaitable[Secret | None]]
 
 
 class PromptProvider:
-    """The person in front of the terminal."""
+    """The user at the terminal."""
 
     name = "prompt"
 
@@ -23,7 +23,7 @@ class PromptProvider:
         self._ask = ask
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
-        """Asked for now, however long it takes."""
+        """Ask the user now, without a time limit."""
         return await self._ask(f"Password of {visible(user)} at {visible(machine)}: ", False)
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
@@ -35,5 +35,5 @@ class PromptProvider:
         raise NotSupportedByProvider(machine, user, self.name, "what is typed is not kept")
 
     async def names(self) -> tuple[SecretName, ...]:
-        """None: a person is not asked for all that they know."""
+        """Return no names, because the user is not asked for a list of their secrets."""
         return ()

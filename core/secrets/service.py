@@ -1,7 +1,8 @@
-"""Who is asked for a secret, in which order, and what is told of those that could not answer.
+"""The secret providers in their order, with the failures that their calls reported.
 
-The first provider that has the secret wins; storing and deleting go to the first that supports it.
-A provider that fails never keeps the next one from being asked. Source: fastr's SecretService.
+The first provider that has the secret is used. A secret is stored and deleted by the first provider
+that supports the operation. After a provider fails, the next provider is still asked. Source:
+SecretService of Fastr.
 """
 
 from __future__ import annotations
@@ -36,28 +37,28 @@ T = TypeVar("T")
 
 
 class Found(NamedTuple):
-    """A secret and who had it."""
+    """A secret and the name of the provider that had it."""
 
     secret: Secret
     provider: str
 
 
 class Lookup(NamedTuple):
-    """What came of asking: the secret if anyone had it, and who could not answer before that."""
+    """Result of a search: the secret, if a provider had it, and the failures before that."""
 
     found: Found | None
     failures: tuple[SecretError, ...]
 
 
 class Listed(NamedTuple):
-    """The name of a secret and who has it."""
+    """The name of a secret and the provider that has it."""
 
     provider: str
     name: SecretName
 
 
 class Listing(NamedTuple):
-    """The names of all secrets, and who could not list theirs."""
+    """The names of all secrets, and the failures of providers that could not list their names."""
 
     names: tuple[Listed, ...]
     failures: tuple[SecretError, ...]
@@ -66,10 +67,10 @@ class Listing(NamedTuple):
 async def open_service(
     environment: MutableMapping[str, str], ask: Ask | None = None
 ) -> SecretService:
-    """Environment, key ring, netrc, plug-ins, and at last a person if there is one to `ask`.
+    """Open the providers: environment, key ring, netrc, plug-ins, and a prompt if `ask` is given.
 
-    Takes the variables with secrets out of `environment`. Whoever cannot work here is left out,
-    with a notice.
+    The variables with secrets are removed from `environment`. A provider that cannot work on this
+    machine is left out, and `notices` of the service gives the reason.
     """
     providers: list[SecretProvider] = [EnvironmentProvider(environment)]
     notices = []
@@ -90,7 +91,10 @@ async def open_service(
 
 
 def _plug_in(point: EntryPoint) -> SecretProvider | Notice:
-    """What the entry point makes, or why it is of no use. Its own words are not repeated."""
+    """Return the provider that the entry point makes, or the reason why it cannot be used.
+
+    An unexpected exception's own message is not repeated, because it might contain a secret.
+    """
     try:
         made = point.load()()
         if isinstance(made, SecretProvider) and isinstance(made.name, str):
@@ -99,7 +103,7 @@ def _plug_in(point: EntryPoint) -> SecretProvider | Notice:
             return made
     except ProviderUnavailable as unavailable:
         return Notice(point.name, unavailable.message, unavailable.hint)
-    except (Exception, SystemExit) as error:  # whatever it does, we go on
+    except (Exception, SystemExit) as error:  # a failing plug-in must not stop rowtui
         return Notice(point.name, f"its plug-in failed with {type(error).__name__}", _hint(point))
     return Notice(point.name, "its plug-in makes no secret provider", _hint(point))
 
@@ -109,14 +113,14 @@ def _hint(point: EntryPoint) -> str:
 
 
 class SecretService:
-    """The providers in their order. `notices`: who was left out, and why."""
+    """The providers in their order. `notices`: the providers that were left out, with reasons."""
 
     def __init__(self, providers: Sequence[SecretProvider], notices: Sequence[Notice] = ()) -> None:
         self.providers = tuple(providers)
         self.notices = tuple(notices)
 
     async def look_up(self, machine: str, user: str) -> Lookup:
-        """Ask one after the other until one has it."""
+        """Ask one provider after the other until one of them has the secret."""
         failures: list[SecretError] = []
         for provider in self.providers:
             of = (machine, user, provider.name)
@@ -137,7 +141,7 @@ class SecretService:
         return Lookup(None, tuple(failures))
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret:
-        """The secret. Raises: CouldNotRetrieveCredentials, with what each provider said."""
+        """Return the secret. Raises: CouldNotRetrieveCredentials, with each provider's reason."""
         lookup = await self.look_up(machine, user)
         if lookup.found is None:
             raise self.not_found(machine, user, lookup.failures)
@@ -146,7 +150,7 @@ class SecretService:
     def not_found(
         self, machine: str, user: str, failures: Sequence[SecretError]
     ) -> CouldNotRetrieveCredentials:
-        """The error for a secret that nobody has."""
+        """Return the error for a secret that no provider has."""
         return CouldNotRetrieveCredentials(
             machine,
             user,
@@ -156,7 +160,7 @@ class SecretService:
         )
 
     async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> str:
-        """Store it with the first provider that can. Gives the provider's name.
+        """Store the secret in the first provider that supports storing; return the provider's name.
 
         Raises: CouldNotSetCredentials.
         """
@@ -175,7 +179,8 @@ class SecretService:
         raise CouldNotSetCredentials(machine, user, "", reason, self._notice_hints())
 
     async def del_password_for_user(self, machine: str, user: str) -> str:
-        """Delete it with the first provider that can. Gives the provider's name.
+        """Delete the secret in the first provider that supports deletion; return the provider's
+        name.
 
         Raises: CouldNotDeleteCredentials.
         """
@@ -194,7 +199,7 @@ class SecretService:
         raise CouldNotDeleteCredentials(machine, user, "", reason, self._notice_hints())
 
     async def names(self) -> Listing:
-        """The names that every provider can tell."""
+        """List the names of every provider that supports listing."""
         names: list[Listed] = []
         failures: list[SecretError] = []
         for provider in self.providers:
@@ -208,7 +213,7 @@ class SecretService:
         return Listing(tuple(names), tuple(failures))
 
     def _together(self, sentence: str, failures: Sequence[SecretError]) -> str:
-        """The sentence with the providers' names, and why some of them did not answer."""
+        """Return the sentence with the providers' names, and why some providers did not answer."""
         names = ", ".join(provider.name for provider in self.providers) or "the providers"
         reasons = [sentence.format(names)]
         reasons += (f"{failure.provider}: {failure.reason}" for failure in failures)
@@ -220,7 +225,7 @@ class SecretService:
 
 
 async def _names_of(provider: SecretProvider) -> tuple[Listed, ...]:
-    """Taken apart and put together: a plug-in's names may be anything."""
+    """Return the names with every part converted to `str`, since a plug-in may return anything."""
     names = await provider.names()
     return tuple(Listed(provider.name, SecretName(*map(str, name))) for name in names)
 
@@ -228,9 +233,10 @@ async def _names_of(provider: SecretProvider) -> tuple[Listed, ...]:
 async def _settled(
     call: Callable[[], Awaitable[T]], otherwise: type[SecretError], of: tuple[str, str, str]
 ) -> T | SecretError:
-    """The answer or the error as a value, cut off from the frames and errors that it came from.
+    """Return the answer or the error as a value, without the frames and causes of the error.
 
-    They hold what the provider was doing with the secret in plain text.
+    The frames and causes hold the provider's local variables, which include the secret in plain
+    text.
     """
     try:
         return await call()

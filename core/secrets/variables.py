@@ -1,4 +1,4 @@
-"""Variables of the environment that hold secrets: no other program gets to see them."""
+"""Environment variables that hold secrets. They are passed to no other program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Calls that may block, made in a thread of their own and given up after a while.
+"""Run blocking calls, each in a thread of its own, with a timeout.
 
-What such a call raises never leaves its thread: an exception holds the frames that it passed, and
-those of a library hold secrets in plain text. Only the name of its class comes out.
+An exception of such a call never leaves its thread: an exception holds stack frames, and the frames
+of a library hold secrets in plain text. Only the name of the exception's class is returned.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ TOO_LATE = "no answer in time"
 
 
 class Answer(NamedTuple, Generic[T]):
-    """What a call gave; or, in `failure`, TOO_LATE or the name of the class that it raised."""
+    """The return value of a call; or, in `failure`, TOO_LATE or the class name of its exception."""
 
     value: T | None
     failure: str = ""
 
 
 async def answer_within(seconds: float, work: Callable[[], T]) -> Answer[T]:
-    """Make the call, waiting at most so long. A call that does not return is left behind.
+    """Run the call and wait at most `seconds`. A call that does not return is abandoned.
 
-    The thread is a daemon: it keeps neither the event loop nor the program from ending, which
-    those of an executor do.
+    The thread is a daemon thread, so it does not delay the end of the event loop or of the program,
+    as a thread of an executor would.
     """
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Answer[T]] = loop.create_future()
@@ -39,7 +39,7 @@ async def answer_within(seconds: float, work: Callable[[], T]) -> Answer[T]:
 
     def call() -> None:
         answer = _answer(work)
-        with contextlib.suppress(RuntimeError):  # the loop may have ended meanwhile
+        with contextlib.suppress(RuntimeError):  # the loop may have been closed in the meantime
             loop.call_soon_threadsafe(settle, answer)
 
     threading.Thread(target=call, name="rowtui-secret", daemon=True).start()

@@ -1,1 +1,1 @@
-"""Completed and submitted records, column caches and Row's file formats: atomic, lock-free."""
+"""Completed and submitted records, column caches and Row's file formats: atomic, without locks."""

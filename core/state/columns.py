@@ -1,9 +1,9 @@
-"""Rank columns: one JSON pointer over all directories, as small integers.
+"""Rank columns: the values of one JSON pointer over all directories, as small integers.
 
-Takes the directories' values and a pointer; gives for every directory the rank of what it points to
-among the distinct values, which are sorted in an order that extends Row's comparison: null,
-booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with each
-distinct value once, and sorts compare ranks. Source: docs/architecture.md.
+The input is the directories' values and a pointer. The result holds, for every directory, the rank
+of its value among the distinct values. These are sorted in an order that extends Row's comparison:
+null, booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with
+each distinct value once, and sorts compare ranks. Source: docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rowtui.core.values import (
     resolve,
 )
 
-# So many distinct numbers are sorted faster by numpy, the time of its import included.
+# numpy sorts at least this many distinct numbers faster, including the time of its import.
 NUMPY_FROM: Final = 200_000
-# Below this an integer and the double of the same value compare alike with every number.
+# An integer below this and the double of the same value compare alike with every number.
 _EXACT_BELOW: Final = 1 << 53
 _MAGIC: Final = b"rowtui column 1\n"
 
@@ -37,9 +37,9 @@ Key = tuple[Any, ...]
 class RankColumn:
     """A `Column` (see `rowtui.core.state.model`). `codes` are 8, 16 or 32 bits wide.
 
-    `mixed` is also set when an array, or a number that both an integer and a double may stand
-    for, leaves the decision to an exact comparison. `uniform`: all values are scalars of one type,
-    so that none hides behind an equal one that is written differently (1 and 1.0).
+    `mixed` is also set if an array, or a number that may stand for both an integer and a double,
+    requires an exact comparison. `uniform`: all values are scalars of one type, so that no value is
+    replaced by an equal one that is written differently (1 and 1.0).
     """
 
     __slots__ = ("codes", "distinct", "mixed", "pointer", "uniform")
@@ -60,14 +60,14 @@ class RankColumn:
 
     @property
     def missing(self) -> int:
-        """The code of directories that do not have the pointer."""
+        """Return the code of directories whose value does not contain the pointer."""
         return len(self.distinct)
 
     def to_bytes(self) -> bytes:
-        """Magic, a header line (JSON), the distinct values, the codes; little-endian.
+        """Return magic, a header line (JSON), the distinct values, and the codes; little-endian.
 
-        The distinct values are packed if all are doubles ("d") or all 64-bit integers ("q"),
-        else a JSON array, so that reading a million of them takes no longer than copying them.
+        The distinct values are packed if all are doubles ("d") or all 64-bit integers ("q"), else
+        they are a JSON array. Reading a million packed values takes no longer than copying them.
         """
         codes = self.codes if isinstance(self.codes, array) else _narrow(self.codes, self.missing)
         short = single_bytes(codes, self.missing + 1)
@@ -87,9 +87,9 @@ class RankColumn:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> RankColumn:
-        """What `to_bytes` wrote.
+        """Return the column from the bytes of `to_bytes`.
 
-        Raises: ValueError if it is not one, or is cut short.
+        Raises: ValueError if the bytes are not a column, or are cut short.
         """
         end = data.find(b"\n", len(_MAGIC))
         if not data.startswith(_MAGIC) or end < 0:
@@ -113,7 +113,7 @@ class RankColumn:
 
 
 def _all_at_most(codes: array[Any], largest: int) -> bool:
-    """Whether no code is larger; twenty times faster where one byte is enough for each."""
+    """Whether no code is larger. With one byte for each code the check is twenty times faster."""
     if codes.itemsize == 1:
         return largest >= 0xFF or not codes.tobytes().translate(None, bytes(range(largest + 1)))
     if codes.itemsize == 2 and largest < 0x100:
@@ -125,7 +125,7 @@ def _all_at_most(codes: array[Any], largest: int) -> bool:
 
 
 def single_bytes(codes: Sequence[int], count: int) -> bytes | None:
-    """The codes, which all are below `count`, as a byte each; None where one byte is too few."""
+    """Return the codes, all below `count`, as a byte each; None if one byte is too small."""
     if count > 0x100 or not isinstance(codes, array) or codes.itemsize > 2:
         return None
     if codes.itemsize == 1:
@@ -167,12 +167,15 @@ def _from_little(typecode: str, raw: memoryview) -> array[Any]:
 
 
 def build_column(pointer: str, values: Iterable[Any]) -> RankColumn:
-    """The column of `pointer` over `values`, the whole values of all directories in order."""
+    """Return the column of `pointer` over `values`, the whole values of all directories.
+
+    `values` are in the order of the directories.
+    """
     return rank_values(pointer, [resolve(value, pointer) for value in values])
 
 
 def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_FROM) -> RankColumn:
-    """The column of what `pointer` points to, one for each directory; `MISSING` where nothing.
+    """Return the column of the pointer's value for each directory; `MISSING` stands for no value.
 
     Scalars of one kind, the usual case, never build a sort key for each directory.
     """
@@ -182,8 +185,8 @@ def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_F
     kinds = {_SCALARS.get(kind) for kind in types}
     if len(kinds) > 1 or None in kinds:
         return _rank_by_key(pointer, found)
-    # Equal scalars of one kind are equal to Python too, so a set finds the distinct ones.
-    # (Strings are not given to numpy: its fixed-width strings lose trailing NULs.)
+    # Equal scalars of one kind are also equal in Python, so a set holds the distinct ones. (Strings
+    # are not passed to numpy: its fixed-width strings lose trailing NULs.)
     present: set[Any] = set(found)
     present.discard(MISSING)
     if len(present) >= numpy_from and every and types in ({float}, {int}):
@@ -209,7 +212,7 @@ _SCALARS: Final = {
 
 
 def _are_plain(ordered: Sequence[float], types: set[type]) -> bool:
-    """Whether Python's order and equality of these numbers is Row's, whatever their types."""
+    """Whether Python's order and equality of these numbers equal Row's, for all their types."""
     if types == {float}:
         return True
     ends = (ordered[0], ordered[-1])
@@ -217,7 +220,7 @@ def _are_plain(ordered: Sequence[float], types: set[type]) -> bool:
 
 
 def _rank_by_key(pointer: str, found: Sequence[Any]) -> RankColumn:
-    """Any mixture of values. One sort key for each value that is written differently."""
+    """Rank any mixture of values, with one sort key for each value that is written differently."""
     written = [
         (kind, value if kind in _SCALARS or kind is Missing else repr(value))
         for kind, value in zip(map(type, found), found, strict=True)
@@ -237,7 +240,7 @@ def _rank_by_key(pointer: str, found: Sequence[Any]) -> RankColumn:
 
 
 def _needs_exact(distinct: Sequence[Any]) -> bool:
-    """Whether two values may be without order, or be equal to Row and not to `total_key`."""
+    """Whether two values may be without order, or equal in Row but not in `total_key`."""
     kinds = set(map(kind_of, distinct))
     if len(kinds) > 1 or not kinds.isdisjoint({Kind.ARRAY, Kind.OBJECT}):
         return True
@@ -245,7 +248,7 @@ def _needs_exact(distinct: Sequence[Any]) -> bool:
 
 
 def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankColumn | None:
-    """Only doubles or only integers, through numpy. None: an integer does not fit 64 bits."""
+    """Rank only doubles or only integers with numpy; None if an integer does not fit 64 bits."""
     from rowtui.core.lean_numpy import np
 
     numbers: Any
@@ -260,11 +263,11 @@ def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankC
 
 
 def total_key(value: Any, merged: frozenset[float] = frozenset()) -> Key:
-    """A sort key of a total order on JSON values that extends `rowtui.core.values.compare`.
+    """Return a sort key of a total order on JSON values that extends `rowtui.core.values.compare`.
 
-    Two values have the same key if no comparison with a third can tell them apart: 1 and 1.0 do,
-    2**60 and 2.0**60 do not, because only one of them is compared as an integer. Wide numbers
-    whose double is in `merged` are keyed by their double.
+    Two values have the same key if every comparison with a third value has the same result: this
+    holds for 1 and 1.0, but not for 2**60 and 2.0**60, because only one of the latter is compared
+    as an integer. Wide numbers whose double is in `merged` have the key of their double.
     """
     kind = kind_of(value)
     if kind is Kind.NUMBER:
@@ -286,7 +289,7 @@ def is_wide(number: float) -> bool:
 
 
 def wide_numbers(value: Any) -> Iterable[float]:
-    """The wide numbers in a value, also those in arrays (objects are never compared)."""
+    """Yield the wide numbers in a value, including those in arrays (objects are never compared)."""
     kind = kind_of(value)
     if kind is Kind.NUMBER:
         if is_wide(value):
@@ -301,5 +304,5 @@ def _narrow(codes: Sequence[int], largest: int) -> array[int]:
 
 
 def _typecode(largest: int) -> str:
-    """`H` (16 bits) if every code fits, the missing one included; else `I` (32 bits)."""
+    """Return `H` (16 bits) if every code fits, including the missing code; else `I` (32 bits)."""
     return "H" if largest <= 0xFFFF else "I"

@@ -1,9 +1,9 @@
-"""The `.rtc` container: named sections of bytes behind a JSON header, in one immutable file.
+"""The `.rtc` container: named sections of bytes after a JSON header, in one immutable file.
 
-Takes sections and a small JSON object, gives bytes; and back, without numpy, one section at a
-time. Layout: an eight-byte magic, the version and the header's length and CRC-32 (three u32), the
-header (`meta` and the table of sections), then the sections, each at a multiple of 64 bytes with a
-CRC-32 of its own. Numbers are little-endian. Source: docs/architecture.md.
+The module converts sections and a small JSON object into bytes and back, without numpy, one section
+at a time. Layout: an eight-byte magic, the version and the header's length and CRC-32 (three u32),
+the header (`meta` and the table of sections), then the sections, each at a multiple of 64 bytes
+with its own CRC-32. Numbers are little-endian. Source: docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from zlib import crc32
 
 from rowtui.core.errors import RowtuiError
 
-MAGIC = b"rowtui\r\n"  # the line end shows a file that was sent as text
+MAGIC = b"rowtui\r\n"  # the line end reveals a file that was transferred as text
 VERSION = 1
 ALIGNMENT = 64
 # Checking takes 1 ms per MB. Larger sections are only checked on demand (`verify`): they are
-# fsynced before anything refers to them, and their size is always checked.
+# fsynced before another file refers to them, and their size is always checked.
 CHECKED_UP_TO = 4 << 20
 
 _PREFIX = struct.Struct("<8sIII")
 
 
 class CorruptCacheError(RowtuiError):
-    """A cache file of ours is damaged or of an older version: set it aside and rebuild it."""
+    """A rowtui cache file is damaged or of an older version; it must be set aside and rebuilt."""
 
 
 class NewerCacheError(RowtuiError):
-    """A cache file of ours was written by a newer version, which knows more than we do."""
+    """A rowtui cache file was written by a newer version, whose format this version cannot read."""
 
 
 class Container:
@@ -66,7 +66,7 @@ class Container:
 
     @classmethod
     def open(cls, path: Path) -> Container:
-        """Read a whole container file, for small ones.
+        """Read a whole container file; for small files.
 
         Raises: OSError; CorruptCacheError; NewerCacheError.
         """
@@ -83,7 +83,7 @@ class Container:
 
     @classmethod
     def map(cls, path: Path) -> Container:
-        """Map a container file into memory, for large ones that stay where they are.
+        """Map a container file into memory; for large files that stay at their path.
 
         Raises: OSError; CorruptCacheError; NewerCacheError.
         """
@@ -101,11 +101,11 @@ class Container:
         return name in self._table
 
     def names(self) -> tuple[str, ...]:
-        """The sections there are, in file order."""
+        """Return the names of the sections, in file order."""
         return tuple(self._table)
 
     def section(self, name: str, *, verify: bool = False) -> memoryview:
-        """The bytes of a section; `verify` checks a large one too.
+        """Return the bytes of a section; `verify` checks a large one too.
 
         Raises: CorruptCacheError.
         """
@@ -121,7 +121,7 @@ class Container:
         return data
 
     def verify(self) -> None:
-        """Check every section, whatever its size.
+        """Check every section of any size.
 
         Raises: CorruptCacheError.
         """
@@ -161,16 +161,16 @@ def pack(
     sections: Mapping[str, bytes | memoryview],
     checksums: Mapping[str, int] | None = None,
 ) -> bytes:
-    """The bytes of a container. The same input gives the same bytes.
+    """Return the bytes of a container. The same input gives the same bytes.
 
-    `checksums`: those of sections that are known already.
+    `checksums`: the known checksums of sections.
     """
     sizes = {name: memoryview(data).nbytes for name, data in sections.items()}
     known = checksums or {}
     checksums = {
         name: known[name] if name in known else crc32(data) for name, data in sections.items()
     }
-    # Offsets stand in the header and depend on its length: reserve room for the longest.
+    # The header contains offsets that depend on its length: reserve space for the longest offsets.
     table = {name: (0, size, checksums[name]) for name, size in sizes.items()}
     room = len(_header(meta, table)) + 20 * len(table)
     start = offset = _aligned(_PREFIX.size + room)
@@ -193,7 +193,7 @@ def pack(
 
 
 def _size_of(fd: int, path: Path) -> int:
-    """How long an open file is. Raises: CorruptCacheError if it is no file."""
+    """Return the length of an open file. Raises: CorruptCacheError if it is no regular file."""
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         raise CorruptCacheError(f"the cache file {path} is no file")

@@ -1,7 +1,7 @@
 """The directories of a workspace from the cache: names, values, stamps, reasons and columns.
 
-Takes a `dirs.<...>.rtc` container and the value files that it names; gives the `Directories`
-protocol. Nothing is opened before it is asked for: the status of a million directories needs
+The input is a `dirs.<...>.rtc` container and the value files that it names; the result implements
+the `Directories` protocol. Files are opened on first use: the status of a million directories needs
 only their number. Source: docs/architecture.md; formats in docs/formats.md.
 """
 
@@ -25,26 +25,26 @@ from rowtui.core.state.postcard import is_utf8
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
 
-NO_VALUE = 0xFFFFFFFF  # in value_size: bad, or no value file
+NO_VALUE = 0xFFFFFFFF  # in value_size: a bad directory, or no value file
 Stamp = tuple[int, int]  # (mtime_ns, size) of a value file; (0, 0) if there is none
 
 
 class Segment(NamedTuple):
-    """A file of raw values, one behind the other; never changed once it is written."""
+    """A file of concatenated raw values; it is never changed once it is written."""
 
     file: str
     size: int
 
 
 def as_segments(stored: Iterable[Sequence[Any]]) -> tuple[Segment, ...]:
-    """Segments from JSON."""
+    """Return segments from JSON."""
     return tuple(Segment(str(file), int(size)) for file, size in stored)
 
 
 class StoredDirectories:
     """A `Directories` (see model.py) over an immutable cache file.
 
-    `file` names the cache file; `pointers` are those whose columns are stored.
+    `file` names the cache file; `pointers` are the pointers whose columns are stored.
     """
 
     def __init__(
@@ -60,9 +60,10 @@ class StoredDirectories:
         nameless_set: DirectorySet | None = None,
         segments: Sequence[Segment] | None = None,
     ) -> None:
-        """Files are in `folder`, but for `packed` (the cache file) and segments in memory.
+        """Set up the directories. Files are in `folder`, except `packed` and segments in memory.
 
-        `nameless_set` and `segments` save opening the cache file to learn them.
+        `packed` is the cache file's content. `nameless_set` and `segments` make it unnecessary to
+        open the cache file for these values.
         """
         self.file = file
         self.bad_set = bad_set
@@ -82,21 +83,21 @@ class StoredDirectories:
         self._views: dict[str, memoryview] = {}
 
     def __len__(self) -> int:
-        """How many directories there are, bad ones included."""
+        """Return the number of directories, including bad ones."""
         return self._count
 
     def __repr__(self) -> str:
-        """Short: a million names help nobody."""
+        """Return a short text without the names, because there may be a million."""
         return f"<StoredDirectories {self.file}: {self._count}>"
 
     @property
     def bad(self) -> Mapping[int, str]:
-        """Directories that are set aside, and why."""
+        """Return the directories that are set aside, with the reasons."""
         return _Bad(self)
 
     @property
     def table(self) -> NameTable:
-        """The sorted names as bytes."""
+        """Return the sorted names as bytes."""
         if self._names is None:
             container = self.container
             offsets = container.section("offsets").cast("I")
@@ -107,26 +108,27 @@ class StoredDirectories:
         return self._names
 
     def name(self, position: int) -> str:
-        """The name, as os.fsdecode gives it."""
+        """Return the name in the form of os.fsdecode."""
         if self._all is not None:
             return self._all[position]
         return os.fsdecode(self.table[range(self._count)[position]])
 
     def names(self) -> Sequence[str]:
-        """All names in order."""
+        """Return all names in order."""
         if self._all is None:
             self._all = self.table.texts()
         return self._all
 
     def position(self, name: str) -> int | None:
-        """Where a name is, or None."""
+        """Return the position of a name, or None."""
         try:
             return self.table.position(os.fsencode(name))
-        except UnicodeEncodeError:  # a surrogate that stands for no byte: nothing is called so
+        # a surrogate that stands for no byte: no directory has this name
+        except UnicodeEncodeError:
             return None
 
     def value(self, position: int) -> Any:
-        """The directory's JSON value; None without a value file, and for a bad directory."""
+        """Return the directory's JSON value; None without a value file, and for a bad directory."""
         raw = self.raw_value(position)
         if raw is None:
             return None
@@ -135,12 +137,12 @@ class StoredDirectories:
         return orjson.loads(raw)
 
     def raw_value(self, position: int) -> bytes | None:
-        """The value as compact JSON; None without a value file, and for a bad directory."""
+        """Return the value as compact JSON; None without a value file, and for a bad directory."""
         size = self.value_sizes[position]
         return None if size == NO_VALUE else self.raw_at(self.value_starts[position], size)
 
     def raw_values(self) -> Iterator[bytes | None]:
-        """`raw_value` of every directory in order."""
+        """Yield `raw_value` of every directory in order."""
         if len(self.segments) == 1:
             (segment,) = self.segments
             data, end = self._segment(segment), segment.size
@@ -157,13 +159,13 @@ class StoredDirectories:
 
     @property
     def files(self) -> frozenset[str]:
-        """The files that hold all this, none if it is empty. Opens nothing."""
+        """Return the names of the files that hold this data, none if it is empty. Opens no file."""
         if not self.file:
             return frozenset()
         return frozenset((self.file, *(segment.file for segment in self.segments)))
 
     def raw_at(self, start: int, size: int) -> bytes:
-        """Bytes of the segments, as `value_starts` counts them."""
+        """Return bytes of the segments, at the offsets of `value_starts`."""
         if self._layout is None:
             segments = self.segments
             self._layout = (segments, list(accumulate(segment.size for segment in segments)))
@@ -175,11 +177,11 @@ class StoredDirectories:
         return bytes(self._segment(segments[at])[begin : begin + size])
 
     def stamp(self, position: int) -> Stamp:
-        """(mtime_ns, size) of the value file when it was read; (0, 0) if there was none."""
+        """Return (mtime_ns, size) of the value file at its reading; (0, 0) without a file."""
         return self.stamp_times[position], self.stamp_sizes[position]
 
     def column(self, pointer: str) -> RankColumn:
-        """The column of a JSON pointer; computed, and kept, when it is not stored."""
+        """Return the column of a JSON pointer; it is computed and cached if it is not stored."""
         from rowtui.core.state.columns import rank_values
         from rowtui.core.values import MISSING, resolve
 
@@ -193,7 +195,7 @@ class StoredDirectories:
         return self.keep_column(rank_values(pointer, found))
 
     def known_column(self, pointer: str) -> RankColumn | None:
-        """The column of a JSON pointer if it is stored, or was kept; reads no value."""
+        """Return the column of a JSON pointer if it is stored or cached, without reading values."""
         from rowtui.core.state.columns import RankColumn
 
         column = self._columns.get(pointer)
@@ -207,41 +209,41 @@ class StoredDirectories:
         return column
 
     def keep_column(self, column: RankColumn) -> RankColumn:
-        """Keep a column that somebody computed from these values."""
+        """Cache a column that was computed from these values."""
         self._columns[column.pointer] = column
         return column
 
     @property
     def value_file(self) -> str | None:
-        """The name of the value file that the values were read from."""
+        """Return the name of the value file that the values were read from."""
         name = self.container.meta["value_file"]
         return None if name is None else str(name)
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The files that hold the values, in the order of `value_starts`."""
+        """Return the files that hold the values, in the order of `value_starts`."""
         if self._known_segments is None:
             self._known_segments = as_segments(self.container.meta["values"])
         return self._known_segments
 
     @property
     def value_starts(self) -> memoryview:
-        """Where each value begins in all segments together."""
+        """Return where each value begins in all segments together."""
         return self._numbers("value_start", "Q")
 
     @property
     def value_sizes(self) -> memoryview:
-        """The bytes of each value, or NO_VALUE."""
+        """Return the number of bytes of each value, or NO_VALUE."""
         return self._numbers("value_size", "I")
 
     @property
     def stamp_times(self) -> memoryview:
-        """mtime_ns of each value file."""
+        """Return the mtime_ns of each value file."""
         return self._numbers("stamp_time", "q")
 
     @property
     def stamp_sizes(self) -> memoryview:
-        """Size of each value file."""
+        """Return the size of each value file."""
         return self._numbers("stamp_size", "q")
 
     def _numbers(self, section: str, kind: Literal["Q", "q", "I"]) -> memoryview:
@@ -252,7 +254,7 @@ class StoredDirectories:
 
     @property
     def nameless_set(self) -> DirectorySet:
-        """The directories whose names are not UTF-8: Row's files cannot hold them."""
+        """Return the directories whose names are not UTF-8, which Row's files cannot hold."""
         if self._nameless is None:
             ascii_only = bytes(self.table.blob).isascii()
             self._nameless = (
@@ -264,13 +266,13 @@ class StoredDirectories:
 
     @property
     def reasons(self) -> Mapping[int, str]:
-        """Why directories are bad, by position."""
+        """Return why directories are bad, by position."""
         stored = json.loads(bytes(self.container.section("reasons")))
         texts = stored["texts"]
         return dict(zip(positions(self.bad_set), map(texts.__getitem__, stored["of"]), strict=True))
 
     def verify(self) -> None:
-        """Read and check everything that will be needed later.
+        """Read and check all data that will be needed later.
 
         Raises: CorruptCacheError.
         """
@@ -281,9 +283,9 @@ class StoredDirectories:
 
     @property
     def container(self) -> Container:
-        """The cache file, opened at first use.
+        """Return the cache file, opened at first use.
 
-        Raises: CorruptCacheError, also if it is missing; NewerCacheError.
+        Raises: CorruptCacheError, also if the file is missing; NewerCacheError.
         """
         if self._container is None:
             try:
@@ -336,7 +338,7 @@ class StoredDirectories:
 
 
 class _Bad(Mapping[int, str]):
-    """The bad directories: their positions without opening anything, reasons when asked."""
+    """The bad directories: positions are in memory, reasons are read on access."""
 
     def __init__(self, directories: StoredDirectories) -> None:
         self._directories = directories

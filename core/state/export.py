@@ -1,9 +1,9 @@
-"""Row's files brought up to date after a commit, and staged files deleted once they are safe.
+"""Update of Row's files after a commit, and deletion of staged files once their content is safe.
 
-Takes a store; writes what is due, enters what was written, and looks again: whoever writes last
-makes sure that the newest records are what Row finds, so no lock is needed. Staged files are
-deleted only when Row's own file has their completions: Row merges staged files itself, and stays
-right in between.
+The input is a store. The module writes the files that are due, records what was written, and checks
+again: the last writer makes sure that Row finds the newest records, so no lock is needed. Staged
+files are deleted only when Row's own file has their completions: Row merges staged files itself,
+and therefore sees the right state at every moment.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rowtui.core.state.staging import discard_staged, list_staged
 from rowtui.core.state.store import NotSavedError, Store, not_saved
 from rowtui.core.state.stored import Stored
 
-# Others may commit meanwhile; whoever comes last finishes. Never more rounds than this.
+# Other processes may commit in between; the last one finishes. This limits the rounds.
 ROUNDS = 12
 
 
 class Exported(NamedTuple):
-    """The current records, and what a person should know."""
+    """The current records, and notices for the user."""
 
     stored: Stored | None
     notices: tuple[str, ...] = ()
 
 
 def export_row_files(store: Store) -> Exported:
-    """Write those of Row's files that are behind, then delete the staged files they include.
+    """Write Row's outdated files, then delete the staged files whose content they include.
 
-    Never raises for a file that cannot be written: that is a notice, and nothing is lost.
+    A file that cannot be written never raises: the result has a notice, and no data is lost.
     """
     notices: list[str] = []
     stored: Stored | None = None

@@ -1,4 +1,4 @@
-"""Records forgotten on purpose: what `clean` does."""
+"""Deletion of records on the user's request, for `clean`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rowtui.core.state.stored import Stored
 
 
 def forget(store: Store, *, directories: bool, submitted: bool, completed: bool) -> Stored:
-    """Forget these records: everything, or what is chosen.
+    """Delete these records: everything, or the chosen parts.
 
     Raises: NotSavedError; OSError if Row's files cannot be deleted.
     """
@@ -30,7 +30,8 @@ def forget(store: Store, *, directories: bool, submitted: bool, completed: bool)
             stored = stored._replace(reread=True)
         return stored._replace(state=state, row=row)
 
-    # Files first: one that is found gone means the same as what is committed next.
+    # Files first: another process that finds a file gone draws the same conclusion as the next
+    # commit.
     clean_row_files(store.root, directories=directories, submitted=submitted, completed=completed)
     stored = store.commit(edit)
     if completed:

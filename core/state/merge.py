@@ -1,8 +1,8 @@
-"""New caches of the directories from what was read of the workspace, and from the cache before.
+"""New caches of the directories, from a reading of the workspace and from the previous cache.
 
-Takes names, what a reading found in them, and the old directories; gives the new directories in
-memory (the store writes them) and a `Remap` for all sets of positions. Only arrays are copied, in
-runs: a thousand new directories among a million cost no reading of the million.
+The input is names, the data that a reading found in them, and the old directories. The result is
+the new directories in memory (the store writes them) and a `Remap` for all sets of positions. Only
+arrays are copied, in runs: adding a thousand directories to a million reads none of the million.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
     from rowtui.core.state.pointed import Pointed
 
-# Values are rewritten into one file when this many pile up, when more than this share of them is
-# dead, or when all of them are so few that it costs nothing.
+# Values are rewritten into one file if there are this many segments, if more than this share of
+# bytes is dead, or if all values together are small.
 MOST_SEGMENTS = 8
 DEAD_SHARE = 0.3
 SMALL = 1 << 20
 
 
 class Found(Protocol):
-    """What a reading found, as columns aligned to the names that were read.
+    """The result of a reading, as columns aligned to the names that were read.
 
     `raw` is compact JSON, None for bad directories and without a value file. `bad` maps positions
-    in this reading to reasons, `completed` actions to bit sets of such positions. There may be a
-    mapping `pointed` as well: the values' pointers that were resolved already (`pointed.py`).
+    in this reading to reasons, `completed` actions to bit sets of such positions. There may also be
+    a mapping `pointed`: the values' pointers that were resolved already (`pointed.py`).
     """
 
     @property
@@ -60,7 +60,7 @@ def build_directories(
     pointers: Sequence[str] = (),
     generation: int = 1,
 ) -> StoredDirectories:
-    """The directories of a first reading. `pointers`: those whose columns are stored."""
+    """Return the directories of a first reading. `pointers`: those whose columns are stored."""
     return merge_directories(
         empty_directories(),
         (),
@@ -73,7 +73,7 @@ def build_directories(
 
 
 class Merged(NamedTuple):
-    """Merged directories; where old positions went; and where each name that was read is now."""
+    """Merged directories, the new places of old positions, and the position of each name read."""
 
     directories: StoredDirectories
     mapping: Remap
@@ -90,10 +90,10 @@ def merge_directories(
     pointers: Sequence[str] = (),
     generation: int = 1,
 ) -> Merged:
-    """`old` without `vanished`, with what was `found` in `names` (new, or read again).
+    """Return `old` without `vanished`, with the data `found` in `names` (new, or read again).
 
     `generation` only goes into the names of new files. Vanished positions of `found` count as
-    vanished, and are nowhere in `Merged.where`. Raises: CorruptCacheError if `old` is damaged.
+    vanished, and are None in `Merged.where`. Raises: CorruptCacheError if `old` is damaged.
     """
     table, mapping, placed, where = _places(old, vanished, names, frozenset(found.vanished))
     cells = _Cells.moved(old, mapping, len(table))
@@ -145,7 +145,7 @@ def merge_directories(
 
 
 class _Placed(NamedTuple):
-    """What was found, by position: the positions, ascending, and where it stands in `found`."""
+    """Found data by position: the positions, ascending, and the index of each in `found`."""
 
     to: Sequence[int]
     at: Sequence[int]
@@ -157,7 +157,10 @@ def _places(
     names: Sequence[bytes],
     lost: Collection[int],
 ) -> tuple[NameTable, Remap, _Placed, Sequence[int | None]]:
-    """The new table, what moved, and where what was read belongs; `lost` vanished meanwhile."""
+    """Return the new table, the moves, and the places of the read data.
+
+    `lost` vanished during the reading.
+    """
     if not len(old):
         order = sorted(range(len(names)), key=names.__getitem__)
         if lost:
@@ -185,7 +188,7 @@ def _places(
 
 
 def empty_directories() -> StoredDirectories:
-    """No directories at all."""
+    """Return an empty set of directories."""
     cells = _Cells(0)
     meta = {"kind": "dirs", "order": sys.byteorder, "count": 0, "width": 0}
     sections: dict[str, bytes | memoryview] = {
@@ -202,7 +205,7 @@ def empty_directories() -> StoredDirectories:
 
 
 class _Cells:
-    """Where each directory's value is and what its value file looked like, as arrays."""
+    """The place of each directory's value, and the stamp of its value file, as arrays."""
 
     def __init__(self, count: int) -> None:
         self.starts = array("Q", bytes(8 * count))
@@ -212,7 +215,7 @@ class _Cells:
 
     @classmethod
     def moved(cls, old: StoredDirectories, mapping: Remap, count: int) -> _Cells:
-        """The cells of `old` at their new positions."""
+        """Return the cells of `old` at their new positions."""
         cells = cls(count)
         pairs = (
             (cells.starts, old.value_starts),
@@ -229,9 +232,9 @@ class _Cells:
     def put(
         self, old: StoredDirectories, found: Found, placed: _Placed, generation: int
     ) -> tuple[list[Segment], dict[str, bytes]]:
-        """Enter what was found; returns the segments that hold all values, and the new ones.
+        """Enter the found data; return the segments that hold all values, and the new segments.
 
-        In order of position: whoever reads all values later reads them from front to back.
+        The data is in order of position, so that a later reading of all values is sequential.
         """
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
@@ -282,13 +285,13 @@ class _Cells:
 
 def _stamp_columns(stamps: Sequence[Stamp]) -> tuple[Sequence[int], Sequence[int]]:
     times, sizes = getattr(stamps, "times", None), getattr(stamps, "sizes", None)
-    if isinstance(times, array) and isinstance(sizes, array):  # as columns already
+    if isinstance(times, array) and isinstance(sizes, array):  # already columns
         return times, sizes
     return [time for time, _ in stamps], [size for _, size in stamps]
 
 
 def _pointed(found: Found, count: int, pointers: Sequence[str]) -> Mapping[str, Pointed]:
-    """What each pointer points to in the values just read; those not resolved yet are parsed."""
+    """Return each pointer's values in the data just read; unresolved pointers are parsed."""
     known: Mapping[str, Pointed] = getattr(found, "pointed", {})
     rest = [pointer for pointer in pointers if pointer not in known]
     if not rest:
@@ -307,19 +310,19 @@ def _pointed(found: Found, count: int, pointers: Sequence[str]) -> Mapping[str, 
     return {**known, **dict(zip(rest, columns, strict=True))}
 
 
-_PARSED_AT_ONCE = 1 << 10  # values; they stay in the processor's cache
+_PARSED_AT_ONCE = 1 << 10  # values; a number that fits into the processor's cache
 
 
 def _column(
     before: RankColumn, mapping: Remap, placed: _Placed, pointed: Pointed, count: int
 ) -> bytes:
-    """The column of a pointer: old ranks are translated, only distinct new values are ranked."""
+    """Return the column of a pointer: old ranks are translated, only new values are ranked."""
     from rowtui.core.state.columns import rank_values
     from rowtui.core.state.pointed import NOTHING
     from rowtui.core.values import MISSING
 
     kept = sum(stop - start for start, stop, _ in mapping.runs)
-    if kept == mapping.old_size and kept + len(placed.to) == count:  # there only are more
+    if kept == mapping.old_size and kept + len(placed.to) == count:  # directories were only added
         used: Sequence[int] = range(before.missing)
     else:
         moved = _moved(array("I", before.codes), mapping, count, NO_VALUE)
@@ -327,7 +330,7 @@ def _column(
             moved[to] = NO_VALUE
         used = sorted(code for code in set(moved) if code < before.missing)
     fresh = list(map(pointed.codes.__getitem__, placed.at))
-    kinds = dict.fromkeys(fresh)  # in the order in which a reader of the whole meets them
+    kinds = dict.fromkeys(fresh)  # in the order in which a full reading would meet them
     values = [MISSING if kind == NOTHING else pointed.distinct[kind] for kind in kinds]
     ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *values])
     ranks = dict(zip(kinds, ranked.codes[len(used) :], strict=True))
@@ -351,7 +354,7 @@ def _column(
 
 
 def _moved(cells: array[int], mapping: Remap, count: int, empty: int) -> array[int]:
-    """The cells at their new positions; `empty` where there is none."""
+    """Return the cells at their new positions; `empty` where there is none."""
     moved = array(cells.typecode, [empty]) * count
     for start, stop, new in mapping.runs:
         moved[new : new + stop - start] = cells[start:stop]
@@ -364,7 +367,7 @@ def _still_unwritten(old: StoredDirectories, segments: Sequence[Segment]) -> dic
 
 
 def _packed_reasons(reasons: Mapping[int, str]) -> bytes:
-    """Reasons repeat: a table of texts, and which of them each bad directory has, in order."""
+    """Return the reasons as a table of texts, and the text's index for each bad directory."""
     texts = {text: at for at, text in enumerate(dict.fromkeys(reasons.values()))}
     of = [texts[reasons[position]] for position in sorted(reasons)]
     return json.dumps({"texts": list(texts), "of": of}, separators=(",", ":")).encode()

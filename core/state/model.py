@@ -1,4 +1,4 @@
-"""What is known of a project at one generation: an immutable snapshot.
+"""The records of a project at one generation, as an immutable snapshot.
 
 Directories are positions 0..n-1 in the list of names sorted by bytes. A set of directories is a
 Python integer used as a bit set (bit i is position i): `&`, `|`, `~` and `bit_count` on a million
@@ -18,10 +18,10 @@ T = TypeVar("T")
 class Column(Protocol):
     """One JSON pointer over all directories, rank-encoded.
 
-    `codes[i]` is the rank of directory i's value among `distinct`, which is sorted in an order
-    that extends Row's comparison (kind, then value; equal values share a rank); `missing` is the
-    code of directories that do not have the pointer. `mixed` says that some two distinct values
-    have no order in Row's sense, so that whoever orders by this column must compare exactly.
+    `codes[i]` is the rank of directory i's value among `distinct`, which is sorted in an order that
+    extends Row's comparison (kind, then value; equal values share a rank). `missing` is the code of
+    directories whose value does not contain the pointer. `mixed`: some two distinct values have no
+    order in Row's sense, so that code that orders by this column must compare exactly.
     """
 
     pointer: str
@@ -31,7 +31,7 @@ class Column(Protocol):
 
     @property
     def missing(self) -> int:
-        """`len(distinct)`."""
+        """Return `len(distinct)`."""
         ...
 
 
@@ -40,36 +40,36 @@ class Directories(Protocol):
 
     @property
     def bad(self) -> Mapping[int, str]:
-        """Directories that are set aside, and why (unreadable value file, ...)."""
+        """Return the directories that are set aside, with reasons (unreadable value file, ...)."""
         ...
 
     def __len__(self) -> int:
-        """How many directories there are, bad ones included."""
+        """Return the number of directories, including bad ones."""
         ...
 
     def name(self, position: int) -> str:
-        """The name; bytes that are not UTF-8 appear as surrogates (os.fsdecode)."""
+        """Return the name; bytes that are not UTF-8 appear as surrogates (os.fsdecode)."""
         ...
 
     def names(self) -> Sequence[str]:
-        """All names in order."""
+        """Return all names in order."""
         ...
 
     def position(self, name: str) -> int | None:
-        """Where a name is, or None."""
+        """Return the position of a name, or None."""
         ...
 
     def value(self, position: int) -> Any:
-        """The directory's JSON value; None without a value file."""
+        """Return the directory's JSON value; None without a value file."""
         ...
 
     def column(self, pointer: str) -> Column:
-        """The column of a JSON pointer; computed when it is not stored."""
+        """Return the column of a JSON pointer; it is computed if it is not stored."""
         ...
 
 
 class Submitted(NamedTuple):
-    """One (action, directory) that is with a scheduler. `job_id` 0: reserved, id not yet known."""
+    """One (action, directory) in a scheduler's queue. `job_id` 0: reserved, id not yet known."""
 
     cluster: str
     job_id: int
@@ -77,11 +77,11 @@ class Submitted(NamedTuple):
 
 
 class Outcome(enum.Enum):
-    """How the last job of a directory ended that did not complete the directory.
+    """The end of a directory's last job, if that job did not complete the directory.
 
-    FAILED needs evidence: an exit code, a signal, the scheduler's word, or missing products of an
-    action that has products. NOT_REACHED: the job ended before its turn came, at another directory
-    of its group. CANCELLED: the user cancelled the job.
+    FAILED needs evidence: an exit code, a signal, the scheduler's report, or missing products of an
+    action that has products. NOT_REACHED: the job ended at another directory of its group before
+    this directory was processed. CANCELLED: the user cancelled the job.
     """
 
     FAILED = "failed"
@@ -90,11 +90,11 @@ class Outcome(enum.Enum):
 
 
 MISSING_PRODUCTS = "it ended well, but products are missing"
-"""The reason of a failure that is none for an action without products."""
+"""The reason of a failure that does not count for an action without products."""
 
 
 class LastEnd(NamedTuple):
-    """How the last job of an (action, directory) ended. `reason`: for the user."""
+    """The end of the last job of an (action, directory). `reason`: text for the user."""
 
     cluster: str
     job_id: int
@@ -104,7 +104,7 @@ class LastEnd(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether it counts as failed."""
+        """Whether the end counts as failed."""
         return self.outcome is Outcome.FAILED
 
 
@@ -123,16 +123,16 @@ class State(NamedTuple):
 
     @property
     def everything(self) -> DirectorySet:
-        """All directories that are not set aside."""
+        """Return all directories that are not set aside."""
         every = (1 << len(self.directories)) - 1
         return every & ~bit_set(self.directories.bad)
 
     def submitted_set(self, action: str) -> DirectorySet:
-        """The directories with a submitted record for the action, on any cluster."""
+        """Return the directories with a submitted record for the action, on any cluster."""
         return bit_set(self.submitted.get(action, {}))
 
     def ended_sets(self, action: str) -> dict[Outcome, DirectorySet]:
-        """The directories whose last job for the action ended in each way."""
+        """Return the directories whose last job for the action ended in each way."""
         ends = self.ends.get(action, {})
         rest = [(at, end.outcome) for at, end in ends.items() if end.outcome is not Outcome.FAILED]
         others = {
@@ -146,12 +146,12 @@ class State(NamedTuple):
 
 
 def bit_set(positions: Iterable[int]) -> DirectorySet:
-    """The set of these positions. O(n + max/8), not O(n * max)."""
+    """Return the set of these positions. O(n + max/8), not O(n * max)."""
     listed = list(positions)
     if not listed:
         return 0
     last = max(listed)
-    if len(listed) * 16 > last:  # dense: marks are quicker than bits
+    if len(listed) * 16 > last:  # dense: byte marks are faster than bits
         marks = bytearray(b"0" * (last + 1))
         for position in listed:
             marks[last - position] = 0x31
@@ -163,7 +163,7 @@ def bit_set(positions: Iterable[int]) -> DirectorySet:
 
 
 def positions(members: DirectorySet) -> list[int]:
-    """The positions in a set, ascending. Where there are none, many are passed over at once."""
+    """Return the positions in a set, ascending. Runs of empty bytes are skipped at once."""
     found = []
     data = members.to_bytes((members.bit_length() + 7) >> 3, "little")
     for start in range(0, len(data), len(_NOBODY)):
@@ -179,12 +179,12 @@ def positions(members: DirectorySet) -> list[int]:
 
 
 def among(members: DirectorySet, asked: Iterable[int]) -> frozenset[int]:
-    """Those of the positions `asked` that are members. O(asked + members/8), not the product."""
+    """Return the positions of `asked` that are members. O(asked + members/8), not the product."""
     return frozenset(positions(members & bit_set(asked)))
 
 
 def without_members(records: Mapping[int, T], members: DirectorySet) -> dict[int, T]:
-    """The records whose positions are not in a set."""
+    """Return the records whose positions are not in a set."""
     taken = among(members, records)
     return {at: record for at, record in records.items() if at not in taken}
 

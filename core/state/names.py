@@ -1,9 +1,9 @@
-"""The names of all directories, sorted by bytes, and sets of positions that survive a change.
+"""The names of all directories, sorted by bytes, and sets of positions that survive changes.
 
-Takes sorted names as one blob with offsets; gives a name by position, a position by name (bisect
-on the blob, no objects per name), and the set of positions of many names at once. A `Remap` says
-where positions go when directories come and go. A million names are looked up without a million
-Python objects (docs/architecture.md).
+The input is sorted names as one blob with offsets. The result gives a name by position, a position
+by name (bisect on the blob, no objects per name), and the set of positions of many names at once. A
+`Remap` maps positions when directories are added or removed. A million names are looked up without
+a million Python objects (docs/architecture.md).
 """
 
 from __future__ import annotations
@@ -19,28 +19,31 @@ from struct import iter_unpack
 from rowtui.core.state.model import DirectorySet, bit_set
 from rowtui.core.state.postcard import NameBlock
 
-# From here on numpy's look-up is faster than bisect and dict by more than its import takes.
+# From this number on, numpy's look-up saves more time over bisect and dict than its import takes.
 NUMPY_FROM = 50_000
-# Where numpy is loaded already, as in a dashboard's engine.
+# The same limit if numpy is loaded already, as in a dashboard's engine.
 LOADED_NUMPY_FROM = 100
 # A dict of all names costs about 0.2 us a name, a bisect 3 us.
 DICT_RATIO = 16
 
 
 class NameTable(Sequence[bytes]):
-    """Names sorted by bytes: `blob` is all of them, name i is `blob[offsets[i]:offsets[i + 1]]`."""
+    """Names sorted by bytes.
+
+    `blob` holds all of them; name i is `blob[offsets[i]:offsets[i + 1]]`.
+    """
 
     __slots__ = ("blob", "offsets", "width")
 
     def __init__(self, blob: bytes | memoryview, offsets: Sequence[int], width: int) -> None:
-        """`width` is the length that all names share, or 0."""
+        """Set up the table. `width` is the length that all names share, or 0."""
         self.blob = memoryview(blob)
         self.offsets = offsets
         self.width = width
 
     @classmethod
     def of(cls, names: Sequence[bytes]) -> NameTable:
-        """The table of names that are sorted and differ."""
+        """Return the table of names that are sorted and distinct."""
         offsets = array("I", accumulate(map(len, names), initial=0))
         return cls(b"".join(names), offsets, _shared_length(offsets))
 
@@ -51,14 +54,14 @@ class NameTable(Sequence[bytes]):
         return bytes(self.blob[self.offsets[index] : self.offsets[index + 1]])
 
     def all(self) -> list[bytes]:
-        """Every name in order."""
+        """Return every name in order."""
         if self.width:
             return [name for (name,) in iter_unpack(f"{self.width}s", self.blob)]
         blob = bytes(self.blob)
         return [blob[start:stop] for start, stop in pairwise(self.offsets)]
 
     def texts(self) -> list[str]:
-        """Every name in order, as os.fsdecode gives it."""
+        """Return every name in order, in the form of os.fsdecode."""
         width, blob = self.width, bytes(self.blob)
         if not blob.isascii():
             return list(map(os.fsdecode, self.all()))
@@ -68,7 +71,7 @@ class NameTable(Sequence[bytes]):
         return [text[start:end] for start, end in pairwise(self.offsets)]
 
     def insertion(self, name: bytes, low: int = 0) -> int:
-        """How many names are smaller; at least `low`."""
+        """Return how many names are smaller; at least `low`."""
         blob, offsets, high = self.blob, self.offsets, len(self)
         while low < high:
             middle = (low + high) >> 1
@@ -79,16 +82,16 @@ class NameTable(Sequence[bytes]):
         return low
 
     def position(self, name: bytes) -> int | None:
-        """Where a name is, or None."""
+        """Return the position of a name, or None."""
         at = self.insertion(name)
         return at if at < len(self) and self[at] == name else None
 
     def find(
         self, names: Sequence[bytes], known: Mapping[bytes, int] | None = None
     ) -> tuple[DirectorySet, list[bytes]]:
-        """The set of these names, and those that are unknown (not listed for very large blocks).
+        """Return the set of these names, and the unknown names (not listed for very large blocks).
 
-        `known` is what `by_name` gave, for whoever asks several times.
+        `known` is the result of `by_name`, for a caller with several requests.
         """
         if isinstance(names, NameBlock) and names.width == self.width and _numpy_pays(len(names)):
             return self.find_block(names), []
@@ -99,7 +102,7 @@ class NameTable(Sequence[bytes]):
     def positions(
         self, names: Sequence[bytes], known: Mapping[bytes, int] | None = None
     ) -> list[int | None]:
-        """The position of each name, None where it is unknown. `known`: as for `find`."""
+        """Return the position of each name, None if it is unknown. `known`: as for `find`."""
         if known is None:
             known = self.by_name(len(names))
         if known is None:
@@ -107,13 +110,13 @@ class NameTable(Sequence[bytes]):
         return list(map(known.get, names))
 
     def by_name(self, asked: int) -> dict[bytes, int] | None:
-        """All positions by name, if that pays for so many names; else None."""
+        """Return all positions by name, if that is worthwhile for so many names; else None."""
         if asked * DICT_RATIO < len(self):
             return None
         return dict(zip(self.all(), range(len(self)), strict=True))
 
     def find_block(self, names: NameBlock) -> DirectorySet:
-        """The set of names that have the width of this table, through numpy."""
+        """Return the set of names that have the width of this table, with numpy."""
         from rowtui.core.lean_numpy import np
 
         kind = f"S{self.width}"
@@ -133,14 +136,14 @@ class NameTable(Sequence[bytes]):
 
 
 def _numpy_pays(asked: int) -> bool:
-    """Whether numpy looks so many names up sooner, its import counted if there is one."""
+    """Whether numpy looks up so many names sooner, including its import if it is not loaded."""
     return asked >= NUMPY_FROM or (asked >= LOADED_NUMPY_FROM and "numpy" in sys.modules)
 
 
 class Remap:
-    """Where positions go when names vanish and others appear.
+    """The new positions after names vanished and others appeared.
 
-    `runs` are (old start, old stop, new start): neighbours that stay neighbours, ascending.
+    `runs` are (old start, old stop, new start) of neighbours that stay neighbours, ascending.
     """
 
     __slots__ = ("_starts", "new_size", "old_size", "runs")
@@ -152,7 +155,7 @@ class Remap:
         self._starts = [run[0] for run in self.runs]
 
     def position(self, old: int) -> int | None:
-        """Where one position goes; None if its directory vanished."""
+        """Return the new place of one position; None if its directory vanished."""
         at = bisect_right(self._starts, old) - 1
         if at < 0:
             return None
@@ -160,15 +163,15 @@ class Remap:
         return old - start + new if old < stop else None
 
     def __bool__(self) -> bool:
-        """Whether anything moves."""
+        """Whether any position changes."""
         same = ((0, self.old_size, 0),) if self.old_size else ()
         return self.runs != same or self.old_size != self.new_size
 
 
 def remap(members: DirectorySet, mapping: Remap) -> DirectorySet:
-    """The same directories after a change; those that vanished are dropped.
+    """Return the same directories after a change; vanished directories are dropped.
 
-    Text of 0s and 1s is cut and joined: linear in the number of directories however many runs.
+    Text of 0s and 1s is cut and joined: linear in the number of directories for any number of runs.
     """
     if not members or not mapping:
         return members
@@ -182,7 +185,7 @@ def remap(members: DirectorySet, mapping: Remap) -> DirectorySet:
 
 
 def flags(members: DirectorySet, count: int) -> bytes:
-    """One byte for each of `count` positions, ascending: 1 if it is a member, else 0."""
+    """Return one byte for each of `count` positions, ascending: 1 for a member, else 0."""
     if not count:
         return b""
     return f"{members:0{count}b}"[::-1].encode().translate(_FLAGS)
@@ -194,12 +197,15 @@ _FLAGS = bytes.maketrans(b"01", b"\0\1")
 def merge_names(
     old: NameTable, vanished: Iterable[bytes], added: Iterable[bytes]
 ) -> tuple[NameTable, Remap]:
-    """The table without `vanished` and with `added` (which it must not have), and what moved."""
+    """Return the table without `vanished` and with `added`, and the remap.
+
+    `added` must not contain a name of the table.
+    """
     gone = {at for name in vanished if (at := old.position(name)) is not None}
     fresh = sorted(set(added))
     if not len(old):
         return NameTable.of(fresh), Remap((), 0, len(fresh))
-    # (where in the old order, 1 for a name that goes or 0 for one that comes, name)
+    # (position in the old order, 1 for a removed name or 0 for an added one, name)
     events: list[tuple[int, int, bytes]] = [(at, 1, b"") for at in gone]
     low = 0
     for name in fresh:
@@ -227,14 +233,14 @@ def merge_names(
 
 
 def _shared_length(offsets: array[int]) -> int:
-    """The length that all names share, or 0."""
+    """Return the length that all names share, or 0."""
     first, end = offsets[1] if len(offsets) > 1 else 0, offsets[-1]
     same = first and end == first * (len(offsets) - 1)
     return first if same and offsets == array("I", range(0, end + 1, first)) else 0
 
 
 def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Runs that touch on both sides become one."""
+    """Join runs that touch on both sides."""
     joined: list[tuple[int, int, int]] = []
     for start, stop, new in runs:
         if joined and joined[-1][1] == start and joined[-1][2] + start - joined[-1][0] == new:

@@ -1,7 +1,7 @@
-"""Records with what Row and jobs did since: the last look before a decision is committed.
+"""Records with the changes by Row and by jobs; the last check before a decision is committed.
 
-Takes records that a commit is made from, and looks at Row's own files and the staged completions
-(three stats and a listing where nothing is new); reads nothing of the workspace.
+The input is the records on which a commit is based. The module checks Row's own files and the
+staged completions (three stats and a listing if nothing is new); it does not read the workspace.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rowtui.core.state.stored import Stored
 
 
 def with_news(root: Path, stored: Stored) -> Stored:
-    """`stored` with Row's newest files and all staged completions; itself if there is no news.
+    """Return `stored` with Row's newest files and all staged completions; itself if nothing is new.
 
-    What cannot be read is left for the next synchronisation, which says so. A staged file that
-    vanishes meanwhile is in newer records, and then this commit is made again from those.
+    A file that cannot be read is left for the next synchronisation, which reports it. If a staged
+    file vanishes in between, newer records contain it, and the commit is repeated from those.
     """
     stored = import_row_files(root, stored).stored
     waiting = list_staged(root)

@@ -1,7 +1,7 @@
-"""The bytes of a generation of the store: what `stored.unpack_stored` reads.
+"""The bytes of a generation of the store, as `stored.unpack_stored` reads them.
 
-Takes a `Stored`, gives a `done.<generation>.rtc`; sets that were packed for the generation before
-are not packed again. Formats: docs/formats.md.
+The input is a `Stored`, the result a `done.<generation>.rtc`. Sets that were packed for the
+previous generation are not packed again. Formats: docs/formats.md.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.stored import Stored
 
 T = TypeVar("T")
-# By id of the set, which is held here, so that the id stays its own.
+# By id of the set. The entry keeps the set alive, so that the id is not reused.
 _Packed = dict[int, tuple[DirectorySet, bytes]]
 
 
 class PackedSets:
-    """The bytes of sets as they were packed the last time, with their checksums.
+    """The bytes of sets as they were last packed, with their checksums.
 
-    Most sets are the very same objects from one commit to the next: packing them again would cost
-    more than all else that a commit of a million directories does.
+    Most sets are identical objects from one commit to the next. Packing them again would cost more
+    than all other work of a commit of a million directories.
     """
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class PackedSets:
         self.checksums: dict[bytes, int] = {}
 
     def of(self, count: int) -> _Packed:
-        """What is known of sets of so many directories."""
+        """Return the packed sets for this number of directories."""
         known, packed = self._kept
         return packed if count == known else {}
 
     def keep(self, count: int, packed: _Packed, checksums: dict[bytes, int]) -> None:
-        """Remember these, and nothing else."""
+        """Keep these packed sets, and drop all others."""
         self._kept = count, packed
         self.checksums = checksums
 
 
 def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None) -> bytes:
-    """The bytes of a `done.<generation>.rtc`. `known` is used, and told, which sets are packed."""
+    """Return the bytes of a `done.<generation>.rtc`. `known` caches packed sets."""
     state, row, directories = stored.state, stored.row, stored.directories
     known = known or PackedSets()
     sets = _Sets(len(directories), known)
@@ -89,7 +89,7 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
             "failed",
             _as_rows(state.ends, lambda it: (*it[:4], it.outcome.value)),
         ),
-        # Usually Row's file holds what we would write: then it needs no copy.
+        # Usually Row's file equals what rowtui would write: then no copy is needed.
         ("row_submitted", row.submitted if row.submitted_due else {}),
     )
     for name, records in jobs:
@@ -99,7 +99,7 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
 
 
 class _Sets:
-    """Sets on their way into sections; equal sets share one, the empty set needs none."""
+    """Sets to be written into sections; equal sets share one, and the empty set needs none."""
 
     def __init__(self, count: int, known: PackedSets) -> None:
         self._count = count
@@ -117,7 +117,7 @@ class _Sets:
         if packed is None:
             packed = members, members.to_bytes(self._size, "little")
         self._used[id(members)] = packed
-        data = packed[1]  # hashed once: bytes keep their hash
+        data = packed[1]  # hashed once, because bytes objects cache their hash
         name = self._names.get(data)
         if name is None:
             name = self._names[data] = f"set{len(self.sections)}"
@@ -128,7 +128,7 @@ class _Sets:
         return {action: self.add(members) for action, members in records.items()}
 
     def checksums(self) -> dict[str, int]:
-        """Of each section. What was used is known from now on."""
+        """Return the checksum of each section, and keep the used sets for the next commit."""
         before = self._before.checksums
         found = {data: before.get(data) or crc32(data) for data in self.sections.values()}
         self._before.keep(self._count, self._used, found)
@@ -146,7 +146,7 @@ def _as_rows(
 
 
 def _pack_jobs(records: Mapping[str, Mapping[int, tuple[Any, ...]]]) -> bytes:
-    """A JSON line of [action, [[job, how many], ...]], then all their positions as u32."""
+    """Return a JSON line of [action, [[job, count], ...]], then all their positions as u32."""
     table: list[tuple[str, list[tuple[tuple[Any, ...], int]]]] = []
     found = array("I")
     for action, jobs in records.items():

@@ -1,8 +1,9 @@
-"""What JSON pointers point to in the values just read, each distinct value once.
+"""The values of JSON pointers in the data just read, each distinct value once.
 
-Takes parsed values, chunk by chunk and in any order; gives for each pointer the distinct values and
-a code for each directory. A million directories then cost four bytes a pointer, and only what is
-distinct is ever compared (`columns.py`). Values are told apart as they are written: 1 is not 1.0.
+The input is parsed values, in chunks of any order. The result holds, for each pointer, the distinct
+values and a code for each directory. A million directories then cost four bytes a pointer, and only
+distinct values are ever compared (`columns.py`). Values with different notation are distinct: 1 is
+not 1.0.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from typing import Any, Final
 
 from rowtui.core.values import MISSING, Missing, resolve
 
-NOTHING: Final = 0xFFFFFFFF  # the code where the pointer points to nothing
+NOTHING: Final = 0xFFFFFFFF  # the code of a directory without the pointer
 
-# (distinct values, one code for each directory as bytes of u32); the code behind the last distinct
-# value stands for nothing. `marshal` can write it.
+# (distinct values, one code for each directory as bytes of u32). The code after the last distinct
+# value stands for no value. `marshal` can write this type.
 Chunk = tuple[list[Any], bytes]
 
 _SCALARS: Final = frozenset((type(None), bool, int, float, str))
 
 
 class Pointed:
-    """One pointer over what was read: `codes` are places in `distinct`, or `NOTHING`."""
+    """One pointer over the data read: `codes` are indices in `distinct`, or `NOTHING`."""
 
     __slots__ = ("_known", "codes", "distinct")
 
     def __init__(self, count: int) -> None:
-        """Of `count` directories; those that no chunk speaks of have nothing."""
+        """Set up `count` directories; directories without a chunk have no value."""
         self.distinct: list[Any] = []
         self.codes = array("I", b"\xff" * (4 * count))
         self._known: dict[type, dict[Any, int]] = {}
@@ -37,7 +38,7 @@ class Pointed:
         """Enter a chunk that begins at the directory `start`."""
         distinct, data = chunk
         kinds = set(map(type, distinct))
-        if len(kinds) == 1 and kinds <= _SCALARS:  # nearly always
+        if len(kinds) == 1 and kinds <= _SCALARS:  # the usual case
             known = self._known.setdefault(kinds.pop(), {})
             places: list[Any] = list(map(known.get, distinct))
             if None in places:
@@ -66,7 +67,7 @@ class Pointed:
 def pointed_to(
     values: Sequence[Any], pointers: Iterable[str], unusable: Collection[int] = ()
 ) -> list[Chunk]:
-    """A chunk for each pointer. `unusable`: positions of `values` that have nothing."""
+    """Return a chunk for each pointer. `unusable`: positions of `values` that have no value."""
     chunks: list[Chunk] = []
     for pointer in pointers:
         found = resolved(values, pointer)
@@ -77,18 +78,18 @@ def pointed_to(
 
 
 def resolved(values: Sequence[Any], pointer: str) -> list[Any]:
-    """What a pointer points to in each of these values, `MISSING` where nothing."""
+    """Return a pointer's value in each of these values; `MISSING` for no value."""
     key = _top_key(pointer)
-    if key is not None and set(map(type, values)) == {dict}:  # nearly always
+    if key is not None and set(map(type, values)) == {dict}:  # the usual case
         return [value.get(key, MISSING) for value in values]
     return [resolve(value, pointer) for value in values]
 
 
 def as_chunk(found: Sequence[Any]) -> Chunk:
-    """What was found, each distinct value once, in the order in which they come."""
+    """Return the found values, each distinct value once, in order of appearance."""
     types = set(map(type, found))
     types.discard(Missing)
-    if len(types) < 2 and types <= _SCALARS:  # equal to Python, equal as they are written
+    if len(types) < 2 and types <= _SCALARS:  # equal in Python, and therefore equal in notation
         present = dict.fromkeys(found)
         present.pop(MISSING, None)
         distinct = list(present)
@@ -110,7 +111,7 @@ def _written(value: Any) -> tuple[type, Any]:
 
 
 def _top_key(pointer: str) -> str | None:
-    """The key of the top object that a pointer names, None if it is not so simple."""
+    """Return the key of the top object that a pointer names, None for other pointers."""
     if not pointer.startswith("/") or "~" in pointer or "/" in pointer[1:]:
         return None
     return pointer[1:]

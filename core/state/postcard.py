@@ -1,10 +1,10 @@
 """Row's completed.postcard and submitted.postcard as bytes, in both directions.
 
-Takes bytes from disk, gives names of directories by action (names as bytes: they are looked up
-among sorted bytes). Strict: every varint is bounded, every length is checked against what is
-left, every string is UTF-8, and nothing but our own trailer may stand behind the value: a file of
-zeros, as a crash leaves it, is not a record of nothing. Encoding is sorted, so that equal records
-are equal bytes.
+The input is bytes from disk, the result the names of directories by action (as bytes, because they
+are looked up among sorted bytes). Parsing is strict: every varint is bounded, every length is
+checked against the remaining bytes, every string must be UTF-8, and only rowtui's own trailer may
+follow the value. A file of zeros, as after a crash, is therefore not accepted as an empty record.
+The encoding is sorted, so that equal records are equal bytes.
 
     completed : count { action-string  count { name-string } }
     submitted : count { action-string  count { name-string  cluster-string  jobid-varint } }
@@ -20,10 +20,10 @@ from rowtui.core.errors import RowtuiError
 CompletedNames = dict[str, Sequence[bytes]]
 SubmittedNames = dict[str, dict[bytes, tuple[str, int]]]
 
-# Fewer names than this are decoded one by one: a block is not worth checking.
+# Fewer names than this are decoded one by one, because checking for a block is not worthwhile.
 BLOCK_FROM = 64
 
-# What rowtui writes behind Row's value begins with this: see `row_files.py`.
+# The bytes that rowtui writes after Row's value begin with this: see `row_files.py`.
 TRAILER_MAGIC = b"\0rowtui\0"
 
 _U64_BYTES, _U64_LAST = 10, 0x01
@@ -32,7 +32,7 @@ _SLASH = 0x2F
 
 
 class PostcardError(RowtuiError):
-    """Bytes that are not what Row writes: cut short, absurd lengths, not UTF-8."""
+    """Bytes that Row does not write: cut short, impossible lengths, not UTF-8."""
 
 
 class NameBlock(Sequence[bytes]):
@@ -56,7 +56,7 @@ class NameBlock(Sequence[bytes]):
 
 
 def decode_completed(data: bytes) -> CompletedNames:
-    """The names of the directories that completed each action, in the order of the file.
+    """Return the names of the directories that completed each action, in the order of the file.
 
     Raises: PostcardError.
     """
@@ -70,7 +70,7 @@ def decode_completed(data: bytes) -> CompletedNames:
 
 
 def decode_submitted(data: bytes) -> SubmittedNames:
-    """Action -> directory name -> (cluster, job id).
+    """Return action -> directory name -> (cluster, job id).
 
     Raises: PostcardError.
     """
@@ -90,7 +90,7 @@ def decode_submitted(data: bytes) -> SubmittedNames:
 
 
 def encode_completed(records: Mapping[str, Iterable[bytes]]) -> bytes:
-    """Row's bytes for these names; actions and names sorted, repeated names once."""
+    """Return Row's bytes for these names; actions and names are sorted, and repeats dropped."""
     out = [varint(len(records))]
     for action in sorted(records):
         names = sorted(set(records[action]))
@@ -99,7 +99,7 @@ def encode_completed(records: Mapping[str, Iterable[bytes]]) -> bytes:
 
 
 def encode_completed_blocks(records: Mapping[str, tuple[int, bytes]]) -> bytes:
-    """Like `encode_completed` for names that are already sorted and encoded: (count, bytes)."""
+    """As `encode_completed`, for names that are already sorted and encoded: (count, bytes)."""
     out = [varint(len(records))]
     for action in sorted(records):
         count, names = records[action]
@@ -108,7 +108,7 @@ def encode_completed_blocks(records: Mapping[str, tuple[int, bytes]]) -> bytes:
 
 
 def encode_submitted(records: Mapping[str, Mapping[bytes, tuple[str, int]]]) -> bytes:
-    """Row's bytes for these jobs; actions and names sorted."""
+    """Return Row's bytes for these jobs; actions and names are sorted."""
     out = [varint(len(records))]
     tails: dict[tuple[str, int], bytes] = {}
     for action in sorted(records):
@@ -124,7 +124,7 @@ def encode_submitted(records: Mapping[str, Mapping[bytes, tuple[str, int]]]) -> 
 
 
 def encode_names(names: Iterable[bytes]) -> bytes:
-    """The names one behind the other, each with its length before it; no count."""
+    """Return the concatenated names, each with its length before it; no count."""
     names = list(names)
     lengths = set(map(len, names))
     if len(lengths) == 1 and (length := lengths.pop()) < 0x80:
@@ -133,7 +133,7 @@ def encode_names(names: Iterable[bytes]) -> bytes:
 
 
 def is_utf8(name: bytes) -> bool:
-    """Whether Row can hold this name."""
+    """Whether Row can store this name."""
     if name.isascii():
         return True
     try:
@@ -144,7 +144,7 @@ def is_utf8(name: bytes) -> bool:
 
 
 def varint(number: int) -> bytes:
-    """Unsigned LEB128: seven bits a byte, the low ones first."""
+    """Return unsigned LEB128: seven bits a byte, the low ones first."""
     if number < 0x80:
         return _SMALL[number]
     out = bytearray()
@@ -177,7 +177,7 @@ class _Reader:
             raise PostcardError(f"other bytes follow its end at byte {self.at}")
 
     def count(self) -> int:
-        """A number of things, each of which takes at least one byte."""
+        """Return a number of items; each item takes at least one byte."""
         number = self._varint(_U64_BYTES, _U64_LAST)
         if number > self.end - self.at:
             raise PostcardError(
@@ -202,19 +202,19 @@ class _Reader:
         return name
 
     def directory(self) -> bytes:
-        """A directory's name. Row writes `d0/` if it was given so, and means `d0`."""
+        """Return a directory's name. Row writes `d0/` if the user typed that, and means `d0`."""
         name = self.name()
         return name.rstrip(b"/") or name if name.endswith(b"/") else name
 
     def names(self, count: int) -> Sequence[bytes]:
-        """`count` names: as one block if all have the same length, else one by one."""
+        """Return `count` names: as one block if all have the same length, else one by one."""
         if count >= BLOCK_FROM:
             width = self.data[self.at]
             size = count * (width + 1)
             if 0 < width < 0x80 and size <= self.end - self.at:
                 block = self.data[self.at : self.at + size]
                 one_length = block[:: width + 1].count(width) == count
-                slashes = count if width == _SLASH else 0  # then only the lengths are slashes
+                slashes = count if width == _SLASH else 0  # then only the length bytes are slashes
                 if one_length and block.isascii() and block.count(_SLASH) == slashes:
                     self.at += size
                     return NameBlock(block, width)

@@ -1,7 +1,7 @@
-"""Pure edits of records: what changes when directories move, actions come and go, files arrive.
+"""Pure edits of records, for directories that move, actions that change, and files that arrive.
 
-Each function takes a `Stored` and gives a new one, or the very same if nothing changes, so that
-whoever holds it can tell whether there is anything to save.
+Each function takes a `Stored` and returns a new one, or the identical object if nothing changes, so
+that the caller can detect whether saving is needed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Stored:
-    """The records of `stored` at the positions of other `directories`."""
+    """Return the records of `stored` at the positions of other `directories`."""
     state, row = stored.state, stored.row
     if not mapping:
         return stored._replace(state=state._replace(directories=directories))
@@ -65,7 +65,7 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
 
 
 def with_actions(stored: Stored, actions: Iterable[str]) -> Stored:
-    """Records with an entry for each of these actions and no other; the others are kept aside."""
+    """Return records with an entry for each of these actions; others are kept aside."""
     wanted = tuple(actions)
     completed = stored.state.completed
     if tuple(completed) == wanted:
@@ -81,10 +81,10 @@ def with_actions(stored: Stored, actions: Iterable[str]) -> Stored:
 def with_staged(
     stored: Stored, staged: Sequence[Staged], waiting: Collection[str], now: int
 ) -> Stored:
-    """Records with the completions of staged files, each of which counts once.
+    """Return records with the completions of staged files; each file counts once.
 
-    `waiting` are the staged files that there are; `now` is in epoch seconds. Names that are not
-    in the workspace are dropped, as Row does.
+    `waiting` are the existing staged files; `now` is in epoch seconds. Names that are not in the
+    workspace are dropped, as in Row.
     """
     fresh = [file for file in staged if file.file not in stored.consumed]
     if not fresh:
@@ -93,7 +93,7 @@ def with_staged(
     aside = dict(stored.aside)
     table = stored.directories.table
     lists = [names for file in fresh for names in file.records.values()]
-    # One look-up table for all of them; very large blocks of names need none.
+    # One look-up table for all lists; very large blocks of names need none.
     known = table.by_name(sum(len(names) for names in lists if len(names) < NUMPY_FROM))
     for file in fresh:
         for action, names in file.records.items():
@@ -112,13 +112,13 @@ def with_staged(
 
 
 class Before(NamedTuple):
-    """What was known of the directories of a look before it: their positions, and all records."""
+    """The state of checked directories before the check: their positions, and all records."""
 
     where: Sequence[int | None]
     completed: Mapping[str, DirectorySet]
 
     def complete(self, action: str) -> DirectorySet:
-        """The indices of those that were complete."""
+        """Return the indices of the checked directories that were complete."""
         known = among(self.completed.get(action, 0), [at for at in self.where if at is not None])
         return bit_set([index for index, at in enumerate(self.where) if at in known])
 
@@ -126,9 +126,9 @@ class Before(NamedTuple):
 def with_scanned(
     stored: Stored, scanned: DirectorySet, found: Mapping[str, DirectorySet], *, replacing: bool
 ) -> Stored:
-    """Records with what a scan of the directories `scanned` found complete.
+    """Return records with the completions that a scan of the directories `scanned` found.
 
-    `replacing`: what it did not find there is no longer complete.
+    `replacing`: directories not found complete are no longer complete.
     """
     completed = dict(stored.state.completed)
     for action, members in found.items():
@@ -141,9 +141,10 @@ def with_scanned(
 
 
 def without_mended(stored: Stored) -> Stored:
-    """Records without ends of jobs that mean nothing any more.
+    """Return records without the ends of jobs that no longer matter.
 
-    These are of directories that are complete, and missing products of actions that have none.
+    These are the ends at directories that are complete, and missing products of actions without
+    products.
     """
     state = stored.state
     ends: dict[str, Mapping[int, LastEnd]] = {}
@@ -159,6 +160,6 @@ def without_mended(stored: Stored) -> Stored:
 
 
 def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:
-    """A set of indices into `where` as the set of the positions that stand there."""
+    """Convert a set of indices into `where` to the set of the positions at these indices."""
     chosen = list(compress(where, flags(members, len(where))))
     return bit_set([at for at in chosen if at is not None])

@@ -1,6 +1,6 @@
 """The bytes of Row's larger files, from columns.
 
-Takes names, values and sets of positions; gives directories.json, and the parts of
+The input is names, values and sets of positions; the result is directories.json, and the parts of
 completed.postcard.
 """
 
@@ -17,10 +17,10 @@ from rowtui.core.state.postcard import encode_names
 
 
 def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) -> bytes:
-    """Row's directories.json.
+    """Return Row's directories.json.
 
-    Bad directories are left out, and the time is then one that never matches: Row looks for new
-    directories, and says itself what is wrong with these.
+    Bad directories are left out. The time is then one that never matches, so that Row lists the
+    directories itself and reports the problem.
     """
     bad, nameless = directories.bad_set, directories.nameless_set
     seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)
@@ -42,11 +42,11 @@ def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) ->
     return bytes(out)
 
 
-_AT_ONCE = 1 << 14  # entries: a list of all takes more memory than the file
+_AT_ONCE = 1 << 14  # entries; a list of all entries takes more memory than the file
 
 
 def _as_keys(table: NameTable) -> Iterable[bytes]:
-    """Each name as JSON with the colon behind it; names that are not UTF-8 give anything."""
+    """Yield each name as JSON with a colon; for names that are not UTF-8 the text is arbitrary."""
     blob = bytes(table.blob)
     if (
         blob.isascii()
@@ -62,7 +62,7 @@ def _as_keys(table: NameTable) -> Iterable[bytes]:
 def completed_blocks(
     table: NameTable, records: Mapping[str, DirectorySet]
 ) -> dict[str, tuple[int, bytes]]:
-    """Each action's names, encoded in order."""
+    """Return each action's names, encoded in order."""
     total = sum(members.bit_count() for members in records.values())
     if total >= NUMPY_FROM and 0 < table.width < 0x80:
         return blocks_at_once(table, records)
@@ -77,7 +77,7 @@ def completed_blocks(
 def blocks_at_once(
     table: NameTable, records: Mapping[str, DirectorySet]
 ) -> dict[str, tuple[int, bytes]]:
-    """Like `completed_blocks` for names of one length, through numpy."""
+    """As `completed_blocks` for names of one length, with numpy."""
     from rowtui.core.lean_numpy import np
 
     rows = np.empty((len(table), table.width + 1), dtype=np.uint8)

@@ -1,10 +1,10 @@
-"""Row's own files read and written, so that Row and rowtui work on one project in turn.
+"""Reading and writing of Row's own files, so that Row and rowtui can be used in turn.
 
-Takes the records and what lies in `.row/`; gives records that include what Row did (a three-way
-merge over what its files held when we last saw them), and files that Row will read (written beside
-and renamed). A file that we write carries a trailer behind Row's value, which Row ignores: it tells
-our own writing from Row's, so that two of us who write at once never take the other's older file
-for a deletion. Source: docs/formats.md.
+The input is the records and the files in `.row/`. The result is records that include Row's changes
+(a three-way merge with the last seen content of the files), and files for Row (written beside and
+renamed). A file from rowtui has a trailer after Row's value, which Row ignores. The trailer
+distinguishes rowtui's writes from Row's, so that two rowtui processes that write at the same time
+never interpret the other's older file as a deletion. Source: docs/formats.md.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ from rowtui.core.state.stored import (
 )
 from rowtui.core.text import visible
 
-# A project with more directories than this that Row never opened keeps no copies for Row: they
-# would be rewritten whole at each completion.
+# A larger project that Row never opened gets no files for Row, because they would be rewritten
+# completely at each completion.
 EXPORT_BELOW = 200_000
-# Row writes its files in place: one that makes no sense is read again until this time has passed.
+# Row writes its files in place: a file that cannot be parsed is read again until this time has
+# passed.
 SETTLED_SECONDS = 0.5
 PAUSE_SECONDS = 0.05
 SET_ASIDE = "{} is set aside and written anew"
@@ -50,7 +51,7 @@ JOBS_UNREAD = (
     "nothing is submitted, since only this file knows the jobs that Row submitted: restore it, or, "
     "if no job of this project is queued, delete it with 'rowtui clean --submitted'"
 )
-# A larger directories.json is only looked at from both ends: to parse it would take seconds.
+# Only the ends of a larger directories.json are checked, because parsing it would take seconds.
 PARSED_BELOW = 8 << 20
 
 _TRAILER = struct.Struct("<8s8sQ")
@@ -66,7 +67,7 @@ class Paths(NamedTuple):
 
     @classmethod
     def of(cls, root: Path) -> Paths:
-        """Those of the project in `root`."""
+        """Return the paths in the project at `root`."""
         folder = root / ".row"
         return cls(
             folder / "completed.postcard",
@@ -76,7 +77,7 @@ class Paths(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The records with what Row did since. `damaged`: files to set aside before writing."""
+    """The records with Row's changes. `damaged`: files to set aside before writing."""
 
     stored: Stored
     notices: tuple[str, ...] = ()
@@ -84,11 +85,11 @@ class Imported(NamedTuple):
 
 
 def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Imported:
-    """Merge what Row changed since; three stats if it changed nothing.
+    """Merge Row's changes since the last time; three stats if there are none.
 
     `again`: merge even if the files look the same (there are directories that were unknown).
-    Completions and jobs of actions that are not in the records are kept aside. `stored` itself
-    comes back if there is nothing new.
+    Completions and jobs of actions that are not in the records are kept aside. The result is
+    `stored` itself if nothing is new.
     """
     paths = Paths.of(root)
     notices: list[str] = []
@@ -109,7 +110,8 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
             notices += [JOBS_UNREAD]
         else:
             damaged += read_jobs.damaged
-    if read.is_newer or read_jobs.is_newer:  # or another process saves right now: it comes first
+    # or another process is saving now, and its records come first
+    if read.is_newer or read_jobs.is_newer:
         stored = stored._replace(reread=True, uncertain=True)
     identity = identity_of(paths.directories)
     if identity != row.directories_identity:
@@ -119,7 +121,7 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
             damaged += read_values.damaged
             identity = None
             stored = stored._replace(row=stored.row._replace(directories=""))
-        # Gone: the user asked Row to forget the values (`row clean`), so they are read again.
+        # The file is gone: the user deleted the values with `row clean`, so they are read again.
         cleaned = identity is None and row.directories_identity is not None
         stored = stored._replace(
             row=stored.row._replace(directories_identity=identity),
@@ -130,9 +132,9 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
 
 
 class _Reading:
-    """One of Row's files: whether there is news, and its records if it could be read.
+    """One of Row's files: whether it has changed, and its records if it could be read.
 
-    `records` is None if the file must be left alone for now; `ours`: we wrote it ourselves.
+    `records` is None if the file must not be used for now; `ours`: rowtui wrote the file.
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class _Reading:
         self.identity = identity_of(path)
         self.records: dict[str, Any] | None = {}
         self.ours = False
-        self.is_newer = False  # our records were newer when it was written
+        self.is_newer = False  # rowtui's records were newer when the file was written
         self.notices: list[str] = []
         self.damaged: list[Path] = []
         self.news = self.identity != known or (again and self.identity is not None)
@@ -180,9 +182,9 @@ class _Reading:
 def _read_settled(
     path: Path, decode: Callable[[bytes], dict[str, Any]]
 ) -> tuple[bytes, Identity, dict[str, Any]]:
-    """A file that did not change while it was read (Row writes in place), and what it holds.
+    """Return the content of a file that did not change during the read (Row writes in place).
 
-    Raises: OSError; PostcardError if it makes no sense for `SETTLED_SECONDS`.
+    Raises: OSError; PostcardError if the file cannot be parsed for `SETTLED_SECONDS`.
     """
     deadline = time.monotonic() + SETTLED_SECONDS
     while True:
@@ -201,7 +203,7 @@ def _read_settled(
 
 
 def _check_values(data: bytes) -> dict[str, Any]:
-    """Nothing, if this can be Row's directories.json. Raises: PostcardError."""
+    """Check that this can be Row's directories.json; return no records. Raises: PostcardError."""
     if len(data) < PARSED_BELOW:
         try:
             values = json.loads(data)
@@ -216,7 +218,7 @@ def _check_values(data: bytes) -> dict[str, Any]:
 
 
 def _with_completed(stored: Stored, read: _Reading) -> Stored:
-    """Records after the three-way merge of completions."""
+    """Return records after the three-way merge of completions."""
     if read.records is None:
         row = stored.row._replace(completed_identity=None) if read.damaged else stored.row
         return stored._replace(row=row)
@@ -237,10 +239,10 @@ def _with_completed(stored: Stored, read: _Reading) -> Stored:
 
 
 def _with_submitted(stored: Stored, read: _Reading) -> Stored:
-    """Records after the three-way merge of jobs. Jobs of actions unknown to Row are kept.
+    """Return records after the three-way merge of jobs. Jobs of actions unknown to Row are kept.
 
-    Of a damaged file the records hold what it held, as far as it was ever read. Row may have added
-    jobs since: then the queue knows them.
+    If the file is damaged, the records keep its last content that was read. Jobs that Row has added
+    since are found in the queue.
     """
     row = stored.row
     if read.records is None:
@@ -268,7 +270,7 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
         for at, job in base.items():
             if at in new or action not in state.completed or _key(ours.get(at)) != job:
                 continue
-            # Without the file Row knows of no job. The journal still knows those with a token.
+            # Without the file Row has no jobs. The journal still has those with a token.
             if read.identity is not None or not ours[at].token:
                 del ours[at]
         for at, (cluster, job_id) in new.items():
@@ -284,12 +286,12 @@ def _key(job: Submitted | None) -> JobKey | None:
 
 
 def without_empty(records: Mapping[str, Mapping[int, T]]) -> dict[str, Mapping[int, T]]:
-    """Only the actions that have any."""
+    """Return only the actions that have entries."""
     return {action: jobs for action, jobs in records.items() if jobs}
 
 
 class Due(NamedTuple):
-    """Which of Row's files are behind the records."""
+    """Which of Row's files are older than the records."""
 
     completed: bool
     submitted: bool
@@ -297,7 +299,7 @@ class Due(NamedTuple):
 
 
 def due(stored: Stored) -> Due:
-    """What must be written for Row to agree. Reads no file, compares no job."""
+    """Return the files that must be written for Row. Reads no file, compares no job."""
     row, state = stored.row, stored.state
     small = len(stored.directories) < EXPORT_BELOW
     return Due(
@@ -324,7 +326,7 @@ def _version(stored: Stored) -> str:
 
 
 def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
-    """What completed.postcard should hold: every action of the workflow, names that are UTF-8."""
+    """Return the content for completed.postcard: every workflow action, names that are UTF-8."""
     nameless = stored.directories.nameless_set
     if not nameless:
         return dict(stored.state.completed)
@@ -332,7 +334,7 @@ def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
 
 
 class Written(NamedTuple):
-    """Row's files that were written: to be entered with `with_written`."""
+    """Row's files that were written; to be entered with `with_written`."""
 
     row: RowFiles
     directories: str
@@ -341,7 +343,7 @@ class Written(NamedTuple):
 def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
     """Write those of Row's files that are due.
 
-    Raises: OSError; each file is then as it was or as it should be.
+    Raises: OSError; each file is then either unchanged or completely written.
     """
     paths = Paths.of(root)
     row, directories = stored.row, stored.directories
@@ -366,10 +368,10 @@ def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
 
 
 def with_written(stored: Stored, written: Written, what: Due) -> Stored:
-    """Records that know what Row's files hold now.
+    """Return records with the current content of Row's files.
 
-    If the directories changed meanwhile, the sets in `written` count other positions; the files
-    then look changed, are found to be ours by their trailer, and are read again.
+    If the directories changed in between, the sets in `written` refer to other positions; the files
+    then look changed, their trailer shows that rowtui wrote them, and they are read again.
     """
     if stored.directories.file != written.directories:
         return stored
@@ -396,18 +398,18 @@ def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed
                 os.unlink(path)
             except FileNotFoundError:
                 pass
-            except OSError:  # a folder in its place
+            except OSError:  # a folder at this path
                 set_aside(path)
 
 
 def set_aside(path: Path) -> None:
-    """Rename a damaged file, or what is in its place, so that a new one can be written.
+    """Rename a damaged file, or a folder at its path, so that a new one can be written.
 
     Raises: OSError.
     """
     for number in range(100):
         aside = path.with_name(f"{path.name}.damaged{number or ''}")
-        # A file would replace a file, and a folder an empty folder.
+        # A rename replaces an existing file by a file, and an empty folder by a folder.
         if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
             continue
         with contextlib.suppress(FileNotFoundError):
@@ -416,7 +418,7 @@ def set_aside(path: Path) -> None:
 
 
 def _replace(path: Path, data: bytes) -> Identity:
-    """Replace a file; returns the identity that it will have."""
+    """Replace a file; return the identity that it will have."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_sibling(path)
     try:

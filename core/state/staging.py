@@ -1,9 +1,9 @@
-"""Staged completions: what jobs and scans leave in `.row/completed/` for whoever opens the project.
+"""Staged completions: files of jobs and scans in `.row/completed/` for the next command.
 
-Takes completions to stage, or names of staged files; writes and reads Row's form (`<32
-hex>.postcard`) and ours for names that Row's form cannot hold (`<32 hex>.names`: action and names,
-NUL-separated). A staged file is created under another name, fsynced and renamed, so a reader sees
-all of it or nothing.
+The input is completions to stage, or names of staged files. The module writes and reads Row's
+format (`<32 hex>.postcard`) and rowtui's format for names that Row's cannot hold (`<32 hex>.names`:
+action and names, NUL-separated). A staged file is created under another name, fsynced and renamed,
+so a reader sees the whole file or none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Staged(NamedTuple):
 
 
 class StagedRead(NamedTuple):
-    """Staged files that were read; `unreadable` has (file, why); `vanished`: merged by others."""
+    """Staged files that were read.
+
+    `unreadable`: (file, why); `vanished`: merged by other processes.
+    """
 
     staged: tuple[Staged, ...]
     unreadable: tuple[tuple[str, str], ...] = ()
@@ -47,12 +50,12 @@ class StagedRead(NamedTuple):
 
 
 def staging_folder(root: Path) -> Path:
-    """Where staged files are."""
+    """Return the folder of staged files."""
     return root / ".row" / "completed"
 
 
 def list_staged(root: Path) -> list[str]:
-    """The names of the staged files that are waiting; empty if there is no such folder."""
+    """Return the names of the waiting staged files; empty if there is no such folder."""
     try:
         return [name for name in os.listdir(staging_folder(root)) if name.endswith(ENDINGS)]
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -60,7 +63,7 @@ def list_staged(root: Path) -> list[str]:
 
 
 def read_staged(root: Path, files: Iterable[str]) -> StagedRead:
-    """Read staged files. Those that cannot be read are reported and stop nobody."""
+    """Read staged files. Unreadable files are reported and do not stop the others."""
     folder = staging_folder(root)
     staged: list[Staged] = []
     unreadable: list[tuple[str, str]] = []
@@ -81,11 +84,11 @@ def read_staged(root: Path, files: Iterable[str]) -> StagedRead:
 
 
 def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes]]) -> list[Path]:
-    """Leave completions for the next command, as Row's scan does; returns the new files.
+    """Stage completions for the next command, as Row's scan does; return the new files.
 
-    One file, or two if some names are not UTF-8, or none if nothing is complete. Never touches
-    other state, so that any number of compute nodes may do it at once.
-    Raises: RowtuiError if it cannot be written.
+    There is one file, or two if some names are not UTF-8, or none if nothing is complete. Other
+    state is never touched, so that any number of compute nodes may stage at the same time. Raises:
+    RowtuiError if a file cannot be written.
     """
     plain: dict[str, list[bytes]] = {}
     other: dict[str, list[bytes]] = {}
@@ -93,7 +96,7 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
         names = [name if type(name) is bytes else os.fsencode(name) for name in given]
         if not all(map(lt, names, islice(names, 1, None))):
             names = sorted(set(names))
-        if b"".join(names).isascii():  # nearly always
+        if b"".join(names).isascii():  # the usual case
             plain[action] = names
             continue
         plain[action] = [name for name in names if is_utf8(name)]
@@ -115,7 +118,7 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
 
 
 def discard_staged(root: Path, files: Iterable[str]) -> None:
-    """Delete staged files whose completions are safe elsewhere. Those already gone are fine."""
+    """Delete staged files whose completions are saved elsewhere. Missing files are ignored."""
     folder = staging_folder(root)
     for file in files:
         with contextlib.suppress(OSError):
@@ -123,7 +126,7 @@ def discard_staged(root: Path, files: Iterable[str]) -> None:
 
 
 def set_aside_staged(root: Path, file: str) -> bool:
-    """Rename a staged file so that nobody reads it again; whether that worked."""
+    """Rename a staged file so that it is not read again; return whether that worked."""
     path = staging_folder(root) / file
     try:
         os.rename(path, path.with_name(f"{file}.unreadable"))
@@ -133,7 +136,7 @@ def set_aside_staged(root: Path, file: str) -> bool:
 
 
 def encode_names(records: Mapping[str, Sequence[bytes]]) -> bytes:
-    """Our form: each action is a block `action NUL name NUL name NUL ... NUL`."""
+    """Return rowtui's format: each action is a block `action NUL name NUL name NUL ... NUL`."""
     blocks = (
         b"\0".join([action.encode(), *names, b""]) + b"\0" for action, names in records.items()
     )
@@ -141,9 +144,9 @@ def encode_names(records: Mapping[str, Sequence[bytes]]) -> bytes:
 
 
 def decode_names(data: bytes) -> dict[str, list[bytes]]:
-    """What `encode_names` wrote.
+    """Return the records from the bytes of `encode_names`.
 
-    Raises: PostcardError if it is cut short or not UTF-8 where it should be.
+    Raises: PostcardError if the bytes are cut short, or not UTF-8 where they should be.
     """
     records: dict[str, list[bytes]] = {}
     if data and not data.endswith(b"\0\0"):

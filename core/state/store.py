@@ -2,8 +2,9 @@
 
 Generation g is the file `.row/rowtui/done.<g>.rtc`; the highest is current. Readers take no lock
 and write nothing. A commit writes a temporary file and links it to the next number; link(2) fails
-if somebody was faster, and the edit is then made again on top of theirs. Nothing that a slow
-reader may still need is deleted early, whatever the clock says. Source: docs/architecture.md.
+if another process was faster, and the edit is then repeated on that process's records. Files that a
+slow reader may still need are not deleted early, even if the clock jumps. Source:
+docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rowtui.core.state.model import State
 from rowtui.core.state.stored import (
     Identity,
     Stored,
+    identity_by,
     identity_of,
     unpack_stored,
     with_known_directories,
@@ -35,15 +37,15 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.state.pack_stored import PackedSets
 
-_DIGITS = 18  # of a generation's number, at most
+_DIGITS = 18  # most digits of a generation's number
 
 Edit = Callable[[Stored], Stored]
 
 
 class NotSavedError(RowtuiError):
-    """Records could not be written. Nothing that was saved before is lost.
+    """Records could not be written. Previously saved data is intact.
 
-    `forbidden`: this user may not write here at all, or nobody may (read-only).
+    `forbidden`: this user may not write here, or the file system is read-only.
     """
 
     def __init__(self, message: str, hint: str, *, forbidden: bool) -> None:
@@ -52,10 +54,10 @@ class NotSavedError(RowtuiError):
 
 
 class View(NamedTuple):
-    """What is current. `stored`: None if there are no usable records.
+    """The current state of the store. `stored`: None if there are no usable records.
 
-    `highest`: the highest generation that ever was, damaged ones included; `damaged`: files to
-    set aside; `files`: all that is in the folder.
+    `highest`: the highest generation that ever existed, including damaged ones; `damaged`: files to
+    set aside; `files`: all files in the folder.
     """
 
     stored: Stored | None
@@ -66,26 +68,26 @@ class View(NamedTuple):
 
 
 class Store:
-    """The records of the project in `root`. Keeps the last generation that it read."""
+    """The records of the project in `root`. The last generation read is cached."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.folder = root / ".row" / "rowtui"
-        self.unsaved = False  # whether `load` gives records that are only in memory
+        self.unsaved = False  # whether `load` returns records that are only in memory
         self._last: Stored | None = None
-        self._last_file: Identity | None = None  # of the generation that `_last` is
+        self._last_file: Identity | None = None  # of the generation in `_last`
         self._published: dict[int, tuple[int, float]] = {}  # size and time of generations
         self._packed: PackedSets | None = None
 
     def load(self) -> View:
-        """The current generation: one listing, and one file unless it is the one read last.
+        """Return the current generation: one listing, and one file unless it was the last one read.
 
         Raises: NewerCacheError; RowtuiError if the folder cannot be read.
         """
         for _ in range(8):
             try:
                 return self._load()
-            except FileNotFoundError:  # deleted since it was listed: there are newer ones
+            except FileNotFoundError:  # deleted since the listing: there are newer ones
                 continue
         raise RowtuiError(
             f"the records in {visible(str(self.folder))} change too fast to be read",
@@ -93,10 +95,10 @@ class Store:
         )
 
     def commit(self, edit: Edit) -> Stored:
-        """Publish `edit` of the current records; it is called again if somebody was faster.
+        """Publish `edit` of the current records; it is repeated if another process was faster.
 
-        Returns what is current now, also where `edit` returned its argument. Without records
-        `edit` gets empty ones. Raises: NotSavedError, and whatever `edit` raises.
+        Returns the current records, also if `edit` returned its argument. Without records `edit`
+        gets empty ones. Raises: NotSavedError, and any error of `edit`.
         """
         while True:
             view = self.load()
@@ -109,7 +111,7 @@ class Store:
                 return published
 
     def keep_unsaved(self, view: View, stored: Stored) -> Stored:
-        """Hold records that could not be saved in memory; `load` gives them until others commit."""
+        """Keep unsaved records in memory; `load` returns them until other processes commit."""
         generation = view.stored.state.generation if view.stored else 0
         state = stored.state._replace(generation=generation)
         self._last = stored._replace(state=state)
@@ -117,12 +119,12 @@ class Store:
         return self._last
 
     def begin(self) -> Stored:
-        """Records of nothing, for a project that has none; not saved yet."""
+        """Return empty records for a project that has none; they are not saved yet."""
         state = State(0, empty_directories(), {})
         return Stored(state, os.urandom(8).hex(), reread=True, uncertain=True)
 
     def publish(self, view: View, after: Stored) -> Stored | None:
-        """Make `after`, which was made from `view`, current; None if somebody was faster.
+        """Make `after`, which was made from `view`, current; None if another process was faster.
 
         Raises: NotSavedError.
         """
@@ -134,7 +136,7 @@ class Store:
     def save_orders(self, directories: StoredDirectories, key: str, data: bytes) -> bool:
         """Keep `data` (sort orders, ...) for as long as these directories are current.
 
-        Whether it was saved: it only saves time, so nothing is raised.
+        Returns whether it was saved. The data only saves time, so no error is raised.
         """
         path = self._orders_path(directories, key)
         temporary = temporary_sibling(path)
@@ -150,14 +152,14 @@ class Store:
         return True
 
     def load_orders(self, directories: StoredDirectories, key: str) -> bytes | None:
-        """What `save_orders` kept for these directories under `key`, or None."""
+        """Return the data of `save_orders` for these directories and `key`, or None."""
         try:
             return self._orders_path(directories, key).read_bytes()
         except OSError:
             return None
 
     def _orders_path(self, directories: StoredDirectories, key: str) -> Path:
-        # Not hashlib, which loads OpenSSL. Whoever reads the file sees whether it is what he wants.
+        # hashlib would load OpenSSL. A reader of the file checks that its key is the right one.
         raw = key.encode(errors="surrogateescape")
         digest = f"{crc32(raw):08x}{adler32(raw):08x}"
         ours = directories.file.removeprefix("dirs.").removesuffix(".rtc")
@@ -181,9 +183,10 @@ class Store:
         deleted = known is not None and known.state.generation > highest
         for generation in reversed(generations):
             file = f"done.{generation}.rtc"
-            # Where all was deleted, the numbers begin again.
+            # After a deletion of all files, the numbers begin again.
             if known and known.state.generation == generation and self._is_last(file):
                 return View(self._checked(known, lost=bool(damaged)), highest, (), files, ())
+            identity = identity_of(self.folder / file)
             try:
                 container = Container.open(self.folder / file)
                 stored = unpack_stored(container, self.folder, generation)
@@ -197,10 +200,13 @@ class Store:
                     f"{visible(str(self.folder / file))} cannot be read: {error.strerror}",
                     "you need read permission on the project's .row folder",
                 ) from None
+            # deleted, and another file has its name
+            if identity_of(self.folder / file) != identity:
+                raise FileNotFoundError(file)
             stored = with_known_directories(stored, self._last)
             stored = self._checked(stored, lost=deleted or bool(damaged))
             self._last, self.unsaved = stored, False
-            self._last_file = identity_of(self.folder / file)
+            self._last_file = identity
             return View(stored, highest, tuple(damaged), files, tuple(notices))
         return View(unsaved, highest, tuple(damaged), files, tuple(notices))
 
@@ -209,7 +215,7 @@ class Store:
 
     @staticmethod
     def _checked(stored: Stored, *, lost: bool) -> Stored:
-        """The records; where newer ones were lost, everything since must be found again."""
+        """Return the records; if newer ones were lost, everything since must be read again."""
         return stored._replace(reread=True, uncertain=True) if lost else stored
 
     @staticmethod
@@ -230,15 +236,17 @@ class Store:
         created = self._write_directories(after.directories)
         after = with_submitted_due(self._with_retired(view, after, generation), view.stored)
         try:
-            published = publish_new(
+            status = publish_new(
                 self.folder / f"done.{generation}.rtc", pack_stored(after, generation, self._packed)
-            ) and self._is_current(view)
-        except FileNotFoundError:  # our temporary file was taken for an old one: a clock jumped
-            published = False
+            )
+            published = status is not None and self._is_current(view)
+        # another process deleted the temporary file as outdated: a clock jumped
+        except FileNotFoundError:
+            status, published = None, False
         except BaseException:
             self._discard(created)
             raise
-        if not published:
+        if status is None or not published:
             self._discard(created)
             return None
         directories = after.directories
@@ -254,7 +262,7 @@ class Store:
             )
         state = after.state._replace(generation=generation, directories=directories)
         self._last, self.unsaved = after._replace(state=state), False
-        self._last_file = identity_of(self.folder / f"done.{generation}.rtc")
+        self._last_file = identity_by(status)  # another file may have the name by now
         with contextlib.suppress(OSError):
             from rowtui.core.state.sweep import sweep
 
@@ -264,10 +272,10 @@ class Store:
         return self._last
 
     def _is_current(self, view: View) -> bool:
-        """Whether our new generation follows the one that it was made from.
+        """Whether the new generation follows the one that it was made from.
 
-        It may not if this process slept for so long that others came, went and were deleted: then
-        our number was free again. The one before ours still being there rules that out.
+        If this process slept long enough, other generations may have been published and deleted,
+        and the number was free again. The previous generation's file still existing rules that out.
         """
         ours = view.highest + 1
         if view.stored is not None and view.stored.state.generation:
@@ -281,7 +289,10 @@ class Store:
         return current
 
     def _write_directories(self, directories: StoredDirectories) -> list[str]:
-        """Write what is only in memory. Nobody knows these files before `done` names them."""
+        """Write data that is only in memory.
+
+        Other processes use these files only after `done` names them.
+        """
         if not directories.packed or not directories.file:
             return []
         created: list[str] = []
@@ -304,7 +315,7 @@ class Store:
                 os.unlink(self.folder / file)
 
     def _with_retired(self, view: View, after: Stored, generation: int) -> Stored:
-        """Note what is no longer needed from this generation on, and forget what is gone."""
+        """Record which files are no longer needed from now on; drop entries of deleted files."""
         now = _now()
         used = after.directories.files
         before = view.stored.directories.files if view.stored else frozenset()
@@ -315,7 +326,7 @@ class Store:
 
 
 def not_saved(folder: Path, error: OSError) -> NotSavedError:
-    """What an error of the file system means to a person."""
+    """Return the error for the user from an error of the file system."""
     place = visible(str(folder))
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return NotSavedError(
@@ -337,7 +348,7 @@ def not_saved(folder: Path, error: OSError) -> NotSavedError:
 
 
 def _generations(files: Collection[str]) -> tuple[list[int], int]:
-    """The generations that may be read, ascending; and the highest that ever was."""
+    """Return the readable generations, ascending; and the highest number that ever existed."""
     usable: list[int] = []
     damaged: list[int] = []
     for file in files:

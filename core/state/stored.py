@@ -1,8 +1,9 @@
-"""Everything that one generation of the store holds, and its bytes.
+"""All data of one generation of the store, and its bytes.
 
-A `Stored` is the project's `State` with the bookkeeping that tells later what changed behind our
-back: the workspace's modification time, what the records were made with, and what Row's own files
-held when we last read or wrote them. Takes and gives `.rtc` bytes. Formats: docs/formats.md.
+A `Stored` is the project's `State` with the data that later reveals external changes: the
+workspace's modification time, the inputs from which the records were made, and the content of Row's
+own files when rowtui last read or wrote them. The module converts to and from `.rtc` bytes.
+Formats: docs/formats.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class Identity(NamedTuple):
-    """What tells one version of a file from another without reading it."""
+    """Data that identifies a version of a file without reading it."""
 
     mtime_ns: int
     size: int
@@ -32,22 +33,26 @@ class Identity(NamedTuple):
 
 
 def identity_of(path: Path | str) -> Identity | None:
-    """The identity of a file, None if there is none."""
+    """Return the identity of a file, None if there is none."""
     try:
-        status = os.stat(path)
+        return identity_by(os.stat(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def identity_by(status: os.stat_result) -> Identity:
+    """Return the identity of the file that has this status."""
     return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 class RowFiles(NamedTuple):
-    """Row's own files as we last read or wrote them: the base of a three-way merge.
+    """Row's own files as rowtui last read or wrote them: the base of a three-way merge.
 
-    `completed` and `submitted` are what they held; `submitted_due` says that the latter is behind
-    the records (found out when they are saved); `directories` names the cache file that
-    directories.json was last written from. `names_gone`: they name directories that vanished
-    since, whose old records Row would believe if they were made anew. `jobs_unread`: its
-    submitted.postcard could not be read when these records began, so that its jobs are not known.
+    `completed` and `submitted` are their content. `submitted_due`: the latter is older than the
+    records (determined when they are saved). `directories` names the cache file from which
+    directories.json was last written. `names_gone`: the files name directories that vanished since;
+    if such a directory is created again, Row would use its old records. `jobs_unread`:
+    submitted.postcard could not be read when these records began, so that its jobs are unknown.
     """
 
     completed_identity: Identity | None = None
@@ -64,12 +69,13 @@ class RowFiles(NamedTuple):
 class Stored(NamedTuple):
     """A `State` and its bookkeeping. Its directories are always `StoredDirectories`.
 
-    `products`, `value_file`: what the records were made with. `aside`: completed records of
-    actions that are no longer in workflow.toml. `consumed`: staged files whose completions are in
-    `state`, and `retired`: cache files that no longer are needed, each with the (generation, epoch
-    seconds) since when. `reread`: everything must be read again. `lineage` is drawn when a store
-    begins, so that its generations are not taken for those of another one. `uncertain`: records
-    were lost, so that the queue must be searched for jobs of this project before anything is sent.
+    `products`, `value_file`: the settings with which the records were made. `aside`: completed
+    records of actions that are no longer in workflow.toml. `consumed`: staged files whose
+    completions are in `state`, and `retired`: cache files that are no longer needed, each with the
+    (generation, epoch seconds) since when. `reread`: everything must be read again. `lineage` is a
+    random value from the beginning of a store, which distinguishes its generations from those of
+    another store. `uncertain`: records were lost, so that the queue must be searched for jobs of
+    this project before a job is sent.
     """
 
     state: State
@@ -89,14 +95,14 @@ class Stored(NamedTuple):
 
     @property
     def directories(self) -> StoredDirectories:
-        """The state's directories."""
+        """Return the state's directories."""
         directories = self.state.directories
         assert isinstance(directories, StoredDirectories)
         return directories
 
 
 def exported_jobs(stored: Stored) -> dict[str, dict[int, JobKey]]:
-    """What submitted.postcard should hold: jobs with an id, of actions of the workflow."""
+    """Return the content for submitted.postcard: jobs with an id, of actions of the workflow."""
     return _exported_jobs(stored.state, stored.directories.nameless_set)
 
 
@@ -119,7 +125,7 @@ def _exported_jobs(state: State, nameless: DirectorySet) -> dict[str, dict[int, 
 
 
 def with_submitted_due(stored: Stored, before: Stored | None) -> Stored:
-    """`stored` with `row.submitted_due` as it is. Cheap if no job changed since `before`."""
+    """Return `stored` with `row.submitted_due` updated; cheap if no job changed since `before`."""
     state, row = stored.state, stored.row
     if (
         before
@@ -136,9 +142,9 @@ def with_submitted_due(stored: Stored, before: Stored | None) -> Stored:
 
 
 def with_known_directories(stored: Stored, known: Stored | None) -> Stored:
-    """`stored` with the directories of `known`, if they are the same.
+    """Return `stored` with the directories of `known`, if they are the same.
 
-    Those are open already, and what somebody worked out for them holds. Opens nothing.
+    The directories of `known` are open already, and have cached values. No file is opened.
     """
     if known is None:
         return stored
@@ -154,7 +160,7 @@ def with_known_directories(stored: Stored, known: Stored | None) -> Stored:
 
 
 class _Later(Mapping[str, Mapping[int, JobKey]]):
-    """Jobs that are only worked out when somebody looks: most commands don't."""
+    """Jobs that are decoded on first access, because most commands do not need them."""
 
     def __init__(self, make: Callable[[], dict[str, dict[int, JobKey]]]) -> None:
         self._make = make
@@ -176,7 +182,7 @@ class _Later(Mapping[str, Mapping[int, JobKey]]):
 
 
 def unpack_stored(container: Container, folder: Path, generation: int) -> Stored:
-    """The `Stored` in a container that lies in `folder`.
+    """Return the `Stored` in a container that lies in `folder`.
 
     Raises: CorruptCacheError.
     """
@@ -249,7 +255,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
 
 
 def _last_end(it: Sequence[Any]) -> LastEnd:
-    """From a row of the section `failed`; older versions did not write the outcome."""
+    """Return the end from a row of the section `failed`; older versions lack the outcome."""
     cluster, job_id, token, reason = it[:4]
     if len(it) > 4:
         outcome = Outcome(it[4])

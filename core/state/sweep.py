@@ -1,7 +1,8 @@
-"""Which files of the store are what, and which of them nobody can need any more.
+"""The kinds of files in the store, and the deletion of files that are no longer needed.
 
-Takes names in `.row/rowtui/`; tells generations from other files, and deletes what was superseded
-long ago: whatever the clock says, nothing that a slow reader may still read.
+The input is names in `.row/rowtui/`. The module separates generations from other files, and deletes
+files that were superseded long ago, but none that a slow reader may still read, even if the clock
+jumps.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rowtui.core.state.stored import Stored
 
-# What is no longer current is kept this long, and for this many generations: whichever is longer.
-# The second keeps a clock that jumps from deleting what somebody reads right now.
+# Files that are no longer current are kept for this time and for this many generations, whichever
+# is longer. The number of generations protects files that are being read from a clock that jumps.
 KEPT_SECONDS = 3600
 KEPT_GENERATIONS = 16
-# But not more than this many bytes of old generations: a million directories and a busy dashboard
-# would fill gigabytes in an hour.
+# Limit for the bytes of old generations: a million directories and a busy dashboard would fill
+# gigabytes in an hour.
 KEPT_BYTES = 256 << 20
 
 _FILE = re.compile(r"(dirs|values|orders)\.(\d{1,18})-.*\.(rtc|bin)")
@@ -37,10 +38,10 @@ def sweep(
     stored: Stored,
     known: Mapping[int, SizeAndTime],
 ) -> dict[int, SizeAndTime]:
-    """Delete what nobody can need any more now that `stored` is current. Raises: OSError.
+    """Delete files that are no longer needed now that `stored` is current. Raises: OSError.
 
-    `generations`: those among the files, ascending. `known`: what this gave the last time, size
-    and time of each generation, which never change: an hour of commits is many.
+    `generations`: those among the files, ascending. `known`: the result of the last call, size and
+    time of each generation. They never change, and an hour has many commits, so they are cached.
     """
     generation = stored.state.generation
     now = os.stat(f"{folder}/done.{generation}.rtc").st_mtime
@@ -73,14 +74,14 @@ def sweep(
 
 
 def outlived(since: tuple[int, int], generation: int, now: int) -> bool:
-    """Whether something was superseded so long ago that nobody can be reading it."""
+    """Whether a file was superseded so long ago that no process can be reading it."""
     return since[0] <= generation - KEPT_GENERATIONS and now - since[1] > KEPT_SECONDS
 
 
 def without_outlived(
     consumed: Mapping[str, tuple[int, int]], waiting: Collection[str], generation: int
 ) -> dict[str, tuple[int, int]]:
-    """The consumed staged files that must still be remembered: there, or gone not long ago."""
+    """Return the consumed staged files to keep on record: existing or recently deleted ones."""
     now = int(time())
     return {
         file: since

@@ -1,8 +1,9 @@
-"""The text of what a JSON pointer points to, for many directories.
+"""The texts of a JSON pointer's values, for many directories.
 
-Takes directories and a pointer; gives compact JSON as `rowtui.core.values.compact` writes it. Where
-the pointer has a stored column, each distinct value is written once; only a value that an equal one
-may stand for in the column (1 for 1.0, 0.0 for -0.0) is read from the directory itself.
+The input is directories and a pointer; the result is compact JSON as `rowtui.core.values.compact`
+writes it. If the pointer has a stored column, each distinct value is written once. A value is read
+from the directory itself only if the column may have replaced it by an equal one (1 for 1.0, 0.0
+for -0.0).
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
     from rowtui.core.state.model import Directories
 
-_LOOK = ""  # no value has this text: read the directory's own
+_LOOK = ""  # a text that no value has: read the directory's own value
 
 
 class PointerTexts:
-    """The texts of one pointer, for as many directories as are asked for."""
+    """The texts of one pointer, for the requested directories."""
 
     def __init__(self, directories: Directories, pointer: str) -> None:
         self._directories = directories
@@ -33,11 +34,11 @@ class PointerTexts:
 
     @property
     def column(self) -> RankColumn | None:
-        """The stored column of the pointer, if there is one."""
+        """Return the stored column of the pointer, if there is one."""
         return self._column
 
     def of_codes(self, codes: Sequence[int]) -> list[str | None]:
-        """The texts of these codes of the column; None where `at` must be asked for each one."""
+        """Return the texts of these codes of the column; None for codes that need `at`."""
         assert self._column is not None
         column = self._column
         return [
@@ -46,7 +47,7 @@ class PointerTexts:
         ]
 
     def at(self, positions: Sequence[int]) -> list[str | None]:
-        """One text for each position; None where the value does not contain the pointer."""
+        """Return one text for each position; None where the value does not contain the pointer."""
         column = self._column
         if column is None:
             return [self._look(position) for position in positions]
@@ -63,7 +64,7 @@ class PointerTexts:
     def _look(self, position: int) -> str | None:
         stored = self._directories
         uniform = self._column is not None and self._column.uniform
-        if uniform and isinstance(stored, StoredDirectories):  # it is 0.0 or -0.0
+        if uniform and isinstance(stored, StoredDirectories):  # the value is 0.0 or -0.0
             raw = stored.raw_value(position)
             if raw is not None and b"-0.0" not in raw:
                 return "0.0"
@@ -72,7 +73,7 @@ class PointerTexts:
 
 
 def _text(column: RankColumn, value: Any) -> str:
-    """The text of a distinct value, or `_LOOK` where another may be meant."""
+    """Return the text of a distinct value, or `_LOOK` if the directory's notation may differ."""
     kind = type(value)
     if kind is float:
         sure = not value.is_integer() or (column.uniform and value != 0)

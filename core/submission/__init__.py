@@ -1,1 +1,1 @@
-"""Job request -> plan -> script -> journal -> submit, exactly once."""
+"""From a job request to a plan, a script, a journal entry and a submission, exactly once."""

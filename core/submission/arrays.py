@@ -1,10 +1,10 @@
-"""Jobs of the same shape as tasks of one array: one call of the scheduler for thousands of them.
+"""Arrays of jobs with the same shape: one call of the scheduler submits thousands of jobs.
 
-Takes planned jobs; gives the same jobs with the arrays that they belong to, and the script of an
-array. Jobs that each depend on the task with their own number of one array before are an array too.
-Jobs have the same shape if their scripts differ only in the part between the header and the fixed
-part: token, directories and values. The tasks' parts stand in one `case`, what they all say of
-their resources behind it, once. Source: sbatch's manual.
+The input is planned jobs. The result is the same jobs with the arrays that they belong to, and the
+script of an array. Jobs that each depend on the task with the same number of one earlier array form
+an array too. Jobs have the same shape if their scripts differ only in the part between the header
+and the fixed part: token, directories and values. The script holds these parts of the tasks in one
+`case`; lines about resources that all tasks share follow once. Source: sbatch's manual.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from rowtui.core.submission.quote import header_value
 from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
 from rowtui.core.text import visible
 
-MOST_TASKS = 1000  # what Slurm's default MaxArraySize of 1001 allows
-LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for all of it is 4 MB
+MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
+LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for the whole script is 4 MB
 _JOB_NAME = "#SBATCH --job-name="
 
 
 def with_arrays(
     jobs: Sequence[PlannedJob], most_tasks: Mapping[str, int], least: int = 2
 ) -> tuple[PlannedJob, ...]:
-    """The jobs in their order, neighbours of the same shape made tasks of arrays of two or more.
+    """Return the jobs in order; neighbours of the same shape become tasks of arrays of two or more.
 
-    `most_tasks`: in one array, by cluster.
+    `most_tasks`: most tasks in one array, by cluster.
     """
     changed: list[PlannedJob] = []
     run: list[PlannedJob] = []
-    shape: tuple[object, ...] = ()  # of the first of them
+    shape: tuple[object, ...] = ()  # of the first job of the current array
     size = 0
-    tokens: dict[str, str] = {}  # of those that became tasks: the new ones
-    tasks: dict[str, tuple[str, int]] = {}  # of new tokens: the array and the number
+    tokens: dict[str, str] = {}  # old token -> new token of jobs that became tasks
+    tasks: dict[str, tuple[str, int]] = {}  # new token -> array and task number
 
     def end_run() -> None:
         made = _as_array(run, least)
@@ -85,7 +85,8 @@ def _waits_along(
 ) -> bool:
     """Whether a job may be the task with this number of the array that `first` begins.
 
-    Either both wait for nobody, or each for the task with its own number of the same array.
+    Either both jobs depend on no job, or each depends on the task with its own number of the same
+    array.
     """
     if not (job.depends_on or first.depends_on):
         return True
@@ -107,9 +108,9 @@ def _shape(job: PlannedJob, parts: ScriptParts, common: str) -> tuple[object, ..
 
 
 def _of_task(own: str) -> tuple[str, str]:
-    """A job's own part without what jobs that ask for the same say too, and that.
+    """Return a job's own part without the lines that are shared by equal requests, and those lines.
 
-    Every word of these lines is quoted, so that none of them can stand in a name.
+    Every word of the shared lines is quoted, so that a name cannot contain one of these lines.
     """
     exports = own.find("\nexport ACTION_WORKSPACE_PATH=") + 1
     token = own.find("\nrowtui_token=", exports) + 1
@@ -142,7 +143,7 @@ def _as_task(job: PlannedJob, array: str, task: int) -> PlannedJob:
 
 
 def array_script(jobs: Sequence[PlannedJob]) -> str:
-    """The script of an array with these tasks, which need not be all of it."""
+    """Return the script of an array with these tasks, which may be a part of the array."""
     first = _parts(jobs[0])
     assert first is not None
     name = f"{_JOB_NAME}{header_value(visible(jobs[0].action))}"
@@ -150,7 +151,7 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
         name if line.startswith(_JOB_NAME) else line.replace("%j", "%A_%a") for line in first.header
     ]
     tasks = [_of_task(_own(job)) for job in jobs]
-    if len({common for _, common in tasks}) > 1:  # in an older plan
+    if len({common for _, common in tasks}) > 1:  # in a plan of an earlier version
         tasks = [(_own(job), "") for job in jobs]
     lines = [*header, "", 'case "$SLURM_ARRAY_TASK_ID" in']
     for job, (text, _) in zip(jobs, tasks, strict=True):

@@ -1,6 +1,6 @@
-"""Whether bash can read a script, asked of bash where that is not plain already.
+"""Whether bash can parse a script; bash is run only if the answer is not obvious.
 
-Takes a recipe or a script; gives yes, or what bash says.
+The input is a recipe or a script; the result is the answer, or bash's error message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.submission.script import Recipe
 
-# Words that stand for themselves, and our templates as they stand between words.
+# Words that need no quoting, and rowtui's templates as they stand between words.
 _WORD = r"[A-Za-z0-9_+,./:@%=-]+"
 _RESERVED = "if|then|else|elif|fi|do|done|case|esac|while|until|for|in|function|time|select|coproc"
 _ONE_COMMAND = re.compile(
@@ -23,12 +23,15 @@ _ONE_COMMAND = re.compile(
 
 
 def is_one_command(recipe: Recipe) -> bool:
-    """Whether a command is so plain that no bash has anything against it: it need not be asked."""
+    """Whether a command is so simple that bash certainly accepts it without a check."""
     return _ONE_COMMAND.fullmatch(recipe.filled.text) is not None
 
 
 def bash_complaint(script: str) -> str:
-    """What bash has against a script's syntax, "" if nothing. `bash -n` runs none of it."""
+    """Return bash's complaint about a script's syntax, "" if there is none.
+
+    The check is `bash -n`, which does not run the script.
+    """
     import subprocess
 
     try:
@@ -36,7 +39,7 @@ def bash_complaint(script: str) -> str:
             ["bash", "-n"], input=script.encode(), capture_output=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""  # cannot be asked here: the node will tell
-    # A here-document that does not end is only a warning to bash.
+        return ""  # bash cannot be run here: the node will report errors
+    # Bash only warns about a here-document without an end.
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     return visible(lines[0].removeprefix("bash: ")) if lines else ""

@@ -1,8 +1,8 @@
-"""What a later attempt needs to know of a job beyond what was sent: kept in the plan as JSON.
+"""Data about a job that a later attempt needs beyond what was sent; stored in the plan as JSON.
 
-Takes and gives the parameters that the mapper gave the job, and what a person asked for when it was
-resubmitted. Amounts are kept for one process and walltimes for one directory where the action
-counts them so: a later attempt may have fewer directories.
+The data is the parameters that the mapper gave the job, and the amounts that the user requested for
+a resubmission. Amounts are stored for one process, and walltimes for one directory if the action
+counts walltimes so, because a later attempt may have fewer directories.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """What a person asked for by hand, until they ask for something else. None: nothing.
+    """Amounts that the user requested by hand; valid until the next request. None: not requested.
 
     `memory_mb` and `cpus` of one process; `walltime_seconds` of one directory, or of the job if the
-    action's walltime is one for all.
+    action's walltime is for the whole job.
     """
 
     memory_mb: float | None = None
@@ -26,8 +26,9 @@ class Asked(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """`params`: those of the job's placement, None without one; `previous_params`: those of the
-    attempt before it.
+    """The parameters of a job's placements, and the user's requests.
+
+    `params`: of the job's placement, None without one; `previous_params`: of the attempt before.
     """
 
     params: Mapping[str, Any] | None = None
@@ -36,7 +37,7 @@ class Basis(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As canonical JSON; "" if there is nothing to know. What is no JSON becomes its text."""
+        """Return canonical JSON; "" without data. A value without a JSON form is stored as text."""
         known = {
             "params": self.params,
             "previous_params": self.previous_params,
@@ -44,7 +45,8 @@ class Basis(NamedTuple):
         }
         try:
             return _json({name: value for name, value in known.items() if value})
-        except (TypeError, ValueError, RecursionError):  # keys that are no names, circles
+        # keys that are not strings, or circular references
+        except (TypeError, ValueError, RecursionError):
             return _json({"asked": known["asked"]} if known["asked"] else {})
 
 
@@ -55,7 +57,7 @@ def _json(data: Mapping[str, Any]) -> str:
 
 
 def read_basis(text: str) -> Basis:
-    """What `Basis.text` wrote; what cannot be read is not known."""
+    """Parse the text of `Basis.text`; text that cannot be parsed gives an empty `Basis`."""
     try:
         data = json.loads(text) if text else {}
         asked = Asked(**data.get("asked", {}))

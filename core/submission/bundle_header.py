@@ -1,9 +1,10 @@
-"""The `#SBATCH` header of a bundle: one task on one node that has room for all lanes.
+"""The `#SBATCH` header of a bundle: one task on one node with room for all lanes.
 
-Takes the bundle's jobs; gives lines. What all of them share (partition, account, what a site or a
-user added) stays as it is, their sizes give way to the bundle's.
-Source: sbatch's manual; measured on 22.05: Slurm warns up to 30 s earlier than asked, and never
-later; a job that has a node for itself still only gets the memory that it asks for.
+The input is the bundle's jobs; the result is lines. Options that all jobs share (partition,
+account, additions of the site or the user) stay unchanged; sizes are replaced by those of the
+bundle. Source: sbatch's manual, and measurements on Slurm 22.05: Slurm sends a warning signal up to
+30 s earlier than requested and never later; a job that has a node for itself still only gets the
+memory that it asks for.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from rowtui.core.submission.quote import header_value
 from rowtui.core.submission.sharing import header_lines, shared_options
 from rowtui.core.text import visible
 
-# Before the limit: at most 45 s then, which is less than what a bundle's time has to spare
-# (`bundles.START_SECONDS`). Enough to report what is finished.
+# Seconds before the limit. The signal comes at most 45 s before the limit, which is less than the
+# reserve in a bundle's time (`bundles.START_SECONDS`), and is enough to report finished jobs.
 WARN_SECONDS = 15
 _OWN = (
     "--job-name=", "--output=", "--partition=", "--ntasks=", "--cpus-per-task=", "--nodes=",
@@ -28,10 +29,11 @@ _OWN = (
 
 
 def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
-    """The lines of the header, each with its `#SBATCH `.
+    """Return the lines of the header, each with its `#SBATCH `.
 
-    The memory is the sum of the lanes' even where the node is the bundle's alone: it selects nodes
-    that have so much. Where nobody states it, the site's rule per CPU, else all of a whole node.
+    The memory is the sum over the lanes even if the bundle has a whole node, because it selects
+    nodes with enough memory. If no memory is stated, the site's rule per CPU applies, else all
+    memory of a whole node.
     """
     shared = shared_options(jobs[0])
     log = PurePosixPath(jobs[0].log_path).parent / LOG_NAME
@@ -54,7 +56,7 @@ def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
 
 
 def _gpus(jobs: Sequence[PlannedJob], gpus: int) -> list[str]:
-    """All GPUs for the one task, in the words that the cluster wants (`slurm_gpus_per_task`)."""
+    """Return the options for all GPUs of the one task, in the form of `slurm_gpus_per_task`."""
     if not gpus:
         return []
     shared = shared_options(jobs[0])

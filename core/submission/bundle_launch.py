@@ -1,17 +1,17 @@
-"""How a bundle's driver starts one of its jobs: as a step of Slurm, or as a process with limits.
+"""Ways in which a bundle's driver starts a job: as a Slurm step, or as a process with limits.
 
-Each text defines `rowtui_survey`, called once; `rowtui_choose LANE`, called in each lane;
-`rowtui_launch SCRIPT`, called in the process that becomes the job; and `rowtui_given_up`: whether
-the scheduler started all this again, or will. They know `rowtui_number`,
-`rowtui_share` (CPUs), `rowtui_memory` (MB, or `-` if nobody states it), `rowtui_devices` (GPUs),
-`rowtui_processes` and `rowtui_steps` of the job, and the tables of `bundle_script.py`.
-Source: srun's manual; measured on 22.05 (docs/architecture.md).
+Each text defines `rowtui_survey`, which is called once; `rowtui_choose LANE`, called in each lane;
+`rowtui_launch SCRIPT`, called in the process that becomes the job; and `rowtui_given_up`, which
+returns whether the scheduler has restarted the bundle, or will. These functions use
+`rowtui_number`, `rowtui_share` (CPUs), `rowtui_memory` (MB, or `-` if not stated), `rowtui_devices`
+(GPUs), `rowtui_processes` and `rowtui_steps` of the job, and the tables of `bundle_script.py`.
+Source: srun's manual; measurements on Slurm 22.05 (docs/architecture.md).
 """
 
 from __future__ import annotations
 
-# A lane keeps to CPUs of its own only where all that this job may use are the bundle's: elsewhere
-# other jobs use them too, and others may be free.
+# A lane is bound to its own CPUs only if the bundle owns all CPUs that this job may use: otherwise
+# other jobs share these CPUs, and other CPUs may be idle.
 _PROCESSES = r"""
 rowtui_process() {
     if [ -n "${ROWTUI_LOCAL_CPUS-}" ]; then export ROWTUI_LOCAL_CPUS=$rowtui_share; fi
@@ -71,8 +71,8 @@ rowtui_launch() {{ rowtui_process "$1"; }}
 rowtui_given_up() {{ return 1; }}
 """
 
-# The step gets its share of the job and no more (--exact), and must ask for its memory: without,
-# it takes all of the job's, and the steps run one by one. 0: all of it, but shared.
+# The step gets exactly its share of the job (--exact), and must request memory: without a request,
+# it takes all memory of the job, and the steps run one by one. 0 means all memory, shared.
 _STEPS = r"""
 # Where cores have several threads, Slurm gives steps whole cores. Lanes that would not fit so, and
 # would wait for each other, are processes of the script's own step.

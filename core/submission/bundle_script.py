@@ -1,9 +1,9 @@
-"""The script of a bundle: one scheduler job that runs many jobs, each as if it were alone.
+"""The script of a bundle: one scheduler job that runs many jobs, each as if it ran alone.
 
-Takes planned jobs of one bundle; gives bash text: the header, tables of the jobs, the fixed driver
-(`bundle_shell.py`), which ends before bash reads on, and behind it the parts of the jobs' own
-scripts. Of these, `sed` puts each job's script together when its turn comes, so that a job runs
-exactly what it would run alone, and no process ever reads the scripts of all of them. Source:
+The input is planned jobs of one bundle. The result is bash text: the header, tables of the jobs,
+the fixed driver (`bundle_shell.py`), which exits before bash reads further, and then the parts of
+the jobs' own scripts. When a job starts, `sed` assembles its script from these parts, so that a job
+runs exactly what it would run alone, and no process ever reads the scripts of all jobs. Source:
 measured behaviour of srun (docs/architecture.md).
 """
 
@@ -22,17 +22,18 @@ from rowtui.core.text import visible
 
 LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
 ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
-# How often the scheduler started it before, if that is counted.
+# Number of earlier starts by the scheduler, if the scheduler counts starts.
 _RESTARTS = {"slurm": "${SLURM_RESTART_COUNT:-0}"}
-# A job has begun for good when it is past the fence. What it must not know is taken out of its way.
+# A job has begun when it is past the fence. Variables of the driver are then removed from its
+# environment.
 BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
 
 
 def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
-    """The script that runs these jobs of one bundle, which need not be all of it.
+    """Return the script that runs these jobs of one bundle, which may be a part of the bundle.
 
-    They are in the plan's order: in each lane one after another. `scheduler`: slurm, local, bash.
-    Raises: RowtuiError for another scheduler.
+    The jobs are in the plan's order: within each lane one after another. `scheduler`: slurm, local,
+    bash. Raises: RowtuiError for another scheduler.
     """
     launch = LAUNCH.get(scheduler)
     if launch is None:
@@ -43,7 +44,7 @@ def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     head = ["#!/bin/bash"]
     if scheduler == "slurm":
         head += bundle_header(jobs, bundle)
-    # Where the parts will stand depends on how many lines stand before them, not on what these say.
+    # The line numbers of the parts depend on the number of lines before them, not on their content.
     before = [*head, "", *_tables(jobs, bundle, scheduler, _Places(all_parts, 0).of_jobs)]
     before += [launch.strip("\n"), DRIVER.strip("\n"), ""]
     places = _Places(all_parts, sum(text.count("\n") + 1 for text in before))
@@ -58,10 +59,10 @@ def _parts(job: PlannedJob) -> ScriptParts:
 
 
 class _Places:
-    """The parts of all scripts one below the other, each rest once, and in which lines they are.
+    """The parts of all scripts in sequence, with each shared rest once, and their line numbers.
 
-    `before`: how many lines stand above. `of_jobs`: for each, what `sed` prints: its own part, the
-    fixed one, its rest, and then stops.
+    `before`: number of lines above. `of_jobs`: for each job, the `sed` commands that print its own
+    part, the fixed part and its rest, and then quit.
     """
 
     def __init__(self, all_parts: Sequence[ScriptParts], before: int) -> None:
@@ -106,7 +107,7 @@ def _tables(
 
 
 def _after(jobs: Sequence[PlannedJob]) -> list[str]:
-    """By number, the tokens of the jobs of the same bundle that a job depends on."""
+    """Return, by job number, the tokens of jobs in the same bundle on which the job depends."""
     waits = []
     for number, job in enumerate(jobs):
         tokens = [it for it in job.depends_on if it.rpartition("~")[0] == _place(job).token]
@@ -120,7 +121,7 @@ def _array(name: str, words: Sequence[str]) -> list[str]:
 
 
 def job_size(job: PlannedJob) -> str:
-    """CPUs, memory in MB or `-`, GPUs, seconds, processes, whether it starts steps itself."""
+    """Return CPUs, MB of memory or `-`, GPUs, seconds, processes, 1 for a job with own steps."""
     memory = "-" if job.memory_mb is None else job.memory_mb
     steps = int(job.starts_steps)
     seconds = _place(job).own_seconds

@@ -1,34 +1,35 @@
-"""The fixed part of a bundle's script: lanes side by side, in each one job after another.
+"""The fixed part of a bundle's script: parallel lanes, and in each lane one job after another.
 
-Plain bash (4.2 or later) and coreutils, as `shell.py`. Before it, a script defines the tables that
-`bundle_script.py` writes, and one of the ways to start a job in `bundle_launch.py`.
+The text is plain bash (4.2 or later) and coreutils, as in `shell.py`. A script defines before it
+the tables that `bundle_script.py` writes, and one of the ways to start a job in `bundle_launch.py`.
 
-- Each lane is a subshell that sleeps in `read` on a pipe of its own, where it is told that there is
-  news. What the news is stands in files: `closed`, nothing more begins; `warned`; `stop`, the
-  signal; `<number>.code`, a job has ended. For bash may lose what it reads when a signal comes.
-- A job's own script is put together by `sed` when its turn comes, and begins with a few lines that
-  write to its log, tell its process id and stop it if the bundle is `closed`.
-- A job that depends on others of its bundle begins only if they ended well. Else its fence is
-  closed, so that its directories are free while the bundle goes on.
-- Signals go to that process itself: to srun, SIGUSR1 would reach every process of the command, and
-  SIGTERM means SIGKILL for all of them. A job past its own time is warned (SIGUSR1) before, told to
-  stop (SIGTERM) then, and killed with its step if it does not.
-- On SIGUSR1, the warning before the bundle's limit, all that run are warned and nothing more
-  begins. On SIGTERM (SIGINT, SIGHUP) it goes on to all that run, whose reports are waited for.
-- What a job that was killed could not write itself, the driver writes: `.row/rowtui/ended/<token>`.
-  One that never began leaves nothing.
+- Each lane is a subshell that sleeps in `read` on its own pipe. A line in the pipe only wakes the
+  lane; files hold the content: `closed` (no further job begins), `warned`, `stop` (with the signal)
+  and `<number>.code` (a job has ended). The reason is that bash may lose data when a signal
+  interrupts `read`.
+- When a job starts, `sed` assembles its own script. The script begins with a few lines that
+  redirect output to its log, publish its process id, and stop it if the bundle is `closed`.
+- A job that depends on others of its bundle begins only if these ended well. Otherwise its fence is
+  closed, so that its directories are free while the bundle continues.
+- Signals are sent to the process itself: srun would pass SIGUSR1 to every process of the command,
+  and would turn SIGTERM into SIGKILL for all of them. A job near its own time limit is warned
+  (SIGUSR1), then stopped (SIGTERM), and killed with its step if it does not stop.
+- On SIGUSR1, the warning before the bundle's limit, all running jobs are warned and no further job
+  begins. SIGTERM (SIGINT, SIGHUP) is passed to all running jobs, and their reports are awaited.
+- If a job was killed before it could write its end, the driver writes `.row/rowtui/ended/<token>`.
+  A job that never began leaves no file.
 
-Exit code: 0 if all ended well, else 1. Source: measured behaviour of srun 22.05 and of bash.
+Exit code: 0 if all jobs ended well, else 1. Source: measured behaviour of srun 22.05 and of bash.
 """
 
 from __future__ import annotations
 
 from rowtui.core.submission.shell import NOT_READY
 
-# Between SIGTERM and SIGKILL for jobs of a bundle. They need `shell.STOP_SECONDS` and the time to
-# report; Slurm kills the bundle itself after 30 s (KillWait).
+# Seconds between SIGTERM and SIGKILL for jobs of a bundle. A job needs `shell.STOP_SECONDS` and
+# time to report; Slurm kills the bundle itself after 30 s (KillWait).
 KILL_SECONDS = 15
-# How often a step that Slurm did not start is tried, and seconds before the second and third try.
+# Seconds before the second and third try of a step that Slurm did not start.
 PAUSES = (2, 10)
 
 DRIVER = (

@@ -1,8 +1,8 @@
-"""Planned jobs put into bundles, and a bundle as what a scheduler gets.
+"""Assignment of planned jobs to bundles, and the job specification of a bundle for a scheduler.
 
-Takes planned jobs and where packing puts them; gives the same jobs, those of a bundle next to each
-other, each with its place. Everything of a job but its token and its log stays its own. A bundle
-of one is not one: that job goes alone.
+The input is planned jobs and their places from packing. The result is the same jobs, with those of
+a bundle next to each other, each with its place. A job in a bundle keeps everything of its own
+except its token and its log. A bundle with a single job is submitted as an ordinary job.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from rowtui.core.submission.site import Access
 
 LOG_NAME = "rowtui-bundle-%j.out"
-# What a bundle is given beyond its longest lane: for its own start and end, and for each start of
-# a job (a Slurm step takes 0.1 to 0.5 s).
+# Seconds that a bundle gets beyond its longest lane: for its own start and end, and for each start
+# of a job (a Slurm step takes 0.1 to 0.5 s).
 START_SECONDS = 60
 STEP_SECONDS = 2
-# Memory (MB) that is not its jobs': that of the script, and of what starts and watches one job (a
-# srun takes about 10). Slurm counts it, and kills a bundle that goes beyond what it asked for.
+# Memory (MB) beyond that of the jobs: for the script, and for starting and watching one job (srun
+# takes about 10 MB). Slurm counts this memory, and kills a bundle that exceeds its request.
 SCRIPT_MB = 32
 WATCH_MB = 16
 
@@ -34,7 +34,7 @@ WATCH_MB = 16
 class Layout:
     """One bundle to be made. `lanes`: the positions of jobs, in each lane in their order.
 
-    `seconds` is by position: how long each may take. The rest: see `InBundle`.
+    `seconds`: the longest time of each job, by position. Other fields: see `InBundle`.
     """
 
     node_type: str
@@ -47,20 +47,20 @@ class Layout:
 
     @property
     def asked_mb(self) -> int | None:
-        """The memory that it asks for, with what running its jobs takes."""
+        """Return the memory in MB that the bundle asks for, with the overhead for its jobs."""
         if self.memory_mb is None:
             return None
         return self.memory_mb + SCRIPT_MB + WATCH_MB * len(self.lanes)
 
     @property
     def longest(self) -> int:
-        """How long it may take, in seconds, with what starting its jobs takes."""
+        """Return the longest time of the bundle in seconds, with the start times of its jobs."""
         each = (sum(times) + STEP_SECONDS * len(times) for times in self.seconds)
         return START_SECONDS + max(each, default=0)
 
 
 def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple[PlannedJob, ...]:
-    """The jobs, those of each bundle together where the first of them was."""
+    """Return the jobs; the jobs of a bundle stand together at the place of its first job."""
     at: dict[int, list[PlannedJob]] = {}
     taken: set[int] = set()
     tokens: dict[str, str] = {}
@@ -83,7 +83,7 @@ def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple
 
 
 def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
-    """Lane after lane: within a lane the order is that of their turns."""
+    """Return the jobs lane by lane; within a lane in the order in which they run."""
     token = f"{jobs[min(position for lane in layout.lanes for position in lane)].token}b"
     asked_mb, longest = layout.asked_mb, layout.longest
     members: list[PlannedJob] = []
@@ -105,7 +105,7 @@ def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
 
 
 def as_member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
-    """A job as the request with this number of a bundle."""
+    """Return a job as the request with this number of a bundle."""
     token = member_token(place.token, number)
     old = f"\nrowtui_token={job.token}\n"
     log = job.log_path.replace("%j", f"%j.{number}")
@@ -123,7 +123,7 @@ def as_member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
 def bundle_spec(
     jobs: Sequence[PlannedJob], bundle: InBundle, access: Access, after: After
 ) -> JobSpec:
-    """What the scheduler gets for these jobs of a bundle, which need not be all of it."""
+    """Return the job specification for these jobs, which may be a part of their bundle."""
     from rowtui.core.submission.bundle_script import bundle_script
 
     first = jobs[0]
@@ -145,6 +145,6 @@ def bundle_spec(
 
 
 def bundle_name(jobs: Sequence[PlannedJob]) -> str:
-    """For a person and for the scheduler: the first job, and how many more."""
+    """Return a name for users and the scheduler: the first job, and the number of the others."""
     more = len(jobs) - 1
     return f"pack {jobs[0].name}" + (f" and {more:,} more" if more else "")

@@ -1,17 +1,18 @@
-"""Carry out a plan that a person confirmed: reserve, write down, send, write down, record, release.
+"""Submission of a plan that the user confirmed: reserve, journal, send, journal, record, release.
 
-Takes a plan, the access to its clusters, the journal and the project's reservations; gives
-progress, one value for each job. Jobs are sent held where the scheduler can do that, and released
-once their ids are on the disk and the scheduler was seen to have them. The process may be killed
-between any two steps: `settle` finds from the journal, the scheduler and the fence what became of
-each job, so that none is lost and none runs twice. The order is Row's; the first refusal stops the
-rest.
+The input is a plan, the access to its clusters, the journal and the project's reservations. The
+result is progress, one value for each job. Jobs are sent held if the scheduler supports holds; they
+are released once their ids are on the disk and the scheduler lists them. The process may be killed
+between any two steps: `settle` derives the state of each job from the journal, the scheduler and
+the fence, so that no job is lost and none runs twice. The order of jobs is Row's. After a refusal,
+only similar jobs are kept back; a cluster that gives no clear answer stops the rest.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.clusters.schedulers.base import (
@@ -29,9 +30,9 @@ from rowtui.core.submission.dependencies import (
     cannot_wait,
     standing,
 )
-from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
+from rowtui.core.submission.ending import NOT_BEGUN, NOT_SENT, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.letting_go import LettingGo
-from rowtui.core.submission.model import Plan, PlannedJob, Step
+from rowtui.core.submission.model import Destination, Plan, PlannedJob, Step
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.plan_json import save_plan
 from rowtui.core.submission.reservations import Release
@@ -45,26 +46,30 @@ from rowtui.core.submission.sending import (
     submit_surely,
     units_of,
 )
+from rowtui.core.submission.sharing import shared_options
 from rowtui.core.submission.site import NO_TRACES, Access, Traces
 from rowtui.core.text import plural, visible
 
 __all__ = ["Progress", "Tools", "carry_out"]
 
-# Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
-# directories takes about as long as five submissions.
+# Number of jobs that are reserved, and whose ids are recorded, together: a commit of records of a
+# million directories takes about as long as five submissions.
 BATCH = 64
-# Jobs that are handed over without a look at who listens; that they are sent, and their answers,
-# is written down together: to sync a file takes about as long as a submission.
+# Number of jobs that are sent without checking for cancellation. Their sending, and their answers,
+# are journalled together: syncing a file takes about as long as a submission.
 CHUNK = 32
+# After this many refused kinds of jobs for one reason, no other job is sent to the destination.
+KINDS_REFUSED = 3
 
 
 async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
-    """Send the jobs of a plan, one after the other.
+    """Send the jobs of a plan in order.
 
-    Jobs whose directories somebody else has are skipped with a message. The first job that is
-    refused, or whose fate stays unknown, stops the rest; so does `tools.stop`. Jobs of this plan
-    that were sent before are not sent again.
-    Raises: RowtuiError if the plan or journal cannot be written, or another process is at it.
+    A job is skipped with a message if its directories belong to another submission, or if it asks
+    for the same amounts at the same destination as a refused job. The first job that is not sent,
+    or whose outcome stays unknown, stops the rest; so does `tools.stop`. Jobs of this plan that
+    were sent before are not sent again. Raises: RowtuiError if the plan or journal cannot be
+    written, or another process submits the plan.
     """
     await asyncio.to_thread(save_plan, tools.root, plan)
     with tools.journal.hold(plan.id) as held:
@@ -78,7 +83,8 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
                 yield progress
         finally:
             await steps.aclose()
-            # Also when the caller stopped listening: nothing stays reserved that was not sent.
+            # Also when the caller stopped iterating: a reservation for a job that was not sent is
+            # released.
             await asyncio.shield(run.give_back())
 
 
@@ -89,6 +95,11 @@ class _Run:
     sent: Sent = Sent({}, (), {})
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     under_way: asyncio.Future[list[Progress]] | None = None
+    refused: set[tuple[object, ...]] = field(default_factory=set)  # kinds of jobs
+    refusals: Counter[tuple[Destination, str]] = field(default_factory=Counter)  # kinds, by reason
+    kept_back: list[PlannedJob] = field(default_factory=list)  # because similar jobs were refused
+    # a cluster gave no clear answer, or a job that ran in this process failed
+    must_stop: bool = False
     said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
 
     async def send_all(self) -> AsyncGenerator[Progress, None]:
@@ -117,8 +128,11 @@ class _Run:
                 ready = []
                 for unit in chunk:
                     going: list[PlannedJob] = []
-                    beside: set[str] = set()  # their tokens
+                    beside: set[str] = set()  # tokens of the jobs in `going`
                     scheduler = self.access(unit).scheduler
+                    if self.is_like_refused(unit):
+                        await self.keep_back(unit)
+                        continue
                     for job in unit.jobs:
                         if why := cannot_wait(job, self.sent, scheduler, beside):
                             yield await self.skip(job, why)
@@ -129,23 +143,23 @@ class _Run:
                         ready.append(Unit(tuple(going)))
                 if ready:
                     yield self.submitting(ready[0])
-                failed = False
                 async for progress in self.send(ready):
                     yield progress
-                    failed = failed or bool(progress.error)
-                if failed:
-                    if self.open:
-                        yield self.stopped("the submission stopped here")
+                if self.must_stop:
+                    if self.open or self.kept_back:
+                        yield self.stopped("the submission stopped here", self.kept_back)
                     return
             for progress in await self.letting.let_go_meanwhile():
                 yield progress
         for progress in await self.letting.let_go():
             yield progress
+        if self.kept_back:
+            yield self.stopped("others like them were refused", self.kept_back)
 
     async def send(self, units: Sequence[Unit]) -> AsyncGenerator[Progress, None]:
-        """Send some; whatever happens to who asked, the answers are waited for and written down.
+        """Send some units. Even if the caller stops, the answers are awaited and journalled.
 
-        A job that runs now, inside of this, is stopped instead.
+        A job that runs inside this call is stopped instead.
         """
         if not units:
             return
@@ -176,7 +190,7 @@ class _Run:
         return CHUNK if self.access(unit).scheduler.at_once > 1 else 1
 
     async def attempt(self, units: Sequence[Unit]) -> list[Progress]:
-        """Hand them over and write down what became of each."""
+        """Send the units and record the outcome of each."""
         for cluster in dict.fromkeys(unit.cluster for unit in units):
             access = self.it.tools.access[cluster]
             jobs = [job for unit in units if unit.cluster == cluster for job in unit.jobs]
@@ -196,16 +210,19 @@ class _Run:
             self.it.tools.lookup_pause, self.it.tools.patience, self.it.tools.stop, self.mention
         )
         at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
-        failed = False
 
         async def one(unit: Unit) -> SubmitResult | None:
-            """None: an earlier one was not accepted, so this one was not sent."""
-            nonlocal failed
+            """Send one unit; None: an earlier unit was not accepted, so this one was not sent."""
             async with at_once:
-                if failed:
+                if self.must_stop or self.is_like_refused(unit):
                     return None
                 result = await submit_surely(unit, self.access(unit), self.it.keys, waiting)
-            failed = failed or not isinstance(result, Accepted)
+            if isinstance(result, Rejected):
+                self.refused.add(_kind(unit))
+                self.refusals[unit.jobs[0].destination, result.reason] += 1
+            immediate = self.access(unit).scheduler.immediate
+            if not isinstance(result, Accepted) and (immediate or not isinstance(result, Rejected)):
+                self.must_stop = True
             return result
 
         try:
@@ -220,18 +237,38 @@ class _Run:
                 return [*progress, *await self.ended_at_once(unit, result)]
         await self.take_ids(answers)
         for unit, result in answers:
+            if result is None and self.is_like_refused(unit):
+                await self.keep_back(unit)
             if result is not None:
                 if unit is not units[0]:
                     progress.append(self.submitting(unit))
                 progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
 
-    async def still_ours(self, units: Sequence[Unit]) -> tuple[list[Unit], list[Progress]]:
-        """The units whose directories are theirs now that their sending is written down.
+    def is_like_refused(self, unit: Unit) -> bool:
+        """Whether an equal kind of job was refused there, or several kinds for one reason."""
+        if not self.refused:
+            return False
+        destination = unit.jobs[0].destination
+        return _kind(unit) in self.refused or any(
+            there == destination and kinds >= KINDS_REFUSED
+            for (there, _), kinds in self.refusals.items()
+        )
 
-        The records may have been lost since the directories were reserved. Each submitter writes
-        down that it sends, and looks at the records and at all journals after that: so of two that
-        want the same directory at least one sees the other. Raises: RowtuiError.
+    async def keep_back(self, unit: Unit) -> None:
+        """Give up jobs that would be refused like earlier ones."""
+        await self.it.release([Release(job.token, job.action, {}) for job in unit.jobs])
+        await self.it.note(Step.ABANDONED, unit.jobs, detail="one like it was refused")
+        for job in unit.jobs:
+            self.open.pop(job.token, None)
+        self.kept_back += unit.jobs
+
+    async def still_ours(self, units: Sequence[Unit]) -> tuple[list[Unit], list[Progress]]:
+        """Return the units that still own their directories after their sending was journalled.
+
+        The records may have been lost since the directories were reserved. Each submitter journals
+        that it sends, and reads the records and all journals after that. Of two submitters that
+        want the same directory, at least one therefore sees the other. Raises: RowtuiError.
         """
         jobs = [job for unit in units for job in unit.jobs]
         tools = self.it.tools
@@ -250,7 +287,7 @@ class _Run:
         return [Unit(left) for left in kept if left], progress
 
     async def take_ids(self, answers: Sequence[tuple[Unit, SubmitResult | None]]) -> None:
-        """Write the ids of what was accepted down; what was not sent is open again."""
+        """Journal the ids of accepted jobs; jobs that were not sent are open again."""
         accepted: list[PlannedJob] = []
         for unit, result in answers:
             if result is None:
@@ -279,8 +316,10 @@ class _Run:
             ]
         if isinstance(result, Rejected | Unreachable):
             await self.it.release([Release(job.token, job.action, {}) for job in jobs])
-            await self.it.note(Step.REJECTED, jobs, detail=result.reason)
-            word = "refused" if isinstance(result, Rejected) else "not sent"
+            refused = isinstance(result, Rejected)
+            detail = result.reason if refused else f"{NOT_SENT}{result.reason}"
+            await self.it.note(Step.REJECTED, jobs, detail=detail)
+            word = "refused" if refused else "not sent"
             why = f"{unit.name} was {word}: {visible(result.reason)}"
             return [self.it.say(jobs[0], "", why, len(jobs), Step.REJECTED)]
         await self.it.note(Step.UNKNOWN, jobs, detail=result.reason)
@@ -291,12 +330,14 @@ class _Run:
         return [self.it.say(jobs[0], "", why, len(jobs), Step.UNKNOWN)]
 
     async def ended_at_once(self, unit: Unit, result: SubmitResult) -> list[Progress]:
-        """Jobs that ran inside `submit` are over: say how they ended, as for any other job."""
+        """Record the end of jobs that ran inside `submit`, as for any other job."""
         site = self.access(unit).site
         traces = await site.traces([job.token for job in unit.jobs])
-        return [
+        ended = [
             await self.job_ended(job, result, traces.get(job.token, NO_TRACES)) for job in unit.jobs
         ]
+        self.must_stop = self.must_stop or any(progress.error for progress in ended)
+        return ended
 
     async def job_ended(self, job: PlannedJob, result: SubmitResult, traces: Traces) -> Progress:
         if isinstance(result, Accepted):
@@ -319,18 +360,19 @@ class _Run:
         self.open.pop(job.token, None)
         return self.it.say(job, f"skipped {job.name}: {why}", "", 1, Step.ABANDONED)
 
-    def stopped(self, why: str) -> Progress:
-        names = [job.name for job in self.open.values()]
+    def stopped(self, why: str, jobs: Iterable[PlannedJob] = ()) -> Progress:
+        names = [job.name for job in (*jobs, *self.open.values())]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         text = f"{why}: {plural(len(names), 'job was', 'jobs were')} not sent ({shown})"
         return self.it.progress("", text)
 
-    # Directories are given back before that is written down as the end of a job: whoever is killed
-    # in between leaves a job that is settled once more. The other way they would stay reserved.
+    # Directories are released before the end of a job is journalled: a process killed in between
+    # leaves a job that is settled once more. In the other order the directories would stay
+    # reserved.
 
     async def give_back(self) -> None:
-        """Record and start what was accepted, and release what was not sent."""
-        if self.under_way is not None:  # whoever stopped us twice did not wait for it
+        """Record and start accepted jobs, and release jobs that were not sent."""
+        if self.under_way is not None:  # a second interruption did not wait for the attempt
             await asyncio.wait({self.under_way})
         await self.letting.let_go()
         left = list(self.open.values())
@@ -342,5 +384,19 @@ class _Run:
         return self.it.say(unit.jobs[0], f"submitting {unit.name}")
 
     def mention(self, text: str) -> None:
-        """Tell who listens while an answer is waited for."""
+        """Report progress while an answer is awaited."""
         self.said.put_nowait(self.it.progress(text))
+
+
+def _kind(unit: Unit) -> tuple[object, ...]:
+    """Return the properties by which a scheduler judges a job: destination, amounts and options."""
+    job, bundle = unit.jobs[0], unit.bundle
+    if is_in_pilot(job.token):
+        return (job.token,)
+    if bundle is not None:
+        amounts: tuple[object, ...] = (
+            bundle.cpus, bundle.memory_mb, bundle.gpus, bundle.seconds, bundle.node_type,
+        )  # fmt: skip
+    else:
+        amounts = (job.processes, job.cpus, job.memory_mb, job.gpus, job.walltime_seconds)
+    return (job.destination, amounts, shared_options(job))

@@ -1,11 +1,10 @@
-"""What waits for what among the jobs of a plan: by token, and as what a scheduler is told.
+"""Dependencies among the jobs of a plan: by token, and as options for a scheduler.
 
-Takes planned jobs and what the journal says of those that they depend on; gives the ids that a
-scheduler job waits for, and whether a job may be sent at all. Within a bundle its script keeps the
-order, so that the scheduler is not told.
-Source: sbatch's manual (--dependency); measured on 22.05: `aftercorr` lets each task go or cancels
-it on its own, and an id that Slurm does not know counts as one that ended well (which is what
-`JobRequest.requires` is for).
+The input is planned jobs and the journal's entries for the jobs that they depend on. The result is
+the ids that a scheduler job waits for, and whether a job may be sent at all. Within a bundle the
+script keeps the order, so that the scheduler needs no dependency. Source: sbatch's manual
+(--dependency); measurements on Slurm 22.05: `aftercorr` starts or cancels each task on its own, and
+an id unknown to Slurm counts as a job that ended well (for this case `JobRequest.requires` exists).
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ _DEPENDING = frozenset({"slurm", "local"})
 def can_depend(cluster: Cluster) -> bool:
     """Whether a job may be queued on this cluster before the jobs that it depends on have ended.
 
-    Grid Engine only waits for their end, whatever that was; `bash` runs jobs here and now.
+    Grid Engine waits only for the end of these jobs, not for their success; `bash` runs jobs at
+    once.
     """
     return keeps_order(cluster.scheduler)
 
@@ -43,16 +43,16 @@ def keeps_order(scheduler: str) -> bool:
 
 
 class Standing(enum.Enum):
-    """How the job stands that another one depends on."""
+    """The state of a job on which another one depends."""
 
-    DONE = "done"  # it ended well: nobody needs to wait
-    QUEUED = "queued"  # it has an id to wait for
-    OPEN = "open"  # it may get one
-    FAILED = "failed"  # it never ends well
+    DONE = "done"  # the job ended well: no wait is needed
+    QUEUED = "queued"  # the job has an id to wait for
+    OPEN = "open"  # the job may get an id
+    FAILED = "failed"  # the job will never end well
 
 
 def standing(entry: JournalEntry | None) -> Standing:
-    """How a job stands by its latest entry in the journal."""
+    """Return the state of a job from its latest journal entry."""
     if entry is None or entry.step in (Step.PLANNED, Step.SENDING, Step.UNKNOWN):
         return Standing.OPEN
     if entry.step is Step.ACCEPTED:
@@ -63,7 +63,7 @@ def standing(entry: JournalEntry | None) -> Standing:
 
 
 class Sent(NamedTuple):
-    """What jobs may wait for: ids and ends, by token, and the cluster of every job of the plan."""
+    """Jobs that others may wait for: ids and ends, by token, and the cluster of each job."""
 
     keys: Mapping[str, JobKey]
     ended_well: Collection[str]
@@ -71,9 +71,9 @@ class Sent(NamedTuple):
 
 
 def cannot_wait(job: PlannedJob, sent: Sent, scheduler: Scheduler, beside: Collection[str]) -> str:
-    """Why a job cannot be sent because of one that it depends on, "" if it can.
+    """Return why a job cannot be sent because of a job that it depends on, "" if it can.
 
-    `beside`: what is sent in the same scheduler job, before it.
+    `beside`: the tokens that are sent in the same scheduler job, before it.
     """
     inside = beside if job.bundle is not None else ()
     for token in job.depends_on:
@@ -81,7 +81,7 @@ def cannot_wait(job: PlannedJob, sent: Sent, scheduler: Scheduler, beside: Colle
             continue
         if sent.clusters.get(token, "") not in ("", job.destination.cluster):
             return "a job that it depends on goes to another cluster"
-        if is_in_pilot(token):  # which goes on when that one has failed
+        if is_in_pilot(token):  # a pilot continues after a failed request
             return "a job that it depends on runs in a pilot"
         if token in inside:
             continue
@@ -93,7 +93,7 @@ def cannot_wait(job: PlannedJob, sent: Sent, scheduler: Scheduler, beside: Colle
 
 
 class After(NamedTuple):
-    """What a scheduler job waits for: jobs, tasks of arrays, and the same task of one array."""
+    """The dependencies of a scheduler job: jobs, array tasks, equal-numbered tasks of one array."""
 
     jobs: tuple[int, ...] = ()
     tasks: tuple[JobKey, ...] = ()
@@ -103,10 +103,10 @@ class After(NamedTuple):
 def after_of(
     jobs: Sequence[PlannedJob], keys: Mapping[str, JobKey], *, array: bool = False
 ) -> After:
-    """What the scheduler job of these waits for. `keys`: of jobs that it has, by token.
+    """Return the dependencies of the scheduler job of these jobs.
 
-    `array`: they are the tasks of one. Those in the same scheduler job, and those that are not in
-    `keys`, are not waited for.
+    `keys`: keys of jobs that the scheduler has, by token. `array`: the jobs are the tasks of one
+    array. Dependencies within the same scheduler job, and those without a key, are left out.
     """
     own = {job.token for job in jobs}
     waits = [
@@ -128,12 +128,12 @@ def after_of(
 def with_new_tokens(
     jobs: Sequence[PlannedJob], renamed: Mapping[str, str]
 ) -> tuple[PlannedJob, ...]:
-    """The jobs, depending on the others by their new tokens."""
+    """Return the jobs, with dependencies on other jobs by their new tokens."""
     return tuple(depending(job, renamed) for job in jobs) if renamed else tuple(jobs)
 
 
 def depending(job: PlannedJob, renamed: Mapping[str, str]) -> PlannedJob:
-    """One of them."""
+    """Return one job with its dependencies by their new tokens."""
     if not any(token in renamed for token in job.depends_on):
         return job
     return replace(job, depends_on=tuple(renamed.get(it, it) for it in job.depends_on))

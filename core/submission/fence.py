@@ -1,8 +1,8 @@
-"""What a job's script leaves behind: the fence that it made when it began, and how it ended.
+"""Files that a job's script leaves: the fence that is made when the job begins, and its end marker.
 
-Takes the project's folder and a token. The fence is a symbolic link, made by whoever comes first:
-the job (its target is `<scheduler>:<job id>`) or we (`abandoned`): so a job that was given up can
-never run later. Formats: `shell.py`.
+The input is the project's folder and a token. The fence is a symbolic link that only one party can
+create: the job (the target is `<scheduler>:<job id>`) or rowtui (`abandoned`). A job that was given
+up can therefore never run later. Formats: `shell.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.files import read_bounded, sync_folder
@@ -23,17 +24,22 @@ ABANDONED = "abandoned"
 NOT_REPORTED = "exit code 3: the completed directories could not be reported"
 _LIMIT = 1 << 16
 _IN_DIRECTORY = " in directory "
-_DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as a shell gives them
+# Reasons of older versions also contain the exit code into which a shell converts the signal.
+_COMMAND_END = re.compile(
+    r"(?:not reached: )?(?:killed \(signal (?P<signal>[A-Z0-9+-]+)[,)]"
+    r"|exit code (?P<code>[0-9]{1,9})(?= in directory |$))"
+)
+_DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as exit codes of a shell
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a script ended, in its own words.
+    """How a script ended, by its own report.
 
-    `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also
-    `out of memory`. `at`: epoch seconds.
-    `command_code`: exit code of the command that ran last; `index`: of its directory in the job's
-    list, if the job ended there; None: not known.
+    `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also `out of
+    memory`. `at`: epoch seconds. `command_code`: exit code of the command that ran last; `index`:
+    the position of the command's directory in the job's list, if the job ended there; None:
+    unknown.
     """
 
     exit_code: int
@@ -45,28 +51,28 @@ class Ended:
 
     @property
     def not_ready(self) -> bool:
-        """Whether it did nothing, because what it needs of other jobs was not there."""
+        """Whether the job did nothing, because inputs from other jobs were missing."""
         return self.cause == "exit" and self.exit_code == NOT_READY and self.command_code is None
 
     @property
     def died(self) -> bool:
-        """Whether a signal ended its command: the scheduler's, as it may be, or another's."""
+        """Whether a signal ended the job's command, possibly one from the scheduler."""
         return not _DEATHS.isdisjoint((self.exit_code, self.command_code))
 
     @property
     def command_failed(self) -> bool:
-        """Whether the job ended because its command did, with an exit code other than 0."""
+        """Whether the job ended because its command failed with an exit code other than 0."""
         return self.cause == "exit" and bool(self.exit_code and self.command_code)
 
     def reason(self, directory: str = "") -> str:
-        """Why the job failed, for the user; "" if it ended well.
+        """Return why the job failed, as text for the user; "" if it ended well.
 
         `directory`: the one in which the command failed, "" to leave it out.
         """
         if self.cause in ("time limit", "cancelled", "out of memory"):
             return self.cause
         if self.cause != "exit":
-            return f"stopped by {self.cause}"
+            return killed_by(self.cause.removeprefix("signal "))
         if self.exit_code == 0:
             return ""
         if self.not_ready:
@@ -80,18 +86,46 @@ class Ended:
 
 
 def without_directory(reason: str) -> str:
-    """The reason of a job's failure as it is at other jobs that failed alike."""
+    """Return the reason of a failure without its directory, as for other jobs that failed alike."""
     return reason.partition(_IN_DIRECTORY)[0]
 
 
 def exit_words(code: int) -> str:
-    """What an exit code says: `exit code 3`, `killed (signal KILL, exit code 137)`."""
+    """Return the meaning of an exit code: `exit code 3`, or `killed (signal KILL)` for 137."""
     name = signal_name(code - 128) if code > 128 else ""
-    return f"killed (signal {name}, exit code {code})" if name else f"exit code {code}"
+    return killed_by(name) if name else f"exit code {code}"
+
+
+def killed_by(name: str) -> str:
+    """Return the text for a job that a signal ended: `killed (signal KILL)`."""
+    return f"killed (signal {name})"
+
+
+class CommandEnd(NamedTuple):
+    """How a command ended: its own exit code, or the name of the signal; None: unknown."""
+
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+def command_end(reason: str, *, ended: bool = True) -> CommandEnd:
+    """Return the end of a command from the reason of its job ("" for a good end).
+
+    An exit code that the job's script chose itself (`exit code 3: the completed directories ...`)
+    is not the command's. `ended`: whether the job has ended.
+    """
+    if not reason:
+        return CommandEnd(0) if ended else CommandEnd()
+    match = _COMMAND_END.match(reason)
+    if match is None:
+        return CommandEnd()
+    if match["signal"]:
+        return CommandEnd(signal=match["signal"])
+    return CommandEnd(int(match["code"]))
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal without SIG; "" if there is no signal of that number."""
+    """Return the name of a signal without SIG; "" if there is no signal with that number."""
     try:
         return signal.Signals(number).name.removeprefix("SIG")
     except ValueError:
@@ -99,17 +133,35 @@ def signal_name(number: int) -> str:
 
 
 def fence_path(root: Path, token: str) -> Path:
-    """Where the fence of a job is."""
+    """Return the path of a job's fence."""
     return root / ".row" / "rowtui" / "fence" / token
 
 
 def ended_path(root: Path, token: str) -> Path:
-    """Where a job writes down how it ended."""
+    """Return the path of the file in which a job records how it ended."""
     return root / ".row" / "rowtui" / "ended" / token
 
 
+def begun_at(root: Path, token: str) -> float | None:
+    """Return when a job made its fence, in epoch seconds; None if there is no fence."""
+    return _modified(fence_path(root, token))
+
+
+def seconds_of_job(root: Path, token: str) -> float | None:
+    """Return the run time of a job in seconds from its two markers; None if a marker is missing."""
+    begun, ended = begun_at(root, token), _modified(ended_path(root, token))
+    return None if begun is None or ended is None else max(0.0, ended - begun)
+
+
+def _modified(path: Path) -> float | None:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return None
+
+
 def fences_there(root: Path) -> frozenset[str]:
-    """The names of all fences; on NFS the server is asked. Raises: OSError."""
+    """Return the names of all fences; on NFS the server is asked. Raises: OSError."""
     try:
         return frozenset(os.listdir(fence_path(root, "-").parent))
     except FileNotFoundError:
@@ -117,7 +169,7 @@ def fences_there(root: Path) -> frozenset[str]:
 
 
 def endings_there(root: Path) -> frozenset[str]:
-    """The tokens of all jobs that wrote down how they ended, as far as that can be told."""
+    """Return the tokens of all jobs that recorded how they ended, as far as they can be read."""
     try:
         return frozenset(os.listdir(ended_path(root, "-").parent))
     except OSError:
@@ -125,7 +177,10 @@ def endings_there(root: Path) -> frozenset[str]:
 
 
 def read_fence(root: Path, token: str) -> str:
-    """Who made the fence; "" if nobody did yet. Raises: OSError if that cannot be told."""
+    """Return who made the fence; "" if there is no fence.
+
+    Raises: OSError if this cannot be read.
+    """
     try:
         return os.readlink(fence_path(root, token))
     except FileNotFoundError:
@@ -133,9 +188,10 @@ def read_fence(root: Path, token: str) -> str:
 
 
 def abandon(root: Path, token: str, *, durable: bool = True) -> str:
-    """Keep a job from ever running; "" if that worked, else who runs or ran it already.
+    """Keep a job from ever running; return "" on success, else who runs or ran the job.
 
-    `durable`: also if this machine loses power right now. Raises: OSError; then nothing is known.
+    `durable`: the fence survives a power loss of this machine. Raises: OSError; the outcome is then
+    unknown.
     """
     path = fence_path(root, token)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +206,7 @@ def abandon(root: Path, token: str, *, durable: bool = True) -> str:
 
 
 def read_ended(root: Path, token: str) -> Ended | None:
-    """How a job ended; None if it did not say (yet)."""
+    """Return how a job ended; None if the job has not reported its end (yet)."""
     path = ended_path(root, token)
     try:
         return parse_ended(read_bounded(path, _LIMIT).decode(errors="replace").split("\n"))
@@ -159,7 +215,7 @@ def read_ended(root: Path, token: str) -> Ended | None:
 
 
 def parse_ended(lines: Sequence[str]) -> Ended | None:
-    """The lines of an ended marker; None if they are not whole."""
+    """Parse the lines of an end marker; None if they are incomplete."""
     try:
         code, cause, runner, at, command, index = lines[:6]
         return Ended(
@@ -175,9 +231,9 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
 
 
 def job_key_of(runner: str) -> JobKey:
-    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none.
+    """Return the scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if there is none.
 
-    What a script that is run by hand writes (`slurm:12.345`) has none.
+    A script that is run by hand writes `slurm:12.345`, which contains no id.
     """
     match = re.fullmatch(r"[^:]+:([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
     if match is None:

@@ -1,12 +1,12 @@
-r"""Put names and values into a command, quoted for the place where each template stands.
+r"""Fill names and values into a command, quoted for the place of each template.
 
-Takes a parsed command; gives shell text in which every template is a reference to a variable
-(`"$directory"`), never the name itself: what a variable holds is not read as shell again, so no
-name can break out of the command, and the command stands in the script once, however many
-directories there are. The surrounding quotes are followed closely enough to keep one name one
-word: in double quotes `${directory}`, in single quotes `'"$directory"'`, in a here-document
-whose end word is quoted the document is rewritten so that only our templates are expanded.
-A mistake in that reading could split a name into words, but never run it.
+The input is a parsed command. The result is shell text in which every template is a reference to a
+variable (`"$directory"`), never the name itself. Bash does not parse the content of a variable as
+shell again, so no name can break out of the command, and the script contains the command once for
+any number of directories. The surrounding quotes are tracked closely enough to keep one name one
+word: in double quotes `${directory}`, in single quotes `'"$directory"'`; a here-document with a
+quoted end word is rewritten so that only rowtui's templates are expanded. An error in this tracking
+could split a name into words, but could never run it.
 
 Unquoted `$directory` is split at spaces, as in Row.
 """
@@ -21,15 +21,15 @@ from rowtui.core.submission.quote import is_plain
 from rowtui.core.text import visible
 from rowtui.core.workflow.template import Command, Kind, Part
 
-_TEMPLATE = "\0"  # stands for a template while the text is read; bash could not hold it
+_TEMPLATE = "\0"  # stands for a template while the text is parsed; bash text cannot contain it
 
 
 class Filled(NamedTuple):
     """The text of a command for a script.
 
-    `values` are the JSON pointers that it needs: `values[k]` must be in variable
-    `value_variable(k)`. `arithmetic` are the templates inside `$((...))`, where bash would
-    evaluate whatever is not a number.
+    `values` are the JSON pointers that the text needs: `values[k]` must be in variable
+    `value_variable(k)`. `arithmetic` are the templates inside `$((...))`, where bash would evaluate
+    any text that is not a number.
     """
 
     text: str
@@ -38,14 +38,14 @@ class Filled(NamedTuple):
 
 
 def value_variable(index: int) -> str:
-    """The variable that holds the value of the pointer with this index."""
+    """Return the variable that holds the value of the pointer with this index."""
     return f"rowtui_value_{index + 1}"
 
 
 def fill_command(command: Command, workspace_path: str, prefix: str = "") -> Filled:
     """Fill the templates of a command and put the launchers' prefix before its first word.
 
-    Raises: RowtuiError for NUL characters, and a template as the end word of a here-document.
+    Raises: RowtuiError for NUL characters, and for a template as the end word of a here-document.
     """
     if any(_TEMPLATE in part.text for part in command.parts):
         raise RowtuiError("the command holds a NUL character, which no shell can read")
@@ -60,22 +60,22 @@ _BEFORE_FIRST_WORD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
 
 
 def _with_prefix(prefix: str, text: str) -> str:
-    # A launcher belongs to the first word, not to blank lines or comments before it.
+    # A launcher belongs before the first word, not before preceding blank lines or comments.
     match = _BEFORE_FIRST_WORD.match(text)
     start = match.end() if match else 0
     rest = text[start:]
     if not rest or rest.startswith("#"):
-        return f"{text}\n:"  # nothing but comments: the script needs some command here
+        return f"{text}\n:"  # only comments: the script needs a command here
     return text[:start] + prefix + rest
 
 
-# What a frame means: "plain" (words of shell; also inside $(...), (...) and backticks), "double",
+# Kinds of frames: "plain" (words of shell; also inside $(...), (...) and backticks), "double",
 # "param" and "quoted param" (${...} outside and inside of double quotes), "arithmetic", "here".
 _WORD_START = frozenset(" \t\n;&|()")
 
 
 class _Reader:
-    """Reads shell text once, from left to right, and writes it again with templates filled."""
+    """Parses shell text once, from left to right, and writes it with templates filled."""
 
     def __init__(self, templates: list[Part], pointers: tuple[str, ...], workspace: str) -> None:
         self.templates = iter(templates)
@@ -97,7 +97,8 @@ class _Reader:
                 out.append(self.expansion(frame))
                 at += 1
             elif char == "\\":
-                # A backslash before a template would escape our quote: the name needs none.
+                # A backslash before a template would escape the inserted quote; the name needs no
+                # backslash.
                 if source[at + 1 : at + 2] != _TEMPLATE:
                     out.append(source[at : at + 2])
                     at += 1
@@ -107,7 +108,8 @@ class _Reader:
             elif source.startswith("$'", at) and plain:
                 at = self.single(source, at + 2, out, "$'")
             elif char == "$" and source[at + 1 : at + 2] == _TEMPLATE:
-                at += 1  # ${directory}: the braces were the template's, the meaning is the same
+                # ${directory}: the braces belong to the template, and the meaning is the same
+                at += 1
             elif source.startswith("$((", at):
                 frames += ["arithmetic", "arithmetic"]
                 closers += [")", ")"]
@@ -169,7 +171,7 @@ class _Reader:
         return "".join(out)
 
     def expansion(self, context: str) -> str:
-        """What stands for the next template in a context."""
+        """Return the text for the next template in a context."""
         part = next(self.templates)
         if part.kind is Kind.WORKSPACE_PATH and is_plain(self.workspace):
             return self.workspace
@@ -188,7 +190,7 @@ class _Reader:
         return inside
 
     def literal(self, text: str, context: str) -> str:
-        """Text in which nothing is special but the templates."""
+        """Return the text with templates filled, where no other character is special."""
         pieces = text.split(_TEMPLATE)
         filled = [pieces[0]]
         for piece in pieces[1:]:
@@ -196,7 +198,7 @@ class _Reader:
         return "".join(filled)
 
     def single(self, source: str, at: int, out: list[str], opening: str) -> int:
-        r"""'...' or $'...' from behind its opening quote; the place behind its closing one."""
+        r"""Parse '...' or $'...' after its opening quote; return the position after it."""
         stop = at
         while stop < len(source) and source[stop] != "'":
             stop += 2 if opening == "$'" and source[stop] == "\\" else 1
@@ -207,7 +209,7 @@ class _Reader:
     def here_word(
         self, source: str, at: int, out: list[str], documents: list[tuple[int, str, bool, bool]]
     ) -> int:
-        """`<<WORD`: note the document that begins at the next newline."""
+        """Note the document of `<<WORD`, which begins at the next newline."""
         match = _HERE_WORD.match(source, at)
         if match is None:
             out.append("<<")
@@ -223,7 +225,7 @@ class _Reader:
     def here_body(
         self, source: str, at: int, out: list[str], document: tuple[int, str, bool, bool]
     ) -> int:
-        """The lines of a here-document from their beginning; the place behind its end word."""
+        """Parse a here-document from its first line; return the position after its end word."""
         place, word, quoted, tabs = document
         start = at
         while at < len(source):
@@ -234,14 +236,15 @@ class _Reader:
                 break
             at = stop + 1
         else:
-            at = stop = len(source)  # no end word: bash warns, and takes all there is
+            at = stop = len(source)  # no end word: bash warns, and uses all remaining text
         body = source[start:at]
         if not quoted:
             out += [self.read(body, "here"), source[at:stop]]
         elif _TEMPLATE not in body:
             out += [body, source[at:stop]]
         else:
-            # Only our templates may be expanded: escape the rest, and leave the end word bare.
+            # Only rowtui's templates may be expanded: escape the rest, and leave the end word
+            # unquoted.
             new = "ROWTUI_END"
             while new in body:
                 new += "_"
@@ -258,9 +261,9 @@ _HERE_SPECIAL = re.compile(r"[\\$`]")
 
 
 def refuse_arithmetic(part: Part, text: str) -> str:
-    """Why a name or value may not stand inside `$((...))`, "" if it may.
+    """Return why a name or value may not stand inside `$((...))`, "" if it may.
 
-    Bash evaluates what it finds there: `a[$(rm -rf ~)]` would run.
+    Bash evaluates the text there: `a[$(rm -rf ~)]` would run.
     """
     if re.fullmatch(r"[0-9A-Za-z_.+-]+", text):
         return ""

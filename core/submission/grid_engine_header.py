@@ -1,11 +1,11 @@
-"""The `#$` header of a job script, and how the script hears from Grid Engine that it must end.
+"""The `#$` header of a job script, and the script's handling of Grid Engine's notices.
 
-Takes a job request and the queue that was chosen; gives lines. The job's name, its log, its folder
-and whether it is held are given on qsub's command line, which sets them for good.
-A job of several slots gets them from the parallel environment that the partition names; memory is
-asked for by slot, GPUs by job. Source: the manual pages of 8.1 (submit, queue_conf), and its
-measured behaviour: options with quotes need a line of their own; a soft limit (s_rt) keeps 8.1.9
-from enforcing the hard one, so that `-notify` does what a warning before the limit would do.
+The input is a job request and the chosen queue; the result is lines. The job's name, log, folder
+and hold are given on qsub's command line, which overrides the header. A job of several slots gets
+them from the parallel environment that the partition names; memory is requested by slot, GPUs by
+job. Source: the manual pages of 8.1 (submit, queue_conf), and its measured behaviour: options with
+quotes need a line of their own; a soft limit (s_rt) keeps 8.1.9 from enforcing the hard one, so
+`-notify` takes the role of a warning before the limit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rowtui.core.submission.header import options_for
 from rowtui.core.submission.quote import header_value
 from rowtui.core.text import visible
 
-# How a job knows its id; tasks are numbered from 1 there. It can tell that it was started again,
-# not how often: the second time counts, any more do not run.
+# The expression for the job's id; task numbers start from 1 there. A job can detect that it was
+# restarted, but not how often: the first restart counts, and later ones do not run.
 RUNNER = (
     '${JOB_ID:-BY_HAND}$(case ${SGE_TASK_ID-} in [1-9]*) echo "_$((SGE_TASK_ID - 1))" ;; esac)',
     "${JOB_ID:+${RESTARTED:-0}}",
@@ -31,9 +31,9 @@ RUNNER = (
 def grid_engine_header(
     request: JobRequest, cluster: Cluster, partition: Partition | None
 ) -> list[str]:
-    """The lines of the header, each with its `#$ `.
+    """Return the lines of the header, each with its `#$ `.
 
-    Raises: RowtuiError if the job needs several slots, and nobody says where they come from.
+    Raises: RowtuiError if the job needs several slots and no parallel environment is configured.
     """
     options = options_for(request.action, cluster.name)
     written = [*cluster.submit_options, *options.custom]
@@ -72,13 +72,13 @@ def _environment(request: JobRequest, cluster: Cluster, partition: Partition | N
 
 
 def _memory_per_slot(request: JobRequest, partition: Partition | None) -> str:
-    """What Slurm would be told of the memory, for one slot; "" when nobody states it."""
+    """Return the memory for one slot, from the values used for Slurm; "" if no memory is stated."""
     resources = request.action.resources
     gpus = bool(request.gpus)
     each = resources.memory_per_gpu_mb if gpus else resources.memory_per_cpu_mb
     if each is None and partition is not None:
         each = partition_memory_mb(partition, gpus)
-        if each is None:  # a form that only the administrators know
+        if each is None:  # a form that only the site interprets
             return (partition.memory_per_gpu if gpus else partition.memory_per_cpu) or ""
     if each is None:
         return ""
@@ -86,10 +86,10 @@ def _memory_per_slot(request: JobRequest, partition: Partition | None) -> str:
 
 
 def ear_for_notices(walltime_seconds: int) -> str:
-    """Lines of bash, after the fixed part: what to do about Grid Engine's notices.
+    """Return lines of bash, after the fixed part, that handle Grid Engine's notices.
 
-    SIGUSR2 comes some time before SIGKILL (`notify` of the queue, a minute by default), because
-    somebody deleted the job or because its time is over; SIGUSR1 comes before SIGSTOP.
+    SIGUSR2 comes some time before SIGKILL (`notify` of the queue, a minute by default), because the
+    job was deleted or its time is over; SIGUSR1 comes before SIGSTOP.
     """
     return f"""\
 rowtui_notified() {{

@@ -1,8 +1,8 @@
 """The `#SBATCH` header of a job script, in Row's order.
 
-Takes an action, the totals of a job and the partition that was chosen; gives lines. A value that
-sbatch would split or that would end its line is quoted or made visible. Source: what Row 1.1
-prints.
+The input is an action, the totals of a job and the chosen partition; the result is lines. A value
+that sbatch would split, or that would end its line, is quoted or made visible. The format follows
+the output of Row 1.1.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from rowtui.core.workflow.model import Action, SubmitOptions
 
 
 def options_for(action: Action, cluster: str) -> SubmitOptions:
-    """What the action says about this cluster; all unset if it says nothing."""
+    """Return the action's options for this cluster; all are unset if the action has none."""
     return action.submit_options.get(cluster, SubmitOptions())
 
 
 def job_name(action: Action, names: Sequence[str]) -> str:
-    """`<action>-<first directory>`, and `+<others>` when there are more; safe to show."""
+    """Return `<action>-<first directory>`, and `+<others>` if there are more; safe to show."""
     name = f"{action.name}-{names[0]}" if names else action.name
     return visible(name + (f"+{len(names) - 1}" if len(names) > 1 else ""))
 
 
 def log_path(action: Action, cluster: str) -> str:
-    """Where a job's output goes, relative to the project; `%j` is the job id.
+    """Return the path of a job's output, relative to the project; `%j` is the job id.
 
-    The action's name cannot move the log to another folder; what the user wrote can.
+    The action's name cannot move the log to another folder, but an option of the user can.
     """
     options = options_for(action, cluster)
     name = file_name_part(action.name)
@@ -44,7 +44,7 @@ def log_path(action: Action, cluster: str) -> str:
 
 
 def memory_option(request: JobRequest, partition: Partition | None) -> str:
-    """`--mem-per-gpu=...`, `--mem-per-cpu=...`, or "" when nobody states the memory."""
+    """Return `--mem-per-gpu=...` or `--mem-per-cpu=...`; "" if no memory is stated."""
     resources = request.action.resources
     if request.gpus:
         stated = _memory(
@@ -69,17 +69,17 @@ def _memory(of_action: int | None, of_partition: int | None, as_written: str | N
 def slurm_header(
     request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
 ) -> list[str]:
-    """The lines of the header, each with its `#SBATCH `."""
+    """Return the lines of the header, each with its `#SBATCH `."""
     return [name_line(request.action, names), *shared_header(request, cluster, partition)]
 
 
 def name_line(action: Action, names: Sequence[str]) -> str:
-    """The first line, the only one that depends on which directories a job has."""
+    """Return the first line, the only one that depends on the directories of a job."""
     return f"#SBATCH --job-name={header_value(job_name(action, names))}"
 
 
 def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | None) -> list[str]:
-    """All other lines: the same for jobs that ask for the same."""
+    """Return all other lines, which are the same for equal requests."""
     from rowtui.core.clusters.schedulers.slurm import time_limit_signal_option
 
     action, resources = request.action, request.action.resources
@@ -107,7 +107,7 @@ def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | 
         suffix = partition.account_suffix if partition else None
         lines.append(f"--account={header_value(options.account + (suffix or ''))}")
     lines += options.custom
-    # What users wrote may have several lines; each of them belongs to the header.
+    # User options may have several lines; each line belongs to the header.
     return [f"#SBATCH {line.removeprefix('#SBATCH ')}" for text in lines for line in _lines(text)]
 
 

@@ -1,9 +1,9 @@
-"""Jobs that are held: those to be let go, and those that nobody wants any more.
+"""Held jobs: which of them must be released, and which must be cancelled.
 
-A job is held until its id is written down, and again where a controller that was killed forgot that
-it was released, or could not start it. A held job of ours with another id than the journal says, or
-of which the end is known, was sent when nobody could tell whether that had worked. Before anything
-is asked of a job its token is compared: ids are given again after a crash.
+A job is held until its id is recorded. A job is held again if a killed controller lost its release,
+or could not start it. A held job of this project with another id than in the journal, or whose end
+is recorded, comes from a submission without a clear outcome. Before any request about a job its
+token is compared, because a scheduler reuses ids after a crash.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from rowtui.core.submission.own_hold import stays_held
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 
-# A controller that is killed forgets what it accepted in the last seconds (5 were measured).
+# A controller that is killed loses what it accepted in the last seconds (5 were measured).
 DURABLE_SECONDS = 20.0
-# A job that could not be started is let go again so often, after a pause that doubles: a node that
-# was told that the job is over does not take it again for a while (Slurm's cred_expire: 120 s).
+# Number of times that a job that could not be started is released again, after a pause that
+# doubles: a node that was notified of the job's end does not accept it again for a while (Slurm's
+# cred_expire: 120 s).
 RELEASES = 5
 RELEASE_PAUSE = 30.0
 
 
 @dataclass
 class Held:
-    """The held jobs of one plan that are to be let go, by token."""
+    """The held jobs of one plan that must be released, by token."""
 
     settling: Settling
     waiting: dict[str, JobKey] = field(default_factory=dict)
 
     def note_active(self, token: str, entry: JournalEntry, known: Job) -> None:
-        """A job that is in the queue: what is left to do, or to write down, of its beginning."""
+        """Note which steps of the start of a queued job remain to be done or recorded."""
         it = self.settling
         if known.state is JobState.UNKNOWN:
             return
@@ -59,20 +60,21 @@ class Held:
             self.note_there(token, entry, known.key)
 
     def note_there(self, token: str, entry: JournalEntry, key: JobKey) -> None:
-        """A job that needs nothing more to begin."""
+        """Note a job that needs no further step to begin."""
         it = self.settling
         assert it.snapshot is not None
         if entry.detail == SEEN:
             return
-        if entry.age(it.clock()) is None:  # count from now on
+        if entry.age(it.clock()) is None:  # start counting now
             it.noted(token, key, entry.detail or RECORDED)
         elif it.snapshot.at - entry.at > DURABLE_SECONDS:
             it.noted(token, key, SEEN)
-        elif entry.detail not in (RECORDED, RELEASED):  # killed before it was recorded
+        # the process was killed before this was recorded
+        elif entry.detail not in (RECORDED, RELEASED):
             it.noted(token, key, RECORDED)
 
     def is_to_go(self, token: str, entry: JournalEntry, known: Job) -> bool:
-        """Whether nobody else holds it: once it was seen to have been let go, a person does."""
+        """Whether rowtui holds the job; a job seen released before is now held by the user."""
         if "launch fail" not in known.reason:
             return entry.detail not in (SEEN, BEGUN)
         it = self.settling
@@ -84,7 +86,7 @@ class Held:
         return len(released) < RELEASES and (age is None or age >= pause)
 
     async def release(self) -> None:
-        """Let jobs start whose ids are written down."""
+        """Release jobs whose ids are recorded."""
         it = self.settling
         theirs = await self.verified(self.waiting)
         if theirs and it.reservations is not None:
@@ -118,7 +120,7 @@ class Held:
             return False  # the plan is gone; it was submitted to run
 
     async def verified(self, keys: Mapping[str, JobKey]) -> dict[str, JobKey]:
-        """Those of these jobs that the scheduler certainly has, held, right now."""
+        """Return the jobs that the scheduler certainly has, held, at this moment."""
         found = await find_requests(self.settling.access.scheduler, list(keys))
         return {
             token: key
@@ -128,7 +130,7 @@ class Held:
         }
 
     async def cancel_strays(self) -> None:
-        """Take held jobs of this plan away that are not the ones that count."""
+        """Cancel held jobs of this plan that are duplicates or no longer needed."""
         it = self.settling
         at = it.snapshot.at if it.snapshot else 0.0
         strays = {}
@@ -140,7 +142,7 @@ class Held:
                 ours.setdefault(token_in_queue(token), []).append(entry)
         for job in jobs:
             entries = ours.get(job.token, ()) if job.state is JobState.HELD else ()
-            # Of a bundle: if none of its requests is to run in this job.
+            # A bundle is cancelled only if none of its requests is to run in this job.
             if entries and all(entry.at <= at and _is_stray(entry, job) for entry in entries):
                 strays[job.key] = job.token
         await self.take_away(strays)
@@ -148,7 +150,7 @@ class Held:
     async def take_away(
         self, strays: Mapping[JobKey, str], states: Collection[JobState] = (JobState.HELD,)
     ) -> None:
-        """Cancel these jobs, given with their tokens, that still are in one of these states."""
+        """Cancel these jobs, given with their tokens, if they still are in one of these states."""
         if not strays:
             return
         scheduler = self.settling.access.scheduler
@@ -164,7 +166,7 @@ def _is_stray(entry: JournalEntry, job: Job) -> bool:
 
 
 async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) -> None:
-    """Cancel held jobs of plans that were put away: they arrived after all was over."""
+    """Cancel held jobs of archived plans, which appeared in the queue after the plan was over."""
     snapshot = settling.snapshot
     open_tokens = set(map(token_in_queue, open_tokens))
     late = {
@@ -174,7 +176,7 @@ async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) 
     }
     if not late:
         return
-    # They may be of another project.
+    # The jobs may belong to another project.
     ours = await _of_done_plans(settling, late)
     await Held(settling).take_away({key: token for token, key in late.items() if token in ours})
 

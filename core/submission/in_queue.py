@@ -1,7 +1,7 @@
-"""Requests by what the scheduler calls them: their own token, or that of their bundle.
+"""Requests by their name in the scheduler: their own token, or that of their bundle.
 
-A scheduler knows one job for a whole bundle, under the bundle's token; the journal, the fences and
-the records know its requests. Whoever asks a scheduler for requests asks through here.
+A scheduler has one job for a whole bundle, under the bundle's token; the journal, the fences and
+the records refer to its requests. All queries to a scheduler about requests use this module.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def find_requests(
 
 
 def tokens_by_key(keys: Iterable[tuple[str, JobKey]]) -> dict[JobKey, list[str]]:
-    """The tokens of each scheduler job: one, or those of its bundle."""
+    """Return the tokens of each scheduler job: one token, or those of its bundle."""
     found: dict[JobKey, list[str]] = {}
     for token, key in keys:
         found.setdefault(key, []).append(token)
@@ -46,10 +46,10 @@ def tokens_by_key(keys: Iterable[tuple[str, JobKey]]) -> dict[JobKey, list[str]]
 
 
 async def refuse_unknown_jobs(access: Access, journal: Journal, ids: Collection[int]) -> None:
-    """Look for active jobs of this project that no journal and no record has: after a loss.
+    """Refuse active jobs of this project that are not on record, after a loss of records.
 
-    `ids`: of the jobs of the records on this cluster. A job that is held never began, and is taken
-    out of the queue. Raises: RowtuiError if there are others, or that cannot be asked.
+    `ids`: of the recorded jobs on this cluster. A held job never began and is removed from the
+    queue. Raises: RowtuiError if there are other jobs, or the cluster cannot be asked.
     """
     scheduler = access.scheduler
     if scheduler.immediate:
@@ -87,7 +87,7 @@ async def refuse_unknown_jobs(access: Access, journal: Journal, ids: Collection[
 
 
 def _tokens(journal: Journal, plan_ids: Collection[str]) -> set[str]:
-    """What the schedulers may call the jobs of these plans."""
+    """Return the tokens that the jobs of these plans may have in a scheduler."""
 
     def names(entry: JournalEntry) -> tuple[str, str]:
         token = token_in_queue(entry.token)

@@ -1,10 +1,10 @@
-"""The journal: what became of each job of each plan, written down before and after each step.
+"""The journal: the state of each job of each plan, recorded before and after each step.
 
-One file for each plan, `.row/rowtui/journal/<plan id>.jsonl` (in `journal/done/` once all its jobs
-have come to an end, so that every start reads only what is open): a JSON object on each line, only
-ever appended to and fsynced, so that a process may be killed between any two steps. A line that
-was cut off by a crash is ignored, and the next one begins on a line of its own. Who carries out a
-plan holds a lock on its file; whoever settles it waits until that is free.
+Each plan has a file `.row/rowtui/journal/<plan id>.jsonl` (moved to `journal/done/` once all its
+jobs have ended, so that every start reads only open journals). The file has a JSON object on each
+line and is only appended to and fsynced, so that a process may be killed between any two steps. A
+line that was cut off by a crash is ignored, and the next entry begins on a new line. The process
+that carries out a plan holds a lock on the file; `settle` waits until the lock is free.
 
 Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`.
 """
@@ -28,13 +28,13 @@ from rowtui.core.text import visible
 
 VERSION = 1
 LIMIT = 1 << 30
-# Details of `accepted` entries, in their order: the id is in the project's records too; the job,
-# which was held until then, may start; the scheduler was seen to know all that for good. Or it was
-# seen to know nothing of a job that had begun.
+# Details of `accepted` entries, in their order: the id is in the project's records; the job, which
+# was held until then, was released; the scheduler durably knows the release, or the job had begun
+# and the scheduler no longer lists it.
 RECORDED = "recorded"
 RELEASED = "released"
 SEEN = "seen"
-BEGUN = "begun"  # of a request of a bundle that was seen: its turn came
+BEGUN = "begun"  # a request of a bundle was seen to have started
 GONE = "gone"
 ENDING = ".jsonl"
 DONE = "done"
@@ -47,9 +47,9 @@ class Journal:
         self.folder = root / ".row" / "rowtui" / "journal"
 
     def append(self, entries: Iterable[JournalEntry]) -> None:
-        """Write entries down; they are on the disk when this returns.
+        """Append entries; they are on the disk when this returns.
 
-        Raises: RowtuiError if they cannot be: then nothing may be sent.
+        Raises: RowtuiError if they cannot be written: then nothing may be sent.
         """
         by_plan: dict[str, list[JournalEntry]] = {}
         for entry in entries:
@@ -66,7 +66,7 @@ class Journal:
                 ) from None
 
     def entries(self, plan_id: str) -> list[JournalEntry]:
-        """All entries of a plan, oldest first; none if there is no journal of it."""
+        """Return all entries of a plan, oldest first; none if the plan has no journal."""
         found: list[JournalEntry] = []
         for folder in (self.folder / DONE, self.folder):
             try:
@@ -80,9 +80,9 @@ class Journal:
         return found
 
     def entries_from(self, plan_id: str, start: int) -> tuple[int, list[JournalEntry]]:
-        """The entries of an open journal behind the byte `start`, and where they end.
+        """Return the entries of an open journal after the byte `start`, and the end offset.
 
-        A last line that is not whole is left for the next time. Raises: RowtuiError.
+        An incomplete last line is left for the next call. Raises: RowtuiError.
         """
         try:
             with open(self.folder / f"{plan_id}{ENDING}", "rb") as file:
@@ -97,19 +97,19 @@ class Journal:
         return start + len(data), [entry for entry in lines if entry is not None]
 
     def latest(self, plan_id: str) -> dict[str, JournalEntry]:
-        """The latest entry of each token of a plan."""
+        """Return the latest entry of each token of a plan."""
         return {entry.token: entry for entry in self.entries(plan_id)}
 
     def plan_ids(self) -> list[str]:
-        """All plans that have a journal, sorted."""
+        """Return all plans that have a journal, sorted."""
         return sorted({*self._in(self.folder), *self._in(self.folder / DONE)})
 
     def open_plan_ids(self) -> list[str]:
-        """Those of them whose journal was not put away."""
+        """Return the plans whose journal was not archived."""
         return sorted(self._in(self.folder))
 
     def stamp(self) -> tuple[tuple[str, int], ...]:
-        """Which journals are open and how long they are: the same as long as nobody wrote."""
+        """Return the open journals and their lengths; equal as long as no entry was written."""
         found = []
         for plan_id in self.open_plan_ids():
             with contextlib.suppress(FileNotFoundError):
@@ -117,7 +117,7 @@ class Journal:
         return tuple(found)
 
     def done_plan_ids(self, since: float = 0.0) -> list[str]:
-        """Those of them whose jobs have all come to an end, the last one after this time."""
+        """Return the plans whose jobs have all ended, the last one after this time."""
         done = set(self._in(self.folder / DONE)) - set(self._in(self.folder))
         return sorted(plan_id for plan_id in done if not since or self._ended(plan_id) >= since)
 
@@ -136,21 +136,25 @@ class Journal:
         return [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
 
     def put_away(self, plan_id: str) -> None:
-        """Move the journal of a plan whose jobs have all come to an end. Hold it meanwhile."""
+        """Archive the journal of a plan whose jobs have all ended.
+
+        The caller must hold the journal.
+        """
         with contextlib.suppress(OSError):
             (self.folder / DONE).mkdir(exist_ok=True)
             name = f"{plan_id}{ENDING}"
-            if not os.stat(self.folder / name).st_size:  # killed before it wrote anything
+            # the process was killed before it wrote anything
+            if not os.stat(self.folder / name).st_size:
                 os.unlink(self.folder / name)
             elif not (self.folder / DONE / name).exists():
                 os.rename(self.folder / name, self.folder / DONE / name)
 
     @contextlib.contextmanager
     def hold(self, plan_id: str) -> Iterator[bool]:
-        """Hold a plan's journal for as long as this lasts; False: another process holds it.
+        """Hold a plan's journal within this context; yields False if another process holds it.
 
-        The lock goes with the process that holds it. A file system without locks says True:
-        the fence in the job's script keeps jobs from running twice also then.
+        The lock is released when its process ends. On a file system without locks this yields True:
+        the fence in the job's script still keeps jobs from running twice.
         """
         try:
             fd, held = self._lock(plan_id)
@@ -174,7 +178,7 @@ class Journal:
                     return fd, True
             except OSError:
                 return fd, True
-            os.close(fd)  # it was put away between our two calls
+            os.close(fd)  # the journal was archived between the two calls
 
     def _is_current(self, fd: int, plan_id: str) -> bool:
         try:
@@ -199,7 +203,7 @@ class Journal:
         try:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
-                data = b"\n" + data  # somebody was cut off in the middle of a line
+                data = b"\n" + data  # an earlier write was interrupted in the middle of a line
             write_all(fd, data)
             os.fsync(fd)
         finally:
@@ -211,12 +215,13 @@ def _unreadable(plan_id: str, error: OSError) -> RowtuiError:
 
 
 def _lines(entries: Iterable[JournalEntry]) -> bytes:
-    """A line of JSON for each, put together of its parts: thousands are written at once.
+    """Return a line of JSON for each entry, joined from parts for speed with thousands.
 
     ASCII only: lone surrogates (bytes of names that are not UTF-8) survive as escapes.
     """
     lines: list[str] = []
-    same: tuple[object, ...] = ()  # of the entry before; tasks of an array differ only in the rest
+    # of the previous entry; tasks of an array differ only in the other fields
+    same: tuple[object, ...] = ()
     start = end = ""
     for entry in entries:
         now = (entry.at, entry.step, entry.job_id, entry.detail, entry.cluster)
@@ -238,7 +243,7 @@ def _entry(line: bytes, plan_id: str) -> JournalEntry | None:
     try:
         fields = json.loads(line)
     except ValueError:
-        return None  # cut off by a crash: what it would have said did not happen yet
+        return None  # cut off by a crash: the recorded step had not happened yet
     if not isinstance(fields, dict):
         return None
     if fields.get("v") != VERSION:
@@ -266,9 +271,9 @@ def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
 
 
 def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
-    """The jobs of a plan as its journal knows them, in the order of the plan.
+    """Return the jobs of a plan from its journal, in the order of the plan.
 
-    `submitted_at` is when it was accepted, or sent if that is not known.
+    `submitted_at` is when the job was accepted, or sent if the former is unknown.
     """
     latest: dict[str, JournalEntry] = {}
     keys: dict[str, JobKey] = {}
@@ -315,14 +320,14 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
 
 
 def is_later_note(entry: JournalEntry) -> bool:
-    """Whether an entry only adds to an acceptance that was written down before."""
+    """Whether an entry only adds to an acceptance that was recorded before."""
     return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN, BEGUN, GONE)
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:
-    """Where a job's log is, relative to the project, with what the scheduler calls the job.
+    """Return the path of a job's log, relative to the project, with the scheduler's job id.
 
-    A job of an array that was sent again on its own is no task any more (`%A_%a` is one).
+    A job of an array that was sent again on its own is no longer a task (`%A_%a` becomes one id).
     """
     if not key.id:
         return job.log_path
@@ -331,11 +336,11 @@ def log_of(job: PlannedJob, key: JobKey) -> str:
 
 
 def end_detail(exit_code: int | None, reason: str) -> str:
-    """The detail of an `ended` entry: the exit code, or `-`, and the reason, "" if it went well."""
+    """Return the detail of an `ended` entry: exit code or `-`, and the reason ("" for success)."""
     return f"{'-' if exit_code is None else exit_code} {reason}".rstrip()
 
 
 def read_end_detail(detail: str) -> tuple[int | None, str]:
-    """The exit code (None: not known) and the reason of an `ended` entry."""
+    """Return the exit code (None: unknown) and the reason of an `ended` entry."""
     code, _, reason = detail.partition(" ")
     return (int(code) if code.isdecimal() else None), reason

@@ -1,8 +1,9 @@
-"""Letting jobs go that were accepted: their ids recorded, seen in the queue, then released.
+"""Release of accepted jobs: their ids are recorded, the queue is checked, then they are released.
 
-Jobs are sent held. Takes those whose ids are in the journal; while the next ones are sent, their
-ids are entered into the project's records, and those start that the scheduler certainly has and
-that nobody gave up meanwhile. Whatever cannot be verified now stays held: `settle` looks after it.
+Jobs are sent held. This module takes jobs whose ids are in the journal. While the next jobs are
+sent, it enters the ids into the project's records and releases the jobs that the scheduler
+certainly has and that no process gave up since. Jobs that cannot be verified now stay held until
+`settle` handles them.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from rowtui.core.submission.site import NO_TRACES, Access
 
 @dataclass
 class LettingGo:
-    """The jobs of a run that were accepted: those that wait, and those that are being let go."""
+    """The accepted jobs of a submission: the waiting ones, and the ones that are being released."""
 
     it: RunRecords
     waiting: dict[str, PlannedJob] = field(default_factory=dict)  # not yet recorded
-    # The batch before is recorded and released while the next one is sent.
+    # The previous batch is recorded and released while the next one is sent.
     under_way: asyncio.Task[list[Progress]] | None = None
 
     async def let_go(self) -> list[Progress]:
-        """Record the ids of all that was accepted, and let it start."""
+        """Record the ids of all accepted jobs, and release the jobs."""
         before = await self.let_go_meanwhile()
         return before + await self.let_go_meanwhile()
 
     async def let_go_meanwhile(self) -> list[Progress]:
-        """Begin with what was accepted by now; what came of those before.
+        """Start to record and release accepted jobs; return the previous batch's progress.
 
-        What cannot be verified now stays held: `settle` looks after it.
+        Jobs that cannot be verified now stay held until `settle` handles them.
         """
         before, jobs = self.under_way, list(self.waiting.values())
         self.under_way, self.waiting = None, {}
@@ -61,7 +62,7 @@ class LettingGo:
         return progress
 
     async def start(self, jobs: Sequence[PlannedJob], access: Access) -> list[Progress]:
-        """Release the jobs of one cluster that it certainly has, and that nobody gave up."""
+        """Release the jobs of one cluster that it certainly has, and that no process gave up."""
         try:
             traces = await access.site.traces([job.token for job in jobs])
         except OSError:
@@ -93,9 +94,9 @@ class LettingGo:
     async def taken_back(
         self, job: PlannedJob, access: Access, others: Collection[str]
     ) -> Progress:
-        """Somebody took us for dead. The job would do nothing: take it out of the queue.
+        """Remove a job from the queue that another process gave up; the job would do nothing.
 
-        `others`: the bundles that have other jobs still; there, this one is passed over.
+        `others`: the bundles that still have other jobs; in them, the job is only skipped.
         """
         key = self.it.keys.pop(job.token)
         alone = job.bundle is None or job.bundle.token not in others

@@ -1,9 +1,10 @@
-"""Jobs of which the scheduler knows nothing, or nobody knows whether it does.
+"""Jobs that the scheduler does not list, or whose submission has no known outcome.
 
-Takes what `settle` asked; concludes for each that it was found again, that it is over, or that it
-certainly is nowhere. Such a job is sent again, held, under the same token: should it turn up after
-all, `held.py` takes it away, and the fence keeps it from running. Where jobs cannot be held, or too
-late, the fence is closed first, and then the job's directories are free.
+The input is what `settle` found. For each job the module concludes that the job was found again, is
+over, or certainly is nowhere. A job that is nowhere is sent again, held, under the same token: if
+the first submission still appears, `held.py` cancels it, and the fence keeps it from running. If
+jobs cannot be held, or too much time has passed, the fence is closed first, and then the job's
+directories are free.
 """
 
 from __future__ import annotations
@@ -43,29 +44,28 @@ from rowtui.core.submission.settling import Settling
 from rowtui.core.text import visible
 
 UNFINISHED = "'rowtui submit' sends it again"
-# For how long a job that is gone was certainly forgotten: had somebody cancelled it, the queue
-# would still show that (Slurm's MinJobAge is 300 s).
+# Seconds during which a missing job was certainly lost by the controller: after a cancellation, the
+# queue would still list it (Slurm's MinJobAge is 300 s).
 FORGOTTEN_SECONDS = 120.0
-# For how long a job is sent again of which nobody could tell whether it was submitted: after that
-# whoever wanted it is asked instead.
+# Seconds during which a job of unknown outcome is sent again; after that the user has to decide.
 AGAIN_SECONDS = 3600.0
-# How long a job that began may go on after the controller forgot it: nodes report within seconds,
-# and are told to kill what nobody knows, which takes up to 30 s (KillWait).
+# Seconds for which a started job may continue after the controller lost it: nodes report within
+# seconds and are instructed to kill unknown jobs, which takes up to 30 s (KillWait).
 ORPHAN_SECONDS = 60.0
 
 
 @dataclass
 class Lost:
-    """The lost jobs of one plan. `again`: those that are to be sent again, and why."""
+    """The lost jobs of one plan. `again`: the jobs to be sent again, and why."""
 
     settling: Settling
     again: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, JobKey] = field(default_factory=dict)  # of jobs that can be waited for
+    keys: dict[str, JobKey] = field(default_factory=dict)  # of jobs that others can wait for
 
     async def find(
         self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
     ) -> None:
-        """A job whose submission had no answer."""
+        """Handle a job whose submission had no answer."""
         it = self.settling
         if found is None:
             where = visible(job.destination.cluster)
@@ -75,7 +75,7 @@ class Lost:
         jobs = found.get(job.token, ())
         runner = it.traces_of(job.token).fence
         if not runner and is_in_pilot(job.token):
-            # Maybe it lies in the pilot's folder. With its fence closed it may go anywhere else.
+            # The job may be in the pilot's folder. Once its fence is closed it may go elsewhere.
             if not await it.access.site.abandon(job.token):
                 it.give_up(job, "whether it was handed over is not known; it did not begin")
             return
@@ -88,9 +88,9 @@ class Lost:
             return
         known = self.choose(job, jobs, 0)
         if known is not None and known.state is JobState.UNKNOWN:
-            return  # it is there, and how it is doing cannot be told now
+            return  # the scheduler has the job, but its state cannot be determined now
         key = known.key if known else job_key_of(runner)
-        if job.bundle is None:  # else other requests may run in the other
+        if job.bundle is None:  # otherwise other requests may run in the other job
             await it.cancel([other for other in jobs if other.key != key])
         if known is None or not known.state.active:
             if not self.may_run_in_another(job, entry, known):
@@ -102,7 +102,7 @@ class Lost:
     async def look(
         self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
     ) -> None:
-        """A job that was accepted, and that does not wait or run as it should."""
+        """Handle an accepted job that does not wait or run as it should."""
         it = self.settling
         traces = it.traces_of(job.token)
         known = it.known(entry.key, job.token)
@@ -114,8 +114,8 @@ class Lost:
                 if not is_in_pilot(job.token) and self.was_forgotten(entry):
                     await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
                 elif await it.access.site.abandon(job.token):
-                    pass  # it began just now
-                elif job.bundle is not None:  # with its turn still to come, it has not failed
+                    pass  # the job began just now
+                elif job.bundle is not None:  # a request that has not started has not failed
                     it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows its bundle no more")
                 elif job.depends_on:
                     it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows it no more")
@@ -131,7 +131,7 @@ class Lost:
             it.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
 
     def was_forgotten(self, entry: JournalEntry) -> bool:
-        """Whether a job that is gone was lost in a crash of the controller, not cancelled."""
+        """Whether a missing job was lost in a crash of the controller and was not cancelled."""
         it = self.settling
         if entry.detail in (SEEN, BEGUN) or not it.access.scheduler.forgets:
             return False
@@ -140,15 +140,16 @@ class Lost:
         for other in same_id:
             theirs = other.token or other.state.active
             if theirs and array_of(other.token, other.task) != mine:
-                return True  # its id was given to another
-        # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
+                return True  # the id was given to another job
+        # Slurm keeps no record of cancelled waiting tasks while other tasks of the array exist.
         age = entry.age(it.clock())
         return not same_id and age is not None and age <= FORGOTTEN_SECONDS
 
     def choose(self, job: PlannedJob, jobs: Sequence[Job], runner: int) -> Job | None:
-        """Which of the jobs with its token is its own: if it began, the one that made its fence.
+        """Return the job's own entry among jobs with its token; once begun, the fence's owner.
 
-        The others had to leave it alone. `runner`: the id that is likely as long as it did not.
+        The fence keeps the others from running the job. `runner`: the likely id if the job has not
+        begun.
         """
         began = job_key_of(self.settling.traces_of(job.token).fence)
         if began.id:
@@ -156,9 +157,9 @@ class Lost:
         return chosen(jobs, runner) if jobs else None
 
     def may_run_in_another(self, job: PlannedJob, entry: JournalEntry, known: Job | None) -> bool:
-        """Whether a job whose scheduler job is over may still run in one that was forgotten.
+        """Whether a job whose scheduler job is over may still run in an earlier, lost one.
 
-        That one was sent before, and made the fence; what was sent again had to leave it alone.
+        The earlier scheduler job made the fence, and the later one therefore did not run the job.
         """
         it = self.settling
         traces = it.traces_of(job.token)
@@ -166,7 +167,7 @@ class Lost:
         if traces.ended is not None or not began.id or (known and known.key == began):
             return False
         if known is None and entry.key == began:
-            return False  # it was waited for
+            return False  # the wait for it is over
         other = it.known(began, job.token)
         if other is not None and other.state.active:
             it.news(job, Step.ACCEPTED, "", key=began, detail="it runs in another job")
@@ -174,7 +175,7 @@ class Lost:
         return other is None and self.may_go_on(job.token, entry, began)
 
     def may_go_on(self, token: str, entry: JournalEntry, key: JobKey) -> bool:
-        """Whether a job that began, and that the scheduler forgot, may still be running."""
+        """Whether a job that began, and that the scheduler lost, may still be running."""
         it = self.settling
         if not it.access.scheduler.forgets:
             return False
@@ -182,12 +183,12 @@ class Lost:
             it.noted(token, key, GONE)
             return True
         age = entry.age(it.clock())
-        if age is None:  # begin to wait again
+        if age is None:  # start the wait again
             it.noted(token, key, GONE)
         return age is None or age < ORPHAN_SECONDS
 
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
-        """A job that the scheduler certainly does not have, and that never began."""
+        """Plan to send again a job that the scheduler certainly lacks and that never began."""
         it = self.settling
         sends = sum(one.token == job.token and one.step is Step.SENDING for one in it.entries)
         age = entry.age(it.clock())
@@ -203,7 +204,7 @@ class Lost:
     # -- sending again -----------------------------------------------------------------------
 
     async def send_again(self) -> None:
-        """Send those jobs, each after those that it depends on: these have new ids.
+        """Send these jobs again, each after the jobs that it depends on, because these get new ids.
 
         Tasks of one array go together, under the array's token.
         """
@@ -216,7 +217,7 @@ class Lost:
             if Standing.FAILED in stands:
                 if await self.never_begins(job):
                     it.give_up(job, UPSTREAM_FAILED)
-            elif Standing.OPEN not in stands:  # else the next look tells
+            elif Standing.OPEN not in stands:  # otherwise the next poll decides
                 jobs.append(job)
         try:
             units = units_of(await it.still_theirs(jobs))
@@ -232,9 +233,9 @@ class Lost:
             await self.send(list(filter(self.can_go, chunk)))
 
     def stands(self, token: str, again: Collection[str] = ()) -> Standing:
-        """How a job stands that another one depends on, by what was found out just now.
+        """Return the state of a job on which another one depends, with the latest findings.
 
-        `again`: those that are sent again, and get an id.
+        `again`: jobs that are sent again, and get an id.
         """
         if token in again:
             return Standing.QUEUED
@@ -248,13 +249,13 @@ class Lost:
         return standing(JournalEntry(token, it.plan_id, last.step, last.at, detail=last.detail))
 
     def can_go(self, unit: Unit) -> bool:
-        """Whether all that these wait for has an id by now, or has ended well."""
+        """Whether every dependency of this unit has an id by now, or has ended well."""
         there = {*self.keys, *(job.token for job in unit.jobs)}
         waits = {token for job in unit.jobs for token in job.depends_on} - there
         return all(self.stands(token) is Standing.DONE for token in waits)
 
     async def send(self, units: Sequence[Unit]) -> None:
-        """Send some that do not depend on each other."""
+        """Send some units that do not depend on each other."""
         it = self.settling
         jobs = [job for unit in units for job in unit.jobs]
         if not jobs:
@@ -279,14 +280,14 @@ class Lost:
             await self.concluded(unit, result)
 
     async def never_begins(self, job: PlannedJob) -> bool:
-        """Whether what was sent before certainly cannot begin it any more either."""
+        """Close the fence; return whether earlier submissions certainly cannot begin the job."""
         try:
             return not await self.settling.access.site.abandon(job.token)
         except OSError:
             return False
 
     async def concluded(self, unit: Unit, result: SubmitResult) -> None:
-        """What became of a job, of tasks of an array or of a bundle that was sent again."""
+        """Record the outcome of a job, of array tasks or of a bundle that was sent again."""
         it = self.settling
         for job in unit.jobs:
             why = self.again[job.token]

@@ -1,15 +1,22 @@
-"""Plans, and what the journal says of them. Immutable, and byte-stable as JSON."""
+"""Plans, and the entries of the journal. Immutable, and byte-stable as JSON."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rowtui.core.text import Cost
+
+
+CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
+"""Units of amounts; the first is also the unit of a packing whose nodes have no prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +27,18 @@ class Destination:
     partition: str = ""
 
     def __str__(self) -> str:
-        """`cluster/partition`."""
+        """Return `cluster/partition`."""
         return f"{self.cluster}/{self.partition}" if self.partition else self.cluster
 
 
 @dataclass(frozen=True, slots=True)
 class InBundle:
-    """The bundle that a job is sent in, and its place there. All but the last two: of the bundle.
+    """The bundle that a job is sent in, and its place there. The last two fields are the job's.
 
-    A bundle is one scheduler job on one node: lanes side by side, in each one job after another,
-    in the plan's order. `cpus`, `memory_mb` (None: nobody states it) and `gpus` are what the whole
-    bundle asks for; `seconds` is how long it may take. `whole_node`: nobody else is to be there.
-    `lane` is the number of the lane from 0; the job may take `own_seconds` in it.
+    A bundle is one scheduler job on one node: parallel lanes, and in each lane one job after
+    another, in the plan's order. `cpus`, `memory_mb` (None: not stated) and `gpus` are what the
+    whole bundle asks for; `seconds` is its time limit. `whole_node`: the bundle asks for the node
+    exclusively. `lane` is the number of the lane from 0; the job may take `own_seconds` in it.
     """
 
     token: str
@@ -47,15 +54,15 @@ class InBundle:
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """One scheduler job: everything that would be sent, and why it would go there.
+    """One scheduler job: everything that would be sent, and the reasons for its destination.
 
     `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
-    `directories` are names (os.fsdecode form) in the order in which they are processed.
-    Jobs with the same `array`, which is that array's token, are sent together as its tasks; those
-    in the same bundle stand together, and are sent as one scheduler job.
-    `starts_steps`: its command starts processes through the scheduler itself (a launcher).
-    `node_type`: the only one that it may be packed on, "" for any.
-    `requires`: what it needs of other directories, paths in the workspace.
+    `directories` are names (os.fsdecode form) in the order in which they are processed. Jobs with
+    the same `array`, which is the array's token, are sent together as its tasks; jobs in the same
+    bundle stand together, and are sent as one scheduler job. `starts_steps`: the job's command
+    starts processes through the scheduler itself (a launcher). `node_type`: the only node type that
+    the job may be packed on, "" for any. `requires`: inputs from other directories, as paths in the
+    workspace.
     """
 
     token: str
@@ -78,19 +85,58 @@ class PlannedJob:
     depends_on: tuple[str, ...] = ()
     array: str = ""
     task: int | None = None
-    basis: str = ""  # what a later attempt needs to know of this one: `basis.Basis`
+    basis: str = ""  # data for a later attempt: `basis.Basis`
     bundle: InBundle | None = None
     starts_steps: bool = False
     node_type: str = ""
     requires: tuple[str, ...] = ()
 
 
+class RefusedAt(enum.Enum):
+    """The step of planning that left jobs out."""
+
+    ACTION = "action"
+    GROUP = "group"
+    MAPPING = "mapping"
+    MACHINE = "machine"
+    PARTITION = "partition"
+    SCRIPT = "script"
+    LIMIT = "limit"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Jobs of one action that a plan leaves out for one reason.
+
+    `jobs`: the directories (os.fsdecode form) of each. `hint`: what the user can do, or "". `text`:
+    the sentence of the step that refused the jobs; "" to build one from jobs and reason.
+    """
+
+    stage: RefusedAt
+    action: str
+    jobs: tuple[tuple[str, ...], ...]
+    reason: str
+    hint: str = ""
+    text: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Return the jobs and the reason in one line."""
+        if self.text:
+            return self.text
+        first = visible(self.jobs[0][0])
+        why = self.reason + (f"; {self.hint}" if self.hint else "")
+        jobs = plural(len(self.jobs), "job")
+        return f"{visible(self.action)}: {jobs} left out, from {first} on: {why}"
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What packing did for the jobs that go to one destination.
+    """The result of packing for the jobs that go to one destination.
 
-    Costs are in `unit` (a price's, or "core-hours"): `alone` is what the jobs would cost one
-    by one, `cost` what the bundles do, and no packing of them costs less than `bound`.
+    Costs are in `unit` (a currency, or `CPU_HOURS`): `alone` is the cost of the jobs sent one by
+    one, `cost` that of the bundles, and no packing of the jobs costs less than `bound`.
     """
 
     destination: Destination
@@ -115,19 +161,44 @@ class Plan:
     jobs: tuple[PlannedJob, ...]
     cost: Cost
     warnings: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()  # groups left out, a sentence each (submit_whole, ...)
+    skipped: tuple[str, ...] = ()  # what was left out, a sentence each
     packed: tuple[Packed, ...] = ()
+    refused: tuple[Refused, ...] = ()  # not part of a plan's file, nor of its id
+
+
+class JobCounts(NamedTuple):
+    """Counts of a plan's jobs: all jobs, shared bundles, and jobs outside bundles (`alone`)."""
+
+    jobs: int
+    bundles: int
+    alone: int
+
+    def __str__(self) -> str:
+        """Return `8 jobs`, `9 jobs in 1 bundle` or `40 jobs in 3 bundles (2 alone)`."""
+        text = plural(self.jobs, "job")
+        if self.bundles:
+            text += f" in {plural(self.bundles, 'bundle')}"
+            text += f" ({self.alone:,} alone)" if self.alone else ""
+        return text
+
+
+def count_jobs(jobs: Sequence[PlannedJob]) -> JobCounts:
+    """Return the counts of a plan's jobs, the same in all commands and views."""
+    bundles = {job.bundle.token for job in jobs if job.bundle is not None}
+    alone = sum(job.bundle is None for job in jobs)
+    return JobCounts(len(jobs), len(bundles), alone)
 
 
 class Step(enum.Enum):
-    """Where one job of a plan stands."""
+    """The state of one job of a plan."""
 
     PLANNED = "planned"
     SENDING = "sending"
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     UNKNOWN = "unknown"
-    ABANDONED = "abandoned"  # never reached the scheduler; fenced off, so it never will run
+    # never reached the scheduler; its fence is closed, so that it never runs
+    ABANDONED = "abandoned"
     ENDED = "ended"
 
 
@@ -141,7 +212,7 @@ OPEN = SENT | {Step.PLANNED}
 class JournalEntry(NamedTuple):
     """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
 
-    `cluster` is "" in journals of older versions. `task`: of an array.
+    `cluster` is "" in journals of older versions. `task`: the number in an array.
     """
 
     token: str
@@ -155,21 +226,41 @@ class JournalEntry(NamedTuple):
 
     @property
     def key(self) -> JobKey:
-        """What the scheduler calls the job."""
+        """Return the scheduler's id of the job."""
         return JobKey(self.job_id, self.task)
 
     def age(self, now: float) -> float | None:
-        """Seconds since it was written; None if a clock was set back since and `at` says nothing.
+        """Return the seconds since the entry was written; None if a clock was set back since.
 
-        Clocks of two machines may differ a little.
+        A small difference between the clocks of two machines is tolerated.
         """
         age = now - self.at
         return None if age < -CLOCKS_DIFFER else max(age, 0.0)
 
 
+NO_ID: Final = "–"
+"""The label of a job without an id."""
+
+
+def job_label(job_id: int, token: str) -> str | None:
+    """`12`, of an array `12_3`, of a bundle `12.3`; None without an id."""
+    if not job_id:
+        return None
+    bundle, _, member = token.partition("~")
+    if member:
+        return f"{job_id}.{member}"
+    task = bundle.partition(".")[2]
+    return f"{job_id}_{task}" if task.isdecimal() else str(job_id)
+
+
+def called(label: str) -> str:
+    """`job 12`, by the label of a job."""
+    return "job without an id" if label == NO_ID else f"job {label}"
+
+
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job of ours: what was planned and what is known of it by now."""
+    """A job of this project: its planned data and its known state."""
 
     token: str
     plan_id: str
@@ -185,23 +276,28 @@ class JobRecord:
     user: str = ""
     ended_at: float = 0.0
     exit_code: int | None = None
-    end_reason: str = ""  # "" while it runs or when it ended well
+    end_reason: str = ""  # "" while the job runs or if it ended well
     task: int | None = None
     attempt: int = 1
-    begun: bool = False  # known of requests of bundles only: their turn came
+    begun: bool = False  # known for requests of bundles only: the request started
 
     @property
     def member(self) -> int | None:
-        """The number of a request in its bundle, from 0; None if it is in none."""
+        """Return the number of a request in its bundle, from 0; None outside bundles."""
         number = self.token.rpartition("~")[2] if is_in_bundle(self.token) else ""
         return int(number) if number.isdecimal() else None
 
     @property
     def label(self) -> str:
-        """What to call it: `12`, a task `12_3`, a request of a bundle `12.3`; as in its log."""
+        """Return the job's label, as in its log: `12`, a task `12_3`, a bundled request `12.3`.
+
+        A job without an id has the label `–`.
+        """
+        if not self.job_id:
+            return NO_ID
         return str(self.key) if self.member is None else f"{self.job_id}.{self.member}"
 
     @property
     def key(self) -> JobKey:
-        """What the scheduler calls it; the id is 0 as long as it has none."""
+        """Return the scheduler's id; the id is 0 as long as there is none."""
         return JobKey(self.job_id, self.task)

@@ -1,7 +1,8 @@
-"""Many plain names as the lines that they are in a script, without an object for each.
+"""Many plain names as the lines of a script, without an object for each name.
 
-Takes the names as bytes, each ended by a newline; gives a sequence of names that also has them as
-one text. Only for names that bash reads as themselves: whoever has others keeps them one by one.
+The input is the names as bytes, each ended by a newline; the result is a sequence of names that
+also has them as one text. This form holds only names that bash reads without quotes; a caller with
+other names keeps them one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _PLAIN_LINES = PLAIN_BYTES + b"\n"
 
 
 class NameLines(Sequence[str]):
-    """Names in order; `text` has each on a line of its own, without a last newline."""
+    """Names in order; `text` has each name on its own line, without a last newline."""
 
     __slots__ = ("_count", "_names", "text")
 
@@ -25,7 +26,7 @@ class NameLines(Sequence[str]):
 
     @classmethod
     def of(cls, lines: bytes, count: int) -> NameLines | None:
-        """`count` names, each ended by a newline; None unless all are plain and none is empty."""
+        """Return `count` names, each ended by a newline; None unless all are plain, not empty."""
         if lines.count(b"\n") != count or lines.translate(None, _PLAIN_LINES):
             return None
         if b"\n\n" in lines or lines.startswith(b"\n"):
@@ -36,7 +37,7 @@ class NameLines(Sequence[str]):
         return self._count
 
     def __getitem__(self, index: int) -> str:  # type: ignore[override]
-        if index == 0 and self._count:  # all that the name of a job needs
+        if index == 0 and self._count:  # the name of a job needs only the first
             return self.text.partition("\n")[0] if self._count > 1 else self.text
         if self._names is None:
             self._names = self.text.split("\n") if self._count else []

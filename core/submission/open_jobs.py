@@ -1,7 +1,7 @@
-"""Jobs that were sent and have not ended, as the journals say: what lost records are mended from.
+"""Jobs that were sent and have not ended, from the journals; used to rebuild lost records.
 
-Takes a project's folder; gives the jobs of the open journals with their directories. A journal is
-read from where it was read before, and a plan only if the records do not have its tokens.
+The input is a project's folder; the result is the jobs of the open journals with their directories.
+A journal is read from the last position, and a plan only if the records lack its tokens.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ FORGOTTEN = "its record was cleaned"
 
 
 class SentJob(NamedTuple):
-    """A job with its latest entry in the journal, and the id that the scheduler gave it, or 0."""
+    """A job with its latest journal entry, and its scheduler's id, or 0."""
 
     job: PlannedJob
     job_id: int
 
     @property
     def record(self) -> Submitted:
-        """What the records say of its directories."""
+        """Return the record for each of the job's directories."""
         return Submitted(self.job.destination.cluster, self.job_id, self.job.token)
 
 
@@ -41,10 +41,10 @@ class OpenJobs:
     _plans: dict[str, dict[str, PlannedJob]] = field(default_factory=dict)
 
     def lacking(self, state: State, own: Collection[str] = ()) -> list[SentJob]:
-        """The sent jobs whose tokens are not in these records.
+        """Return the sent jobs whose tokens are not in these records.
 
-        A plan that has one of the tokens `own` is left out. Raises: RowtuiError if a journal or
-        the plan of a lacking job cannot be read.
+        A plan that has one of the tokens `own` is left out. Raises: RowtuiError if a journal, or
+        the plan of such a job, cannot be read.
         """
         found: list[SentJob] = []
         had: frozenset[str] | None = None
@@ -95,9 +95,9 @@ class OpenJobs:
 
 
 def forget_open(root: Path) -> None:
-    """Write down that nothing more is to be done about any job: its directories are free.
+    """Journal that all open jobs are given up, so that their directories are free.
 
-    What is being carried out right now is left to its process. Raises: RowtuiError.
+    A plan that is being carried out now is left to its process. Raises: RowtuiError.
     """
     journal = Journal(root)
     for plan_id in journal.open_plan_ids():
@@ -113,7 +113,7 @@ def forget_open(root: Path) -> None:
 
 
 def with_sent(state: State, sent: Iterable[SentJob]) -> State:
-    """The records with the directories of these jobs submitted, where no other job has them."""
+    """Return the records with these jobs' directories submitted, if no other job has them."""
     submitted = {action: dict(records) for action, records in state.submitted.items()}
     changed = False
     for one in sent:

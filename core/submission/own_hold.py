@@ -1,8 +1,8 @@
-"""Jobs whose own header asks to be held: a person lets them start, rowtui never does.
+"""Jobs whose own header requests a hold: only the user releases them, never rowtui.
 
-rowtui submits jobs held, to write their ids down before they start, and then lets them go. Nothing
-in a queue tells that hold from one that `submit_options` or `custom` asked for; the script does.
-Source: the manuals of sbatch (--hold, -H) and qsub (-h).
+rowtui submits jobs held, so that their ids are recorded before they start, and then releases them.
+A queue does not distinguish this hold from one requested by `submit_options` or `custom`; the
+script does. Source: the manuals of sbatch (--hold, -H) and qsub (-h).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _QUOTING = frozenset("'\"\\")
 
 
 def stays_held(job: PlannedJob) -> bool:
-    """Whether the job was to be submitted held, and to stay so until a person releases it."""
+    """Whether the job is submitted held and stays held until the user releases it."""
     return any(map(_asks_for_hold, _header(job.script)))
 
 
 def staying_held(jobs: Iterable[PlannedJob]) -> frozenset[str]:
-    """The tokens of those that stay held. One task is asked for all of its array: see `arrays`."""
+    """Return the tokens of the jobs that stay held; one task stands for its array: see `arrays`."""
     of_array: dict[str, bool] = {}
     found = []
     for job in jobs:
@@ -37,7 +37,7 @@ def staying_held(jobs: Iterable[PlannedJob]) -> frozenset[str]:
 
 
 def _header(script: str) -> Iterator[str]:
-    """Its lines up to the first that is no comment; the rest of a script is much longer."""
+    """Yield the header's lines up to the first that is no comment, to skip the longer rest."""
     at = 0
     while at < len(script):
         end = script.find("\n", at)
@@ -55,12 +55,12 @@ def _asks_for_hold(line: str) -> bool:
     if words is None:
         return False
     if _QUOTING.isdisjoint(options) and not any(word in options for word in words):
-        return False  # nothing that a shell could read as one of them
+        return False  # contains no text that a shell could parse as such an option
     return not words.isdisjoint(_words(options))
 
 
 def _words(options: str) -> list[str]:
     try:
         return shlex.split(options, comments=True)
-    except ValueError:  # the scheduler will say so
+    except ValueError:  # the scheduler will report the error
         return options.split()

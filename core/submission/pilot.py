@@ -1,9 +1,9 @@
-"""Starting a pilot, and handing it work: two kinds of plans, carried out like any other.
+"""Starting a pilot, and sending requests to one: two kinds of plans, carried out like any other.
 
-Takes what a pilot is to hold and where; gives a plan of one scheduler job. Takes the jobs of a plan
-that are ready; gives them as requests of a pilot (`Setting.pack`), each with its token
-`<pilot>~<number>`, its own fence, log and end. What a pilot cannot take goes alone. Source: Fastr's
-documentation, ExecutionPlugin (pilot jobs).
+For a start, the input is what the pilot holds and where; the result is a plan of one scheduler job.
+For requests, the input is the ready jobs of a plan; the result is requests of a pilot
+(`Setting.pack`), each with its token `<pilot>~<number>`, its own fence, log and end. A job that the
+pilot cannot take is sent alone. Source: Fastr's documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def start_pilot(
     nonce: str,
     options: SubmitOptions = NO_OPTIONS,
 ) -> Plan:
-    """The plan that starts a pilot. `nonce` is new each time; `options`: account and custom ones.
+    """Return the plan that starts a pilot.
 
-    Raises: RowtuiError where pilots cannot run, or for a time in which nothing could run.
+    `nonce` is new each time; `options`: account and custom options. Raises: RowtuiError where
+    pilots cannot run, or for a time limit in which no request could run.
     """
     least = END_SECONDS + 1
     if allocation.seconds < least:
@@ -76,10 +77,10 @@ def start_pilot(
 
 @dataclass(frozen=True, slots=True)
 class IntoPilot:
-    """What `Setting.pack` takes to make jobs requests of a pilot.
+    """The value of `Setting.pack` that makes jobs requests of a pilot.
 
-    `pilot` is its planned job; `left`: seconds that a request may take, by what the pilot said
-    last (None: it did not begin yet); `numbers` gives so many new numbers.
+    `pilot` is the pilot's planned job. `left`: seconds that a request may take, from the pilot's
+    last report (None: the pilot has not begun). `numbers` returns the given count of new numbers.
     """
 
     pilot: PlannedJob
@@ -87,7 +88,10 @@ class IntoPilot:
     left: int | None = None
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-        """The jobs, those that the pilot can take as its requests. Raises: RowtuiError."""
+        """Return the jobs; the ones that the pilot can take become its requests.
+
+        Raises: RowtuiError.
+        """
         refused: Counter[str] = Counter()
         taken: list[int] = []
         for at, job in enumerate(jobs):
@@ -106,7 +110,7 @@ class IntoPilot:
         return PackedJobs(with_new_tokens([*made, *alone], tokens), warnings=warnings)
 
     def refusal(self, job: PlannedJob) -> str:
-        """Why the pilot cannot take a job, "" if it can."""
+        """Return why the pilot cannot take a job, "" if it can."""
         pilot = self.pilot
         left = pilot.walltime_seconds - END_SECONDS if self.left is None else self.left
         if why := cannot_share(job):

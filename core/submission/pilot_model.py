@@ -1,7 +1,7 @@
-"""Pilots as values: what one holds, and its name in plans and queues.
+"""Pilots as values: the allocation of a pilot, and its name in plans and queues.
 
-A pilot is a scheduler job that keeps an allocation and runs requests that are handed to it while
-it goes on. For plans, journals and settling it is a bundle whose requests are not known before.
+A pilot is a scheduler job that keeps an allocation and runs requests that are sent to it while it
+runs. For plans, journals and `settle`, a pilot is a bundle whose requests are not known beforehand.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _MARK = "-pilot"
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What a pilot holds on one node. `memory_mb` None: nobody states it, and it is not counted.
+    """What a pilot holds on one node. `memory_mb` None: memory is not stated and not counted.
 
-    The memory is its requests'; what it takes itself is added.
+    The memory is that of its requests; the pilot's own memory is added.
 
-    `seconds`: its time limit. It ends before when nothing ran or came for `idle_seconds`.
+    `seconds`: the pilot's time limit. It ends earlier if no request ran or came for `idle_seconds`.
     """
 
     cpus: int
@@ -30,7 +30,7 @@ class Allocation:
 
 
 def pilot_token(nonce: str) -> str:
-    """The token of a pilot; `nonce` is new each time."""
+    """Return the token of a pilot; `nonce` is new each time."""
     return f"{nonce}{_MARK}"
 
 
@@ -40,5 +40,5 @@ def is_pilot(token: str) -> bool:
 
 
 def is_in_pilot(token: str) -> bool:
-    """Whether this is the token of a request that was handed to a pilot."""
+    """Whether this is the token of a request that was sent to a pilot."""
     return is_in_bundle(token) and is_pilot(token_in_queue(token))

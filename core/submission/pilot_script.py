@@ -1,8 +1,8 @@
-"""The script of a pilot, and of a request that is handed to one.
+"""The script of a pilot, and of a request that is sent to one.
 
-Takes what a pilot holds and where it goes; gives bash text: a header, tables, a way to start jobs,
-the functions of a bundle's driver and those of a pilot (`pilot_shell.py`, which says what a
-request looks like).
+The input is a pilot's allocation and destination. The result is bash text: a header, tables, a way
+to start jobs, the functions of a bundle's driver and those of a pilot (`pilot_shell.py`, which
+documents the format of a request).
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ def pilot_script(
     partition: str,
     options: SubmitOptions,
 ) -> str:
-    """The script. Raises: RowtuiError where pilots cannot run (only on Slurm and `local`)."""
+    """Return the script.
+
+    Raises: RowtuiError where pilots cannot run (only on Slurm and `local`).
+    """
     launch = LAUNCH.get(cluster.scheduler) if cluster.scheduler != "bash" else None
     if launch is None:
         raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
@@ -64,7 +67,7 @@ def _header(
     if allocation.gpus:
         lines.append(f"{cluster.slurm_gpus_per_task}{allocation.gpus}")
     if allocation.memory_mb is not None:
-        # What starts and watches a request counts as the pilot's.
+        # The memory for starting and watching requests is added to the pilot's.
         own = SCRIPT_MB + WATCH_MB * allocation.cpus
         lines.append(f"--mem={allocation.memory_mb + own}M")
     lines += [f"--time={-(-allocation.seconds // 60)}", f"--signal=B:USR1@{WARN_SECONDS}"]
@@ -76,7 +79,7 @@ def _header(
 
 
 def request_text(job: PlannedJob) -> str:
-    """What is put into a pilot's folder for one request. See `pilot_shell.py`."""
+    """Return the text of one request in a pilot's folder. See `pilot_shell.py`."""
     parts = split_script(job.script)
     assert parts is not None
     log, name = quote(job.log_path), quote(visible(job.name))

@@ -1,29 +1,30 @@
-"""The fixed part of a pilot's script: it takes requests from a folder as they come, and runs each.
+"""The fixed part of a pilot's script, which takes requests from a folder and runs each.
 
-Plain bash (4.2 or later) and coreutils. Before it stand the tables of `pilot_script.py`, a way to
-start a job (`bundle_launch.py`) and the functions of a bundle's driver (`bundle_shell.py`): a
-request that was taken is a lane of its own with one job, and ends as a bundle's jobs do.
+The text is plain bash (4.2 or later) and coreutils. Before it stand the tables of
+`pilot_script.py`, a way to start a job (`bundle_launch.py`) and the functions of a bundle's driver
+(`bundle_shell.py`): a request that was taken is a lane of its own with one job, and ends as a
+bundle's jobs do.
 
 The folder is `.row/rowtui/pilot/<token>/`:
-- `<number>.new`: a request, put there whole by a rename. Line 1: CPUs, memory in MB or `-`, GPUs,
-  seconds, processes, whether it starts steps itself; 2: its token; 3 and 4: its log and its name,
-  as words of bash; 5: empty; then its script, complete but for the first lines.
-- `<number>.taken`: it was taken, also by a rename, and runs; removed when it is over.
-- `<number>.refused`: it does not fit into what is left; its fence is closed, so that its
-  directories are free at once.
-- `closed`: nothing is taken any more. Whoever puts something there looks for it afterwards.
-- `state`: epoch seconds; free CPUs, memory (or `-`) and GPUs; seconds left for a request; how many
-  run; how many wait.
+- `<number>.new`: a request, created whole by a rename. Line 1: CPUs, memory in MB or `-`, GPUs,
+  seconds, processes, whether the job starts steps itself; line 2: its token; lines 3 and 4: its log
+  and its name, as words of bash; line 5: empty; then its script, complete but for the first lines.
+- `<number>.taken`: a request that was taken, also by a rename, and runs; removed when it ended.
+- `<number>.refused`: a request that does not fit into the remaining capacity or time; its fence is
+  closed, so that its directories are free at once.
+- `closed`: the pilot takes no further request. A sender checks for this file after its rename.
+- `state`: epoch seconds; free CPUs, memory (or `-`) and GPUs; seconds left for a request; number of
+  running requests; number of waiting requests.
 
-A pilot ends when nothing ran and nothing came for its idle seconds, when too little time is left
-for anything, at the warning before its limit, and when it is told to. It is never started again.
+A pilot ends when no request ran or came for its idle seconds, when the remaining time is too short
+for any request, at the warning before its limit, and on SIGTERM. It is never started again.
 """
 
 from __future__ import annotations
 
-# Seconds at a pilot's end in which nothing runs: for reports, and since Slurm may warn early.
+# Seconds at a pilot's end in which no request runs: for reports, and because Slurm may warn early.
 END_SECONDS = 45
-# A request that does not fit while others do, holds these back after so many seconds.
+# A request that does not fit while others do blocks these others after this many seconds.
 PASSED_SECONDS = 120
 
 PILOT = r"""
@@ -222,13 +223,15 @@ rowtui_pilot() {
         fi
         read -r -t "$((pause / 10)).$((pause % 10))" <&8
     done
+    before=${#rowtui_running[@]}
     rowtui_close
     while rowtui_reap && [ "${#rowtui_running[@]}" -gt 0 ]; do
         rowtui_tell
         read -r -t 1 <&8
     done
     trap '' USR1 TERM INT HUP
-    if [ -e "$rowtui_dir/stop" ]; then
+    # A signal only ends a pilot well that has nothing to run: it is not needed any more.
+    if [ -e "$rowtui_dir/stop" ] && [ "$before" -gt 0 ]; then
         read -r signal <"$rowtui_dir/stop"
         cause="signal ${signal:-TERM}"
     fi

@@ -1,9 +1,10 @@
-"""Requests on their way to a pilot: files in its folder, where the cluster sees the project.
+"""Requests on their way to a pilot: files in the pilot's folder, as the cluster sees the project.
 
-Takes the requests of one hand-over and the access to the pilot's cluster; gives the scheduler's
-kind of answer. A request is put there whole, by a rename, and taken back if the pilot closed
-meanwhile; what was taken back has its fence closed, so it never runs. Without a clear answer nobody
-knows: then settling closes the fence of what did not begin. Source: `pilot_shell.py` (the folder).
+The input is the requests of one transfer and the access to the pilot's cluster; the result is an
+answer as from a scheduler. A request is created whole, by a rename, and withdrawn if the pilot
+closed in between; a withdrawn request has its fence closed, so that it never runs. Without a clear
+answer the outcome is unknown: `settle` then closes the fence of requests that did not begin.
+Source: `pilot_shell.py` (the folder).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _PLACES = 6  # digits of a number, so that names sort as numbers do
 
 
 async def hand_over(jobs: Sequence[PlannedJob], access: Access) -> SubmitResult:
-    """Put these requests, all of one pilot, into its folder: accepted under the pilot's job id."""
+    """Put these requests, all of one pilot, into its folder; they get the pilot's job id."""
     from rowtui.core.submission.pilot_script import request_text
 
     bundle = jobs[0].bundle
@@ -101,16 +102,17 @@ async def hand_over(jobs: Sequence[PlannedJob], access: Access) -> SubmitResult:
 
 
 def takes_requests(pilot: Job) -> bool:
-    """Whether a pilot may take what is put into its folder now, or when it begins."""
+    """Whether a pilot may take requests from its folder now, or when it begins."""
     return pilot.state in (JobState.RUNNING, JobState.PENDING)
 
 
 @dataclass(frozen=True, slots=True)
 class PilotState:
-    """What a pilot wrote down last. `free_mb` None: memory is not counted.
+    """The last report of a pilot. `free_mb` None: memory is not counted.
 
-    `at`: epoch seconds there. `left`: seconds that a request may still take. `running` requests,
-    and `waiting` ones that were put there and not taken yet.
+    `at`: epoch seconds of the pilot's clock. `left`: seconds that a request may still take.
+    `running`: number of running requests; `waiting`: number of requests in the folder that were not
+    taken yet.
     """
 
     at: float
@@ -124,14 +126,14 @@ class PilotState:
 
 
 class Look(NamedTuple):
-    """What there is of a pilot: its state, None if it did not begin; how many requests wait."""
+    """The facts about a pilot: its state, None before its beginning; number of waiting requests."""
 
     state: PilotState | None
     waiting: int
 
 
 async def look_at(tokens: Sequence[str], access: Access) -> dict[str, Look]:
-    """The pilots among these that have a folder. Raises: OSError."""
+    """Return the state of each of these pilots that has a folder. Raises: OSError."""
     if not tokens:
         return {}
     answer = (await access.site.shell(_LOOK, *tokens)).decode(errors="replace").splitlines()
@@ -163,7 +165,7 @@ def _state(words: Sequence[str], waiting: int, closed: bool) -> PilotState | Non
 
 
 def take_numbers(root: Path, token: str, count: int) -> range:
-    """So many numbers that no request of a pilot ever had, whoever else asks right now.
+    """Reserve this many numbers that no request of the pilot ever had, safe for concurrency.
 
     Raises: RowtuiError.
     """

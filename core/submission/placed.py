@@ -1,10 +1,10 @@
-"""A job request as the mapper placed it: other resources, submit options and environment.
+"""A job request as the mapper placed it, with changed resources, submit options and environment.
 
-Takes a request and its placement; gives the request that is written into a script. The mapper may
-give a job more or fewer threads, GPUs and memory, never another number of processes, which the
-command was written for. Parameters of a destination become options of the scheduler; those that
-mean nothing here are told in a warning. `env` becomes shell that runs before the job's setup.
-Source: docs/mapping.md, "Destinations" and "Parameters".
+The input is a request and its placement; the result is the request for the script. The mapper may
+give a job more or fewer threads, GPUs and memory, but never another number of processes, because
+the command was written for that number. Parameters of a destination become options of the
+scheduler; parameters without a meaning here give a warning. `env` becomes shell text that runs
+before the job's setup. Source: docs/mapping.md, "Destinations" and "Parameters".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rowtui.core.submission.sbatch_options import native_options, one_line, opti
 from rowtui.core.text import visible
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
-# A parameter -> the option of sbatch that it becomes.
+# Parameter -> the option of sbatch that it becomes.
 _OPTIONS: Mapping[str, str] = {
     "qos": "--qos",
     "constraint": "--constraint",
@@ -46,7 +46,7 @@ _OPTIONS: Mapping[str, str] = {
     "begin": "--begin",
     "deadline": "--deadline",
 }
-# A parameter -> the option that it turns on, and what it may say instead of yes or no.
+# Parameter -> the option that it turns on, and values it may have instead of yes or no.
 _SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "exclusive": ("--exclusive", ("user", "mcs")),
     "requeue": ("--requeue", ()),
@@ -55,9 +55,9 @@ _NATIVE = ("nativeSpecification", "native_specification", "submit_native_specifi
 _ELSEWHERE = frozenset({"partition", "account", "weight", "node_type", *_NATIVE})
 _LARGEST = 2.0**31  # cores, GPUs or GB; more than any scheduler counts
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# What scripts go by themselves, and what bash lets nobody set.
+# Variables that scripts use themselves, and variables that bash does not allow to be set.
 _TAKEN = re.compile(r"rowtui_.*|directories|BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID")
-# A line of shell that is complete on its own, whatever follows it.
+# A line of shell that is complete on its own, for any following text.
 _COMPLETE = re.compile(
     r"(?!\s*(?:case|coproc|do|done|elif|else|esac|fi|for|function|if|select|then|until|while)\b)"
     r"[A-Za-z0-9_ +,./:@%=~$-]+",
@@ -67,7 +67,7 @@ _COMPLETE = re.compile(
 class Placed(NamedTuple):
     """A request with its place. `partition` None: the scheduler has none, or chooses itself.
 
-    `node_type` is the only one that it may be packed on, "" for any.
+    `node_type` is the only node type that the job may be packed on, "" for any.
     """
 
     request: JobRequest
@@ -80,7 +80,10 @@ class Placed(NamedTuple):
 
 
 def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Placed:
-    """What is submitted for a chosen placement. Raises: RowtuiError for what cannot be written."""
+    """Return the submission for a chosen placement.
+
+    Raises: RowtuiError for a value that cannot be written.
+    """
     warnings: list[str] = []
     resources = _resources(request, placement, warnings)
     options = _options(options_for(request.action, cluster.name), placement, cluster, warnings)
@@ -106,7 +109,7 @@ def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Place
 
 
 def _resources(request: JobRequest, placement: Placement, warnings: list[str]) -> Resources:
-    """The action's resources with the mapper's amounts: those of the whole job, shared out."""
+    """Return the action's resources with the mapper's amounts for the whole job, shared out."""
     resources = request.action.resources
     gpus, cores, mem = placement.amounts
     processes = max(1, request.processes)
@@ -122,7 +125,7 @@ def _resources(request: JobRequest, placement: Placement, warnings: list[str]) -
 
 
 def _number(what: str, amount: Any) -> float:
-    """An amount as a number: dialect tpv3 lets anything pass. Raises: RowtuiError."""
+    """Return an amount as a number, because dialect tpv3 accepts any value. Raises: RowtuiError."""
     try:
         number = float(amount)
     except (TypeError, ValueError, OverflowError):
@@ -137,7 +140,7 @@ def _count(what: str, amount: Any) -> int:
 
 
 def _shared_out(what: str, amount: Any, processes: int, warnings: list[str]) -> int:
-    """What each process gets, rounded up, with a warning where that is more than was given."""
+    """Return the share of each process, rounded up, with a warning if this exceeds the amount."""
     count = _count(what, amount)
     each = -(-count // processes)
     if each * processes != count:
@@ -157,7 +160,7 @@ def _with_memory(resources: Resources, request: JobRequest, megabytes: int) -> R
 
 
 def _partition(placement: Placement, cluster: Cluster) -> Partition | None:
-    """The partition that the checks were made with (`destinations.partition_name`)."""
+    """Return the partition with which the checks were made (`destinations.partition_name`)."""
     if not cluster.has_partitions:
         return None
     known = {partition.name: partition for partition in cluster.partitions}
@@ -190,7 +193,7 @@ def _options(
         elif name in _SWITCHES:
             flag, kinds = _SWITCHES[name]
             custom += switch(flag, name, value, kinds)
-        elif not name.isupper():  # those are a site's own, for its own expressions
+        elif not name.isupper():  # upper-case parameters are the site's own, for its expressions
             unknown.append(name)
     if slurm:
         for name in _NATIVE:
@@ -210,7 +213,7 @@ def _options(
 
 
 def _environment(env: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Lines of shell for the entries of env, in their order. Values stand for themselves."""
+    """Return lines of shell for the entries of env, in their order. Values are taken literally."""
     lines = []
     for entry in env:
         if "name" in entry:
@@ -228,5 +231,5 @@ def _environment(env: tuple[Mapping[str, Any], ...]) -> list[str]:
 
 
 def _executed(command: str) -> str:
-    """A command that cannot take what follows it for a part of itself, be it incomplete."""
+    """Return a command, isolated so that even incomplete text cannot absorb the lines after it."""
     return command if _COMPLETE.fullmatch(command) else f"eval {quote(command)}"

@@ -1,9 +1,10 @@
-"""From job requests to a plan: where each job goes and why, its script, what there is to know.
+"""From job requests to a plan: each job's destination with reasons, its script, and warnings.
 
-Takes the workflow, the job requests, the cluster and its launchers, the directories, and who and
-when and a nonce (no clock or chance of its own); gives an immutable `Plan`, or every problem that
-would stop one of its jobs, before anything is sent: once for each action, not for each job. Row
-reports these errors in the middle of a submission.
+The input is the workflow, the job requests, the cluster and its launchers, the directories, the
+user, the time and a nonce (the module uses no clock or random numbers). The result is an immutable
+`Plan`, or every problem that would stop one of its jobs. Problems are found before any job is sent,
+once for each action instead of for each job. Row reports these errors in the middle of a
+submission.
 """
 
 from __future__ import annotations
@@ -13,16 +14,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.launcher_prefix import starts_processes
-from rowtui.core.clusters.model import Cluster, Partition, PartitionChoice
-from rowtui.core.clusters.partition import partition_memory_mb
+from rowtui.core.clusters.model import Cluster, PartitionChoice
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.bash_syntax import bash_complaint, is_one_command
 from rowtui.core.submission.header import job_name, log_path, options_for
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, Plan, PlannedJob, Refused
 from rowtui.core.submission.plan_json import plan_id
-from rowtui.core.submission.planner import Named, PackedJobs, PlanError, Planner, Setting, Way
+from rowtui.core.submission.planner import (
+    Named,
+    PackedJobs,
+    PlanError,
+    Planner,
+    Refusal,
+    Setting,
+    Way,
+    job_memory_mb,
+)
 from rowtui.core.text import Cost, visible
 from rowtui.core.workflow.model import Workflow
 
@@ -50,13 +59,15 @@ def make_plan(
     ends: Mapping[str, Mapping[int, LastEnd]] | None = None,
     skipped: Sequence[str] = (),
     places: Sequence[Placed] | None = None,
+    refused: Sequence[Refused] = (),
 ) -> Plan:
-    """The plan for these requests, in their order.
+    """Return the plan for these requests, in their order.
 
-    `ends` are the state's records of how directories' last jobs ended; `skipped` says which
-    groups were left out before; `places`, one for each request, where the mapper sends them
-    (without: the first partition that takes them). Raises: PlanError with every problem of every
-    job.
+    `ends` are the state's records of how directories' last jobs ended. `skipped` describes groups
+    that were left out before, `refused` jobs. `places`, one for each request, are the mapper's
+    placements (without: the first partition that accepts the job). A job that its machine or
+    partition cannot run is refused, and the others are planned. Raises: PlanError with every
+    problem of the actions that have no job that can be planned.
     """
     planner = Planner(workflow, directories, setting, ends or {})
     shared: dict[tuple[int, ...], _Shared] = {}
@@ -69,6 +80,7 @@ def make_plan(
     problems = planner.problems()
     if problems:
         raise PlanError(problems)
+    refused = (*refused, *planner.refused())
     planned = tuple(job for job in jobs if job is not None)
     packing = PackedJobs(planned) if setting.pack is None else setting.pack(planned)
     planned = packing.jobs
@@ -89,14 +101,15 @@ def make_plan(
         jobs=planned,
         cost=cost,
         warnings=(*planner.warnings(), *packing.warnings),
-        skipped=tuple(skipped),
+        skipped=(*skipped, *(each.sentence for each in refused)),
         packed=packing.packed,
+        refused=refused,
     )
     return replace(plan, id=plan_id(plan))
 
 
 class _Shared(NamedTuple):
-    """What jobs of one action on equally many directories have in common."""
+    """The common data of an action's jobs on equally many directories."""
 
     way: Way
     destination: Destination
@@ -113,13 +126,16 @@ def _planned(
     shared: dict[tuple[int, ...], _Shared],
     place: Placed | None = None,
 ) -> PlannedJob | None:
-    """One job, or None with its problems noted."""
+    """Return one job; None with its problems recorded."""
     action, positions = request.action, request.group.indices
     key = action.index, len(positions), request.cpus, request.gpus
     common = shared.get(key) if place is None else None
     if common is None:
-        way = planner.way(action, len(positions), place)
+        way = planner.way_of(request, place)
         if way is None:
+            return None
+        if isinstance(way, Refusal):
+            planner.refuse(action, positions, way)
             return None
         common = _shared(planner, request, way, place)
         if place is None:
@@ -169,7 +185,10 @@ def _shared(planner: Planner, request: JobRequest, way: Way, place: Placed | Non
 
 
 def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tuple[str, ...]:
-    """Why a job goes to this partition, and why not to those before it. `named`: in the file."""
+    """Return why a job goes to this partition and not to earlier ones.
+
+    `named`: the partition in workflow.toml.
+    """
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
     if cluster.scheduler == "local":
         return ("this machine's own queue runs it in the background, when cores are free",)
@@ -181,12 +200,3 @@ def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None)
     if named is not None:
         return (f"{name}: named in submit_options.{visible(cluster.name)}.partition", *refusals)
     return (f"{name}: the first partition that takes the job", *refusals)
-
-
-def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | None:
-    """The memory of the whole job in MB, None if nobody states it."""
-    resources, gpus = request.action.resources, bool(request.gpus)
-    each = resources.memory_per_gpu_mb if gpus else resources.memory_per_cpu_mb
-    if each is None and partition is not None:
-        each = partition_memory_mb(partition, gpus)
-    return None if each is None else each * (request.gpus if gpus else request.cpus)

@@ -1,8 +1,9 @@
-"""Plans as JSON, byte-stable, and saved: what was confirmed is what is carried out.
+"""Plans as JSON, byte-stable, and saved: the confirmed plan is the plan that is carried out.
 
-Takes and gives `Plan`; the id is the SHA-256 of the canonical JSON of everything else, so that a
-plan that was changed on disk is noticed. ASCII only: bytes of names that are not UTF-8 are lone
-surrogates, which only escapes can carry. The fixed part that all scripts share is written once.
+The module converts `Plan`s; the id is the SHA-256 of the canonical JSON of everything else, so that
+a plan that was changed on disk is noticed. The JSON is ASCII only: bytes of names that are not
+UTF-8 are lone surrogates, which only escapes can represent. The fixed part that all scripts share
+is written once.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 def plan_id(plan: Plan) -> str:
-    """The hash of everything in a plan but its id."""
+    """Return the hash of everything in a plan but its id."""
     return hashlib.sha256(_canonical(plan).encode("ascii")).hexdigest()
 
 
 def plan_to_json(plan: Plan) -> str:
-    """One line of canonical JSON: sorted keys, no spaces, ASCII."""
+    """Return one line of canonical JSON: sorted keys, no spaces, ASCII."""
     return _canonical(plan, plan.id)
 
 
 def plan_from_json(text: str | bytes) -> Plan:
-    """The plan that `plan_to_json` wrote.
+    """Return the plan from the text of `plan_to_json`.
 
-    Raises: RowtuiError if it is damaged, was changed, or is of another version.
+    Raises: RowtuiError if the text is damaged, was changed, or is of another version.
     """
     try:
         fields = json.loads(text)
@@ -58,7 +59,7 @@ def plan_from_json(text: str | bytes) -> Plan:
 
 
 def plans_folder(root: Path) -> Path:
-    """Where the plans of a project are."""
+    """Return the folder of a project's plans."""
     return root / ".row" / "rowtui" / "plans"
 
 
@@ -81,7 +82,7 @@ def save_plan(root: Path, plan: Plan) -> Path:
 
 
 def load_plan(root: Path, identity: str) -> Plan:
-    """A saved plan. Raises: RowtuiError if there is none, or it is damaged."""
+    """Return a saved plan. Raises: RowtuiError if there is none, or it is damaged."""
     if not _ID.fullmatch(identity):
         raise RowtuiError(f"{visible(identity)} is not the id of a plan")
     path = plans_folder(root) / f"{identity}.json"
@@ -108,7 +109,10 @@ def _written(value: object) -> str:
 
 
 def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
-    """The jobs, one by one. Neighbours differ in a few fields: the others are written once."""
+    """Yield the JSON of each job.
+
+    Neighbours differ in a few fields; the others are encoded once.
+    """
     same: tuple[Any, ...] = ()
     to_directories = to_name = to_script = to_task = to_token = end = ""
     for job in jobs:
@@ -117,7 +121,7 @@ def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
             same = now
             to_directories, to_name, to_script, to_task, to_token, end = _around_own(job)
         directories = ",".join(map(_quoted, job.directories))
-        # Two parts with `shared` between them, or all.
+        # Two parts with `shared` between them, or the whole script.
         script = ",".join(map(_quoted, cut_at(job.script, PRELUDE) or (job.script,)))
         task = f"{to_task}{'null' if job.task is None else job.task}" if job.array else ""
         yield (
@@ -133,7 +137,7 @@ _USUALLY_SAME = operator.attrgetter(
 
 
 def _around_own(job: PlannedJob) -> list[str]:
-    """What stands before each of a job's own fields, and after the last one."""
+    """Return the texts before each of a job's own fields, and after the last one."""
     fields = _job_fields(job)
     own = [key for key in _OWN if job.array or key != "task"]
     texts = [""]
@@ -150,7 +154,7 @@ def _around_own(job: PlannedJob) -> list[str]:
 
 
 def _fields(plan: Plan) -> dict[str, Any]:
-    """All but its id and its jobs."""
+    """Return all fields of the plan except its id and its jobs."""
     return {
         "version": VERSION,
         "created": plan.created,
@@ -170,7 +174,7 @@ def _cost_fields(cost: Cost) -> dict[str, float]:
 
 
 def _job_fields(job: PlannedJob) -> dict[str, Any]:
-    """All but its own."""
+    """Return all fields of the job except its own ones."""
     return {
         "action": job.action,
         "action_index": job.action_index,

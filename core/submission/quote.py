@@ -1,8 +1,8 @@
-r"""Any name or value as one word of bash, and what a batch header can hold.
+r"""Any name or value as one word of bash, and values for a batch header.
 
-Takes text (bytes that are not UTF-8 as surrogates, the `os.fsdecode` form) or bytes; gives text
-that bash reads back as exactly those bytes. Plain names stay bare, everything else is ANSI-C
-quoted: `$'d 1'`. Source: what Row 1.1 prints for the same names, to the byte.
+The input is text (bytes that are not UTF-8 as surrogates, the `os.fsdecode` form) or bytes. The
+result is text that bash reads back as exactly these bytes. Plain names stay unquoted, everything
+else is ANSI-C quoted: `$'d 1'`. The result equals that of Row 1.1 for the same names, to the byte.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
-# fullmatch: `$` would let a trailing newline pass. All of these mean themselves to bash anywhere
-# in a word. ASCII only: what counts as a letter beyond that depends on the locale of the node.
+# fullmatch, because `$` would accept a trailing newline. Bash takes each of these characters
+# literally anywhere in a word. ASCII only: whether another character is a letter depends on the
+# locale of the node.
 _PLAIN = re.compile(r"[A-Za-z0-9_+,./:@-]+")
 _ESCAPES = {
     0x07: "\\a",
@@ -37,12 +38,12 @@ class QuotingError(RowtuiError):
 
 
 def is_plain(text: str) -> bool:
-    """Whether bash reads the text as itself without quotes."""
+    """Whether bash reads the text literally without quotes."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def quote(text: str | bytes) -> str:
-    """One word of bash that stands for exactly these bytes; valid UTF-8 whatever they are.
+    """Return one word of bash that stands for exactly these bytes; the word is always valid UTF-8.
 
     Raises: QuotingError for NUL, and for surrogates that do not stand for a byte.
     """
@@ -65,7 +66,7 @@ def quote(text: str | bytes) -> str:
 
 
 def quote_all(texts: Sequence[str]) -> list[str]:
-    """`quote` for each; nearly all names are plain, which is seen for all of them at once.
+    """Return `quote` of each; nearly all names are plain, which one test shows for all together.
 
     Raises: as `quote`.
     """
@@ -75,7 +76,7 @@ def quote_all(texts: Sequence[str]) -> list[str]:
     return list(map(quote, texts))
 
 
-# The bytes that plain texts are made of.
+# The bytes of plain texts.
 PLAIN_BYTES = bytes(byte for byte in range(0x80) if _PLAIN.fullmatch(chr(byte)))
 
 
@@ -96,10 +97,10 @@ _HEADER_SPECIAL = re.compile(r'(["\\])')
 
 
 def header_value(text: str) -> str:
-    """The value of an option in a batch header: bare as Row writes it, else in double quotes.
+    """Return the value of an option in a batch header: unquoted as in Row, else in double quotes.
 
-    Control characters and bytes that are not UTF-8 are made visible: the header is made of lines.
-    Source: sbatch splits header lines at spaces and knows quotes and backslashes.
+    Control characters and bytes that are not UTF-8 are made visible, because the header consists of
+    lines. sbatch splits header lines at spaces and interprets quotes and backslashes.
     """
     shown = visible(text)
     if not shown or _HEADER_PLAIN.fullmatch(shown):
@@ -108,8 +109,8 @@ def header_value(text: str) -> str:
 
 
 def file_name_part(name: str) -> str:
-    """An action's name as part of the name of a log: no folder, no `%j` of its own.
+    """Return an action's name as part of a log's name, without a folder or a `%j` of its own.
 
-    Everything that would change where the log goes becomes `_`.
+    Every character that would change the log's place becomes `_`.
     """
     return "".join(c if c.isprintable() and c not in "/\\%" else "_" for c in name) or "_"

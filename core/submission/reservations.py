@@ -1,14 +1,15 @@
-"""Who has a directory: reservations before a job is sent, its id after, release at its end.
+"""Ownership of directories: reservation before a job is sent, job id after, release at its end.
 
-Takes jobs or tokens and the state; gives a new state (pure functions), committed by compare-and-
-swap so that two processes never both get a directory. Jobs name their directories, so it does not
-matter how positions moved since the plan was made. What Row submitted and what was completed
-meanwhile counts too. A reservation is a `Submitted` with job id 0. Several jobs are one commit: a
-commit writes all records of the project.
+The input is jobs or tokens and the state; the result is a new state (pure functions), committed by
+compare-and-swap so that two processes never both get a directory. Jobs name their directories, so
+positions may have changed since the plan was made. Directories that Row submitted, or that were
+completed in between, are taken as well. A reservation is a `Submitted` with job id 0. Several jobs
+share one commit, because a commit writes all records of the project.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -34,14 +35,17 @@ from rowtui.core.text import visible
 
 T = TypeVar("T")
 
-NAMES_RATIO = 24  # directories that are listed while one is looked for among them
+# Number of times, and seconds in between, that records older than Row's files are read again.
+LOOKS_AGAIN = 5
+PAUSE = 0.05
+NAMES_RATIO = 24  # directories that are listed in the time of one search
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A job that no longer has its directories.
+    """A job that gives its directories back.
 
-    `ends` are by the names of directories: they apply where the action is not complete.
+    `ends` are by the names of directories; they apply where the action is not complete.
     """
 
     token: str
@@ -50,10 +54,10 @@ class Release:
 
 
 class Reservations(Protocol):
-    """What carrying out a plan needs of the project's records."""
+    """The part of the project's records that `carry_out` needs."""
 
     def tokens(self, cluster: str) -> set[str]:
-        """The tokens of the jobs on record on a cluster."""
+        """Return the tokens of the jobs on record on a cluster."""
         ...
 
     def uncertain(self) -> bool:
@@ -61,7 +65,7 @@ class Reservations(Protocol):
         ...
 
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-        """Reserve each job's directories; the tokens of those that cannot have theirs, and why."""
+        """Reserve each job's directories; return why for each token that cannot have its own."""
         ...
 
     def record(self, ids: Mapping[str, int]) -> None:
@@ -69,7 +73,7 @@ class Reservations(Protocol):
         ...
 
     def release(self, releases: Collection[Release]) -> None:
-        """Give directories back, and note how the job ended at each of them."""
+        """Give directories back, and record how the job ended at each of them."""
         ...
 
 
@@ -97,30 +101,40 @@ class StoredReservations:
         return stored is None or stored.uncertain
 
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-        """See `Reservations`. What the journals say was sent counts too, if records were lost.
+        """See `Reservations`. If records were lost, jobs in the journals count as well.
 
-        Raises: RowtuiError if it cannot be told which directories are submitted.
+        Raises: RowtuiError if the submitted directories cannot be determined.
         """
         refused: dict[str, str] = {}
         own = [job.token for job in jobs]
+        is_behind = False
 
         def edit(stored: Stored) -> Stored:
-            refused.clear()  # somebody was faster, and this is the second try
+            nonlocal is_behind
+            refused.clear()  # another process committed first, so this is a retry
             known = with_news(self._store.root, stored)
             if known.row.jobs_unread:
                 path = self._store.root / ".row" / "submitted.postcard"
                 raise RowtuiError(f"{visible(str(path))} cannot be read", JOBS_UNREAD)
-            if known.reread:  # what is complete is not known before the workspace is read again
+            is_behind = known.reread and not stored.reread
+            if known.reread:  # completions are unknown until the workspace is read again
                 reason = "records were lost, and are read again first"
                 refused.update(dict.fromkeys(own, reason))
                 return stored
             mended = with_sent(known.state, self._open.lacking(known.state, own))
             state, why = reserved(mended, jobs)
             refused.update(why)
-            # News alone are not committed: the next synchronisation reads them with all the rest.
+            # News without a reservation are not committed: the next synchronisation reads them.
             return stored if state is known.state else known._replace(state=state)
 
         self._store.commit(edit)
+        for _ in range(LOOKS_AGAIN):
+            if not is_behind:
+                break
+            # Row's files are newer than the records: another process saves now, or records were
+            # lost.
+            time.sleep(PAUSE)
+            self._store.commit(edit)
         return refused
 
     def record(self, ids: Mapping[str, int]) -> None:
@@ -134,7 +148,8 @@ class StoredReservations:
             return
 
         def edit(stored: Stored) -> Stored:
-            # What a job staged before it ended is complete: it is not failed until that is read.
+            # Completions that a job staged before its end must be read first, so that they do not
+            # count as failed.
             ending = any(release.ends for release in releases)
             known = with_news(self._store.root, stored) if ending else stored
             state = released(known.state, releases)
@@ -151,9 +166,10 @@ class StoredReservations:
 
 
 def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str, str]]:
-    """The state with the directories of each job reserved, all of a job or none of it.
+    """Return the state with the directories of each job reserved: all of a job's, or none.
 
-    Of a job that cannot have all, the second answer says why. What a token has already, it keeps.
+    The second result states the reason for each job that cannot have all of its directories. A
+    token keeps the directories that it has already.
     """
     jobs = list(jobs)
     position = _positions(state.directories, sum(len(job.directories) for job in jobs))
@@ -176,7 +192,10 @@ def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str,
 
 
 def _positions(directories: Directories, asked: int) -> Callable[[str], int | None]:
-    """Where a name is, or None. To look for one takes as long as to list some dozen."""
+    """Return a function from a name to its position, or None, by search or by a full list.
+
+    A search takes as long as listing some dozen directories.
+    """
     if asked * NAMES_RATIO < len(directories):
         return directories.position
     return {name: at for at, name in enumerate(directories.names())}.get
@@ -185,7 +204,7 @@ def _positions(directories: Directories, asked: int) -> Callable[[str], int | No
 def _complete(
     state: State, jobs: Sequence[PlannedJob], wanted: Sequence[Sequence[int | None]]
 ) -> dict[str, frozenset[int]]:
-    """Which of the jobs' directories are complete, by action: a set is read once for all jobs."""
+    """Return which of the jobs' directories are complete, by action; each set is read only once."""
     asked: dict[str, list[int]] = {}
     for job, places in zip(jobs, wanted, strict=True):
         asked.setdefault(job.action, []).extend(at for at in places if at is not None)
@@ -200,7 +219,7 @@ def _refusal(
     records: Mapping[int, Submitted],
     complete: Collection[int],
 ) -> str:
-    """Why a job cannot have its directories, by the first that is in the way; "" if it can."""
+    """Return why a job cannot have its directories, by the first conflict; "" if it can."""
     for name, at in zip(job.directories, wanted, strict=True):
         if at is None:
             return f"{visible(name)} is no longer in the workspace"
@@ -217,7 +236,7 @@ def _who(record: Submitted) -> str:
 
 
 def with_ids(state: State, ids: Mapping[str, int]) -> State:
-    """The state with these tokens' job ids entered."""
+    """Return the state with these tokens' job ids entered."""
     changed = False
     submitted: dict[str, Mapping[int, Submitted]] = {}
     for action, records in state.submitted.items():
@@ -232,7 +251,7 @@ def with_ids(state: State, ids: Mapping[str, int]) -> State:
 
 
 def released(state: State, releases: Iterable[Release]) -> State:
-    """The state without the records of these jobs, and with their ends.
+    """Return the state without the records of these jobs, and with their ends.
 
     An end is entered only where the action is not complete and no other job has the directory.
     """
@@ -253,7 +272,7 @@ def released(state: State, releases: Iterable[Release]) -> State:
     }
     for release in by_token.values():
         if release.token not in had.get(release.action, ()):
-            continue  # its end was entered before, or Row took its records over
+            continue  # its end was entered before, or Row's records replaced its own
         others = submitted.get(release.action, {})
         found = {state.directories.position(name): end for name, end in release.ends.items()}
         mine = {at: end for at, end in found.items() if at is not None and at not in others}
@@ -265,10 +284,10 @@ def released(state: State, releases: Iterable[Release]) -> State:
 
 
 def without_gone(state: State, snapshot: QueueSnapshot, asked: Collection[int]) -> State:
-    """The state without jobs that Row submitted and that are no longer in the queue.
+    """Return the state without jobs that Row submitted and that are no longer in the queue.
 
-    Only Row's rule: they have no token, so nothing else is known of them. `asked` are the job ids
-    that the snapshot answers for.
+    The rule is Row's: these jobs have no token, so no other evidence exists. `asked` are the job
+    ids for which the snapshot is complete.
     """
     if snapshot.error:
         return state

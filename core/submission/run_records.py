@@ -1,7 +1,7 @@
-"""What is written down and said while a plan is carried out: steps, ids, answers, and who has what.
+"""Records and messages of a submission in progress: steps, ids, answers and reservations.
 
-One `RunRecords` belongs to whoever carries out a plan, and to those that let its jobs go: they
-share the ids of what was accepted, and the lock under which the project's records are changed.
+One `RunRecords` is shared by the code that carries out a plan and the code that releases its jobs.
+Both share the ids of accepted jobs, and the lock under which the project's records are changed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from rowtui.core.submission.site import Access
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One step. `done` of `total` jobs have an answer; `error` says what went wrong, else "".
+    """One step. `done` of `total` jobs have an answer; `error` states what went wrong, else "".
 
-    `became`: how the job with this token stands now; None: on its way, or not about one job.
+    `became`: the new state of the job with this token; None while it is on its way, or if the step
+    is not about one job.
     """
 
     done: int
@@ -37,10 +38,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What carrying out a plan works with. `root` is the project's folder; `access` is by cluster.
+    """The tools of a submission. `root` is the project's folder; `access` is by cluster.
 
-    `search` looks for unknown jobs of the project where records were lost. `stop` is asked
-    between two jobs: when it says yes, no more are sent.
+    `search` searches for unknown jobs of the project if records were lost. `stop` is called between
+    two jobs; if it returns True, no further job is sent.
     """
 
     access: Mapping[str, Access]
@@ -56,7 +57,7 @@ class Tools:
 
 @dataclass
 class RunRecords:
-    """The records of one run of a plan. `keys`: of what was accepted, by token."""
+    """The records of one submission of a plan. `keys`: of accepted jobs, by token."""
 
     plan: Plan
     tools: Tools
@@ -70,7 +71,7 @@ class RunRecords:
             await asyncio.to_thread(self.tools.reservations.release, releases)
 
     async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
-        """Write a step of these jobs down, with the ids that they have by now."""
+        """Journal a step of these jobs, with the ids that they have so far."""
         if not jobs:
             return
         at = self.tools.clock()
@@ -91,10 +92,10 @@ class RunRecords:
         done: int = 0,
         became: Step | None = None,
     ) -> Progress:
-        """What to tell of a job; so many more have an answer now."""
+        """Return progress about a job; `done` more jobs have an answer now."""
         self.done += done
         return Progress(self.done, len(self.plan.jobs), job.token, message, error, became)
 
     def progress(self, message: str, error: str = "") -> Progress:
-        """Something to say that is not about one job."""
+        """Return progress that is not about one job."""
         return Progress(self.done, len(self.plan.jobs), "", message, error)

@@ -1,9 +1,9 @@
-"""What a mapping file may tell sbatch: parameters and native specifications as header lines.
+"""Options that a mapping file may pass to sbatch: parameters and native specifications.
 
-Takes values as they were evaluated; gives options, each one line of a batch header that sbatch
-reads back as exactly these words. Options that would change what a job is (`--array`, `--wrap`),
-whose it is or where rowtui looks for it and its log are refused with the reason.
-Source: sbatch's manual (options, their short forms; unambiguous beginnings are taken); what
+The input is evaluated values; the result is options, each one line of a batch header that sbatch
+reads back as exactly these words. Options are refused with the reason if they would change what a
+job is (`--array`, `--wrap`), its owner, or where rowtui finds the job and its log. Source: sbatch's
+manual (options, their short forms; unambiguous prefixes are accepted), and the options that
 `SlurmScheduler.submit` and `slurm_header` pass themselves.
 """
 
@@ -45,22 +45,26 @@ _SHORT: Mapping[str, str] = {
     "J": "job-name", "M": "clusters", "o": "output", "u": "usage", "V": "version", "W": "wait",
 }  # fmt: skip
 _OTHER_NAMES: Mapping[str, str] = {"workdir": "chdir", "cluster": "clusters"}
-_SHORT_ALONE = frozenset("hHOQsuvVW")  # short options without a value: others may follow them
+# short options without a value: others may follow in the same word
+_SHORT_ALONE = frozenset("hHOQsuvVW")
 _YES = frozenset({"true", "yes", "on", "1", "t", "y"})
 _NO = frozenset({"false", "no", "off", "0", "f", "n", "none", ""})
 
 
 def option(flag: str, name: str, value: Any) -> str:
-    """`--flag=value` for the parameter `name`. Raises: RowtuiError for what is no single text."""
+    """Return `--flag=value` for the parameter `name`.
+
+    Raises: RowtuiError if it is no single text.
+    """
     if isinstance(value, (list, tuple, dict, set)):
         raise RowtuiError(f"the parameter {visible(name)} must be one text, not {_shown(value)}")
     return f"{flag}={_word(one_line(name, value))}"
 
 
 def switch(flag: str, name: str, value: Any, kinds: tuple[str, ...] = ()) -> list[str]:
-    """The option of a parameter that is true or false (or words for it), or one of `kinds`.
+    """Return the option of a parameter that is true or false (or words for it), or one of `kinds`.
 
-    Raises: RowtuiError for anything else.
+    Raises: RowtuiError for any other value.
     """
     text = str(value).strip().lower()
     if text in kinds:
@@ -72,9 +76,10 @@ def switch(flag: str, name: str, value: Any, kinds: tuple[str, ...] = ()) -> lis
 
 
 def native_options(name: str, text: Any) -> list[str]:
-    """The options of a native specification (parameter `name`), split as a shell would.
+    """Return the options of a native specification (parameter `name`), split as a shell would.
 
-    Raises: RowtuiError for what is no list of options, and for an option that rowtui needs itself.
+    Raises: RowtuiError for text that is no list of options, and for an option that rowtui needs
+    itself.
     """
     import shlex
 
@@ -103,7 +108,7 @@ def native_options(name: str, text: Any) -> list[str]:
 
 
 def one_line(name: str, value: Any) -> str:
-    """The text of a parameter. Raises: RowtuiError for control characters."""
+    """Return the text of a parameter. Raises: RowtuiError for control characters."""
     text = str(value)
     if any(ord(char) < 32 or ord(char) == 127 for char in text):
         raise RowtuiError(f"the parameter {visible(name)} has control characters: {_shown(text)}")
@@ -111,7 +116,7 @@ def one_line(name: str, value: Any) -> str:
 
 
 def _refuse(name: str, word: str) -> None:
-    """Refuse a word that sbatch takes for an option which rowtui needs itself."""
+    """Refuse a word that sbatch parses as an option which rowtui needs itself."""
     for meant in _meant(word):
         why = _REFUSED.get(meant)
         if why is not None:
@@ -122,7 +127,7 @@ def _refuse(name: str, word: str) -> None:
 
 
 def _meant(word: str) -> list[str]:
-    """The refused options that a word may stand for: a short one, several, or a beginning."""
+    """Return the refused options that a word may contain: a short one, several, or a prefix."""
     if word.startswith("--"):
         given = word[2:].split("=", 1)[0]
         if given in _OTHER_NAMES:
@@ -133,12 +138,12 @@ def _meant(word: str) -> list[str]:
         if char in _SHORT:
             found.append(_SHORT[char])
         if char not in _SHORT_ALONE:
-            break  # the rest is its value
+            break  # the rest is the option's value
     return found
 
 
 def _option_word(word: str) -> str:
-    """An option as a word of a header; only its value is quoted, so that its name can be seen."""
+    """Return an option as a word of a header; only its value is quoted."""
     flag, equals, value = word.partition("=")
     return f"{_word(flag)}={_word(value)}" if equals else _word(word)
 

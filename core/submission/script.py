@@ -1,19 +1,19 @@
-"""The script of one job: what Row would run, and how it reports without any program of ours.
+"""The script of one job: Row's commands, and a report that needs no installed program.
 
-Takes a job request, where it goes and what its directories are called; gives bash text.
-The header, the `directories` array and the exports are Row's, in Row's order; what differs after
-that and why is in docs/differences-from-row.md, "Job scripts".
+The input is a job request, its destination and the names of its directories; the result is bash
+text. The header, the `directories` array and the exports are Row's, in Row's order. The later
+differences and their reasons are in docs/differences-from-row.md, "Job scripts".
 
-A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_job`, who runs it;
-`rowtui_run`, how often it was started before, or nothing;
-`rowtui_head`, the beginning of a staged file (one action, its name) and `rowtui_action` as formats
-for printf; `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an
-array with an entry at the index of each name that is not UTF-8; `rowtui_requires`, if it needs
-what other jobs make: paths in the workspace.
-Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
-report failed, 4 what it needs is not there, 128 + n stopped by signal n (138: by the time limit).
+A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_job`, the scheduler
+and id of the job; `rowtui_run`, the number of earlier starts, or nothing; `rowtui_head`, the
+beginning of a staged file (one action, its name), and `rowtui_action`, as formats for printf;
+`rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an array with an
+entry at the index of each name that is not UTF-8; `rowtui_requires`, if the job needs products of
+other jobs: paths in the workspace. Exit codes: 1 setup or a `{directories}` command failed, 2 a
+`{directory}` command failed, 3 the report failed, 4 a required path is missing, 128 + n stopped by
+signal n (138: by the time limit).
 
-Source: what Row 1.1 prints.
+The format follows the output of Row 1.1.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from rowtui.core.values import MISSING, compact, resolve
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import Command, Kind
 
-# How a job knows what its scheduler calls it, and how often it was started before, if that is
-# counted. A script that is run by hand has no id. Other schedulers, those of other packages among
-# them, give jobs their id in ROWTUI_JOB_ID.
+# Expressions for the scheduler's job id, and for the number of earlier starts if the scheduler
+# counts them. A script that is run by hand has no id. Other schedulers, including plug-ins, pass
+# the job id in ROWTUI_JOB_ID.
 _RUNNER = {
     "slurm": (
         "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-BY_HAND}}"
@@ -55,10 +55,10 @@ _ANY_RUNNER = ("${ROWTUI_JOB_ID:-BY_HAND}", "")
 
 
 class Recipe(NamedTuple):
-    """What jobs of one action on one cluster share: the command with its templates filled.
+    """The common data of an action's jobs on one cluster: the command with its templates filled.
 
-    `each`: it runs once for each directory, else once for all. `workspace_path` is as written in
-    workflow.toml.
+    `each`: the command runs once for each directory, else once for all. `workspace_path` is as
+    written in workflow.toml.
     """
 
     filled: Filled
@@ -73,9 +73,9 @@ def write_recipe(command: Command, workspace_path: str, prefix: str = "") -> Rec
 
 
 class Frame(NamedTuple):
-    """What scripts of the same action have in common that ask for the same at the same place.
+    """The common parts of scripts of one action with equal amounts and destination.
 
-    Its texts stand in this order between what is a job's own: its name, its directories, its token,
+    The texts stand in this order between a job's own parts: its name, its directories, its token,
     and the values and needs of its directories.
     """
 
@@ -90,7 +90,7 @@ class Frame(NamedTuple):
 def script_frame(
     recipe: Recipe, request: JobRequest, cluster: Cluster, partition: Partition | None
 ) -> Frame:
-    """The frame of the script for such a job. Raises: RowtuiError."""
+    """Return the frame of the script for such a job. Raises: RowtuiError."""
     filled, scheduler = recipe.filled, cluster.scheduler
     header: list[str] = []
     if scheduler == "slurm":
@@ -125,11 +125,11 @@ def job_script(
     partition: Partition | None,
     token: str,
 ) -> str:
-    """The script for one job.
+    """Return the script for one job.
 
-    `names` are in the order of processing, in `os.fsdecode` form; `values` are their JSON values
-    in the same order (they may be empty when the command has no pointers).
-    Raises: RowtuiError for a name or value that cannot be given to the command.
+    `names` are in the order of processing, in `os.fsdecode` form; `values` are their JSON values in
+    the same order (they may be empty when the command has no pointers). Raises: RowtuiError for a
+    name or value that cannot be given to the command.
     """
     frame = script_frame(recipe, request, cluster, partition)
     return framed_script(frame, request, names, values, token)
@@ -138,7 +138,7 @@ def job_script(
 def framed_script(
     frame: Frame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
 ) -> str:
-    """The script of one job in its frame. See `job_script`, also for what it raises."""
+    """Return the script of one job in its frame. Arguments and errors: see `job_script`."""
     filled = frame.recipe.filled
     texts = [_texts(pointer, names, values) for pointer in filled.values]
     _refuse_arithmetic(filled, names, texts)
@@ -213,7 +213,8 @@ def _values(index: int) -> str:
 
 
 def _can_exist(product: str) -> bool:
-    # The rule of workspace/completion.py: these never match, so the action is never complete.
+    # The rule of workspace/completion.py: such a product never exists, so the action is never
+    # complete.
     return bool(product) and not product.endswith(("/", "/.")) and "\0" not in product
 
 
@@ -284,8 +285,8 @@ def _setup(setup: str) -> list[str]:
     ]
 
 
-# Each command has a process group of its own (set -m), so that all of it can be told to stop, and
-# runs in the background, so that signals are taken while it runs.
+# Each command has its own process group (set -m), so that the whole group can be stopped, and runs
+# in the background, so that signals are handled while it runs.
 def _run(filled: Filled, indent: str) -> list[str]:
     return [
         f"{indent}rowtui_listen || :",

@@ -1,7 +1,8 @@
-"""A job's script taken apart, to put the scripts of arrays and bundles together of the parts.
+"""Parts of a job's script, from which the scripts of arrays and bundles are assembled.
 
-Takes a script that `script.py` made; gives its header, what is that job's own (token, directories,
-values, resources in words), and the rest after the fixed part, which jobs of one action share.
+The input is a script from `script.py`. The result is its header, the job's own part (token,
+directories, values, resources in words), and the rest after the fixed part, which jobs of one
+action share.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import NamedTuple
 from rowtui.core.submission.shell import PRELUDE
 
 _HEADER_ENDS = re.compile(r"\n(?!#)")
-_MARK = 24  # characters that are hardly anywhere else
+_MARK = 24  # characters that are very unlikely to occur elsewhere
 FIXED = PRELUDE.strip("\n")  # the same in every script
 
 
 class ScriptParts(NamedTuple):
-    """A script is `header`, `own`, the fixed part, and `rest`."""
+    """A script consists of `header`, `own`, the fixed part, and `rest`."""
 
     header: tuple[str, ...]
     own: str
@@ -25,7 +26,7 @@ class ScriptParts(NamedTuple):
 
 
 def split_script(script: str) -> ScriptParts | None:
-    """The parts of a script; None if it does not have them."""
+    """Return the parts of a script; None if it does not have them."""
     cut = cut_at(script, FIXED)
     if cut is None:
         return None
@@ -39,10 +40,10 @@ def split_script(script: str) -> ScriptParts | None:
 
 
 def cut_at(script: str, fixed: str) -> tuple[str, str] | None:
-    """What stands before and after the first `fixed`; None if it is not there.
+    """Return the text before and after the first `fixed`; None if `fixed` does not occur.
 
-    It is found by its beginning: a search for thousands of characters first prepares for as many,
-    which takes longer than everything else here.
+    The search uses only the beginning of `fixed`: a search for thousands of characters first builds
+    a table of the same size, which takes longer than everything else here.
     """
     mark = fixed[:_MARK]
     at = script.find(mark)

@@ -1,9 +1,9 @@
-"""Handing one job, or one array of jobs, to a scheduler until it is certain what became of it.
+"""Sending one job, or one array of jobs, to a scheduler until the outcome is certain.
 
-Takes planned jobs and the access to their cluster; gives the scheduler's answer. An answer that got
-lost is replaced by a look for the token; where the scheduler certainly has no such job, and jobs
-are submitted held, they are sent again under the same token: should the first one turn up later, it
-waits, and is taken away by `settle`.
+The input is planned jobs and the access to their cluster; the result is the scheduler's answer. If
+an answer is lost, the queue is searched for the token. If the scheduler certainly has no such job,
+and jobs are submitted held, the jobs are sent again under the same token: if the first one appears
+later, it stays held, and `settle` cancels it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.site import Access
 from rowtui.core.text import visible
 
-# How often, and how many seconds apart, a job is looked for whose submission had no clear answer.
+# Number of searches, and seconds in between, for a job whose submission had no clear answer.
 LOOKUPS = 3
 LOOKUP_PAUSE = 2.0
 LONGEST_PAUSE = 30.0
-# How long a cluster that gives no clear answers is asked while somebody waits for the submission.
+# Seconds for which a cluster without clear answers is asked while the user waits.
 PATIENCE = 180.0
-SENDS = 5  # how often the same job is handed over
+SENDS = 5  # most submissions of the same job
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How long, and how, to wait for clear answers. `say` takes what a person should know."""
+    """How, and for how long, to wait for clear answers. `say` receives messages for the user."""
 
     pause: float = LOOKUP_PAUSE
     patience: float = PATIENCE
@@ -52,33 +52,33 @@ class Waiting:
 
 
 class Unit(NamedTuple):
-    """What one call of a scheduler submits: one job, the tasks of one array, or one bundle."""
+    """The content of one submission call: one job, the tasks of one array, or one bundle."""
 
     jobs: tuple[PlannedJob, ...]
 
     @property
     def bundle(self) -> InBundle | None:
-        """The bundle that it is, if it is one."""
+        """Return the bundle, if the unit is one."""
         return self.jobs[0].bundle
 
     def task(self, job: PlannedJob) -> int | None:
-        """The number that the scheduler gives one of its jobs; an array's that goes alone: none."""
+        """Return the task number of one of the unit's jobs; None for a job sent alone."""
         return job.task if len(self.jobs) > 1 else None
 
     @property
     def cluster(self) -> str:
-        """The cluster that they go to."""
+        """Return the destination cluster of the unit."""
         return self.jobs[0].destination.cluster
 
     @property
     def name(self) -> str:
-        """For a person."""
+        """Return the unit's name for the user."""
         more = len(self.jobs) - 1
         return self.jobs[0].name + (f" and {more:,} more" if more else "")
 
 
 def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
-    """The jobs in their order, with neighbours of the same array or bundle together."""
+    """Return the jobs in order, with neighbours of the same array or bundle in one unit."""
     units: list[list[PlannedJob]] = []
     for job in jobs:
         if units and sent_with(job) and sent_with(job) == sent_with(units[-1][0]):
@@ -89,14 +89,14 @@ def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
 
 
 def sent_with(job: PlannedJob) -> str:
-    """The token of the array or bundle that a job is sent in; "" for one that goes alone."""
+    """Return the token of the array or bundle that a job is sent in; "" for one that goes alone."""
     return job.bundle.token if job.bundle is not None else job.array
 
 
 def batches_of(
     jobs: Sequence[PlannedJob], most: Callable[[Unit], int]
 ) -> Iterator[list[PlannedJob]]:
-    """Jobs that are reserved together; an array is not torn apart."""
+    """Yield jobs that are reserved together; an array is not split."""
     batch: list[PlannedJob] = []
     for unit in units_of(jobs):
         if batch and len(batch) + len(unit.jobs) > most(unit):
@@ -110,10 +110,10 @@ def batches_of(
 def chunks_of(
     units: Sequence[Unit], most: Callable[[Unit], int], *, first: bool
 ) -> list[list[Unit]]:
-    """What is sent at the same time: never a job together with one that it depends on.
+    """Return units to send at the same time, never a job together with one that it depends on.
 
-    `first`: nothing was sent before. Then the first goes alone: what the scheduler has against it,
-    it has against the others.
+    `first`: nothing was sent before. In this case the first unit is sent alone, because a refusal
+    of this unit would apply to the others, too.
     """
     chunks: list[list[Unit]] = []
     inside: set[str] = set()
@@ -129,14 +129,14 @@ def chunks_of(
 
 
 def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
-    """Slurm fails a job without a word if the folder of its log is missing."""
-    # The log of a bundle is where that of its first job is.
+    """Return the folders of the jobs' logs. Slurm silently fails a job without its log folder."""
+    # The log of a bundle is in the folder of its first job's log.
     folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
     return sorted(folder for folder in folders if "%" not in folder and folder != ".")
 
 
 def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
-    """What the scheduler gets. `keys`: of the jobs that these are to wait for, by token."""
+    """Return the scheduler's specification. `keys`: of the jobs to wait for, by token."""
     array = unit.bundle is None and len(unit.jobs) > 1
     after = after_of(unit.jobs, keys, array=array)
     if unit.bundle is not None:
@@ -163,10 +163,10 @@ def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
 async def submit_surely(
     unit: Unit, access: Access, keys: Mapping[str, JobKey], waiting: Waiting
 ) -> SubmitResult:
-    """Submit, and ask until the outcome is certain or patience is at its end.
+    """Submit, and ask until the outcome is certain or the timeout is reached.
 
-    What is handed to a pilot is not asked for again: settling closes the fence of what did not
-    begin, and then it may be submitted anew.
+    A request to a pilot is not searched for: `settle` closes the fence of a request that did not
+    begin, and then it may be submitted again.
     """
     if is_in_pilot(unit.jobs[0].token):
         from rowtui.core.submission.pilot_spool import hand_over
@@ -206,5 +206,5 @@ async def submit_surely(
 
 
 def chosen(found: Sequence[Job], runner: int = 0) -> Job:
-    """Of several jobs with one token: the one that has the fence, else one that can still run."""
+    """Return, of several jobs with one token, the fence's owner, else one that may still run."""
     return min(found, key=lambda it: (it.id != runner, not it.state.active, it.id))

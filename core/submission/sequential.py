@@ -1,9 +1,9 @@
-"""Lists of jobs that run one after another in one scheduler job each: a lane of their own.
+"""Lists of jobs that run one after another, each list in its own scheduler job with one lane.
 
-Takes the jobs of a plan and lists of them; gives the plan's jobs with each list in a bundle of one
-lane, on whatever node: as much memory, as many CPUs and GPUs as the job that takes most of them,
-the time of all together. A job may depend on an earlier one of its list: it begins only if that one
-ended well. Jobs that cannot share go alone, with the reason. Source: Fastr's documentation,
+The input is the jobs of a plan and lists of them. The result is the plan's jobs with each list in a
+bundle of one lane, on any node: with the memory, CPUs and GPUs of the largest job in each respect,
+and the total time. A job may depend on an earlier one of its list and begins only if that one ended
+well. Jobs that cannot share are sent alone, with the reason. Source: Fastr's documentation,
 ExecutionPlugin ("memory = max, cores = max, runtime = sum").
 """
 
@@ -27,7 +27,7 @@ Units = Sequence[Sequence[PlannedJob]]
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """What `Setting.pack` takes: `units` says of a plan's jobs which of them run as one list."""
+    """A value for `Setting.pack`: `units` returns which of a plan's jobs run as one list."""
 
     units: Callable[[tuple[PlannedJob, ...]], Units]
 
@@ -37,12 +37,12 @@ class Sequential:
 
 
 def one_after_another(jobs: Sequence[PlannedJob], units: Units) -> PackedJobs:
-    """The jobs, each of these lists in a bundle of one lane, and each after those that it needs.
+    """Return the jobs, each list in a bundle of one lane, and each job after its dependencies.
 
-    The order in a list is kept, but for jobs that stand before one that they depend on. A job in
-    two lists is in the first. Jobs that may not share with the others of their list (another
-    destination, other options, options for a job of its own), and lists that would wait for each
-    other, go alone: `warnings` say so.
+    The order in a list is kept, except for jobs that stand before one that they depend on. A job in
+    two lists belongs to the first. Jobs that may not share with the others of their list (another
+    destination, other options, options for a separate job), and lists that would wait for each
+    other, are sent alone: `warnings` reports them.
     """
     where = {job.token: at for at, job in enumerate(jobs)}
     refused: Counter[str] = Counter()
@@ -67,7 +67,7 @@ def one_after_another(jobs: Sequence[PlannedJob], units: Units) -> PackedJobs:
 def _sharing(
     unit: Sequence[PlannedJob], where: dict[str, int], refused: Counter[str]
 ) -> list[list[int]]:
-    """The positions of those of a list that may share, by what they share; in their order."""
+    """Return the positions of a list's jobs that may share, grouped by shared options; in order."""
     together: dict[object, list[PlannedJob]] = {}
     for job in unit:
         if why := cannot_share(job, waits=True):
@@ -84,7 +84,7 @@ def _sharing(
 
 
 def _in_order(jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
-    """The jobs in their order, each after those that it depends on."""
+    """Return the jobs in order, each after the jobs that it depends on."""
     return [job for unit in _sorted([Unit((job,)) for job in jobs]) for job in unit.jobs]
 
 
@@ -93,7 +93,7 @@ def _after_what_they_need(jobs: Sequence[PlannedJob]) -> tuple[PlannedJob, ...]:
 
 
 def _sorted(units: Sequence[Unit]) -> list[Unit]:
-    """The units in their order, each after those that it depends on; a circle comes last."""
+    """Return the units in order, each after the units it depends on; a cycle comes last."""
     needs = _needs(units)
     waits = [len(those) for those in needs]
     followers: dict[int, list[int]] = {}
@@ -122,7 +122,7 @@ def _needs(units: Sequence[Unit]) -> list[set[int]]:
 
 
 def _in_a_circle(jobs: Sequence[PlannedJob], lists: Sequence[Sequence[int]]) -> int | None:
-    """One of the lists that waits for itself by way of other jobs; None if none does."""
+    """Return one of the lists that waits for itself through other jobs; None if there is none."""
     listed = {at for those in lists for at in those}
     units = [Unit(tuple(jobs[at] for at in those)) for those in lists]
     units += [Unit((job,)) for at, job in enumerate(jobs) if at not in listed]

@@ -1,11 +1,12 @@
-"""What became of jobs whose fate the journal does not know, and which of the others have ended.
+"""Reconciliation: the outcome of jobs whose state is unknown to the journal, and the end of others.
 
-Takes the journal and the access to one cluster; gives a `Settled` for each job of which there is
-something new. Run at every start and with every poll. A job that was being sent when rowtui was
-killed is looked for by its token; what neither the scheduler nor the fence knows is sent again or
-given up (`lost.py`). Held jobs that were recorded are released, others with their tokens taken away
-(`held.py`). A job that wrote down its own end is over, whatever a scheduler that crashed believes.
-Whatever cannot be asked stays as it is, and is said; so do jobs of other users that left no word.
+The input is the journal and the access to one cluster; the result is a `Settled` for each job with
+news. It runs at every start and with every poll. A job that was being sent when rowtui was killed
+is searched by its token; a job without a trace in the scheduler and without a fence is sent again
+or given up (`lost.py`). Held jobs that are recorded are released, and other jobs with their tokens
+are cancelled (`held.py`). A job that recorded its own end is over, even if a scheduler that crashed
+reports otherwise. A job whose state cannot be determined stays unchanged and is reported; so is a
+job of another user that left no record.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ async def settle(
     reservations: Reservations | None = None,
     may_send: bool = True,
 ) -> tuple[Settled, ...]:
-    """Find out about the open jobs of all plans on one cluster.
+    """Determine the state of the open jobs of all plans on one cluster.
 
-    `reservations`: the project's records, so that nothing is sent again or let go whose
-    directories are somebody else's by now. `snapshot`: the jobs of this user as last polled, if the
-    caller has it; else they are asked for. Plans that another process is carrying out are left to
-    it. Without `may_send` no job is sent again, and a message says so.
-    Afterwards merge what jobs staged (they do so before they end), then call `apply_settled`.
-    Only fences are made, and jobs sent again, which is written down; doing it again is harmless.
+    `reservations`: the project's records, so that no job is sent again or released whose
+    directories now belong to another job. `snapshot`: this user's jobs as last polled, if the
+    caller has them; otherwise they are polled. A plan that another process is carrying out is
+    skipped. Without `may_send` no job is sent again, and a message reports that. Afterwards the
+    caller merges staged completions (jobs stage them before they end), then calls `apply_settled`.
+    This function only makes fences and sends jobs again, which is journalled; repeating it is
+    harmless.
     """
     settling = Settling(journal, access, root, clock, reservations, may_send=may_send)
     # The records first: a token is in a journal before it is in the records.
@@ -85,7 +87,7 @@ async def settle(
 
 
 def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
-    """The plans that have open jobs, with the latest entry of each job."""
+    """Return the plans that have open jobs, with the latest entry of each job."""
     found = {}
     for plan_id in settling.journal.open_plan_ids():
         try:
@@ -102,11 +104,11 @@ def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
 
 
 async def _settle_orphans(settling: Settling, tokens: Collection[str]) -> None:
-    """Jobs on record whose journal is lost: their directories are free once they are over."""
+    """Settle recorded jobs whose journal is lost: their directories are free once they are over."""
     journal, scheduler = settling.journal, settling.access.scheduler
 
     def still_lacking() -> set[str]:
-        """Those that no open journal has; none if one cannot be read."""
+        """Return the tokens that no open journal has; none if a journal cannot be read."""
         lacking = set(tokens)
         try:
             for plan_id in journal.open_plan_ids():
@@ -124,9 +126,9 @@ async def _settle_orphans(settling: Settling, tokens: Collection[str]) -> None:
 
 
 async def _without_plan(settling: Settling, lost: Mapping[str, JournalEntry | None]) -> None:
-    """Jobs of which only the tokens are known: free their directories once they are over.
+    """Settle jobs known only by their tokens: free their directories once they are over.
 
-    A held one never began, and is cancelled. The fence keeps the others from running later.
+    A held job never began, and is cancelled. The fence keeps the others from running later.
     """
     access = settling.access
     found = await find_requests(access.scheduler, lost)
@@ -145,7 +147,7 @@ async def _without_plan(settling: Settling, lost: Mapping[str, JournalEntry | No
         try:
             await access.site.abandon(token)
         except OSError:
-            continue  # the next look sees
+            continue  # the next poll handles it
         settling.end_without_plan(token, entry)
 
 
@@ -154,7 +156,7 @@ RUNS = frozenset({JobState.RUNNING, JobState.COMPLETING})
 
 
 class _PlanSettling:
-    """The open jobs of one plan, whose journal is held."""
+    """The open jobs of one plan, whose journal is locked."""
 
     def __init__(self, settling: Settling) -> None:
         self.it = settling
@@ -177,7 +179,8 @@ class _PlanSettling:
             lost = [token for token, entry in work.items() if self.must_be_found(token, entry)]
             found = await find_requests(self.access.scheduler, lost)
             if lost and found is not None:
-                # What began while we asked has made its fence by now, and what ended said so.
+                # A job that began during the query has made its fence by now, and one that ended
+                # has recorded its end.
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
         except OSError as error:
             why = error.strerror or str(error)
@@ -191,7 +194,7 @@ class _PlanSettling:
         await self.held.release()
 
     def needs_a_look(self, token: str, entry: JournalEntry) -> bool:
-        """Whether there may be something new of an open job that this cluster may know."""
+        """Whether there may be news of an open job that this cluster may have."""
         if entry.step is Step.PLANNED:
             return True
         if entry.cluster and entry.cluster != self.it.cluster:
@@ -201,8 +204,8 @@ class _PlanSettling:
         snapshot = self.it.snapshot
         if snapshot is None or snapshot.error:
             return False
-        # Else it was accepted after that look, unless a clock was set back since: then no time
-        # says which came first, and the scheduler is asked for the token.
+        # Otherwise the job was accepted after the poll, unless a clock was set back since: then the
+        # times do not show the order, and the scheduler is asked for the token.
         later = entry.at > snapshot.at and entry.age(self.it.clock()) is not None
         return self.it.known(entry.key, token) is not None or not later
 
@@ -221,20 +224,21 @@ class _PlanSettling:
         traces = it.traces_of(token)
         elsewhere = entry.step is not Step.PLANNED and it.is_elsewhere(token)
         if elsewhere and traces.ended is None:
-            # Its queue is on another machine, but what it wrote down at its end is here.
+            # The job's queue is on another machine, but the record of its end is here.
             if entry.step in LOST_STEPS:
                 place = visible(it.places[token].replace(":", ", in ", 1))
                 it.tell(token, entry.step, f"what became of a job is only known on {place}")
             return
         known = it.known(entry.key, token) if entry.step is Step.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
-        # Ended by itself: it never runs again, even if the scheduler starts it once more; nor does
-        # what had its time or memory in a bundle that goes on, or was taken out of it.
+        # The job ended by itself: it never runs again, even if the scheduler restarts it; nor does
+        # a request that used up its time or memory in a bundle that continues, or was taken out of
+        # the bundle.
         causes = OVER if is_in_bundle(token) else {"exit"}
         over = traces.ended is not None and traces.ended.cause in causes
         if over and known is not None and known.state in RUNS and not is_in_bundle(token):
-            # Its command may have died of a cancellation before its script heard of that. The
-            # scheduler, for which it is about to end, will say.
+            # The command may have died of a cancellation before its script received the signal. The
+            # scheduler, for which the job is about to end, will report the reason.
             over = traces.ended is not None and not traces.ended.died
         over = over or (is_in_bundle(token) and traces.fence == ABANDONED)
         if not elsewhere and waits and not over:
@@ -263,16 +267,16 @@ class _PlanSettling:
     ) -> None:
         it = self.it
         if entry.step is Step.PLANNED:
-            # Written down before anything was sent, so it never was.
+            # It was journalled before sending and never sent.
             it.give_up(job, "never sent")
         elif job.destination.cluster != it.cluster:
-            return  # its own cluster must be asked
+            return  # another cluster has to be asked
         elif elsewhere:
             await it.finish(job, entry.key, None)
-        elif waiting is not None:  # though it is over
+        elif waiting is not None:  # although the job is over
             await it.finish(job, entry.key, None)
             if job.bundle is None and waiting.state in WAITING:
-                # That look may be older than its end: what runs meanwhile ends as it should.
+                # The poll may be older than the job's end: a running job may end normally.
                 await self.held.take_away({waiting.key: waiting.token}, WAITING)
         elif it.plan is not None and it.plan.user != user_name():
             await self.look_at_anothers(job, entry)
@@ -284,7 +288,7 @@ class _PlanSettling:
             await self.lost.look(job, entry, found)
 
     async def settle_immediate(self, job: PlannedJob, entry: JournalEntry) -> None:
-        """A job that ran inside a rowtui that was killed: it may have gone on without it."""
+        """Settle a job that ran inside a killed rowtui process; it may have continued."""
         it = self.it
         traces = it.traces_of(job.token)
         runner = traces.fence
@@ -305,7 +309,7 @@ class _PlanSettling:
             it.end(job, JobKey(0), ending)
 
     async def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
-        """A job of another user: a queue may not show it to us, so its absence means nothing."""
+        """Settle another user's job; its absence means nothing, as the queue may hide it."""
         it = self.it
         known = it.known(entry.key, job.token) if entry.step is Step.ACCEPTED else None
         if known is not None or it.traces_of(job.token).ended is not None:

@@ -1,4 +1,4 @@
-"""What is now known of a job, and how that is entered into the records and the journal."""
+"""The reconciled state of a job, and its entry into the records and the journal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rowtui.core.submission.reservations import Release, Reservations
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What is now known of one job. `message` is for a person, "" if there is nothing to say.
+    """The known state of one job. `message` is for the user, "" if there is none.
 
-    `release` has the job's action and ends: its directories are no longer submitted. None:
-    they still are, under `job_id` if that is not 0. `step` is written down with `detail` by
-    `apply_settled` if `is_news`: else nothing is known that the journal does not say.
+    `release` has the job's action and ends: its directories are no longer submitted. None: they
+    still are, under `job_id` if that is not 0. If `is_news`, `apply_settled` journals `step` with
+    `detail`; else the journal has this state already.
     """
 
     token: str
@@ -34,10 +34,11 @@ class Settled:
 
 
 def apply_settled(settled: Sequence[Settled], reservations: Reservations) -> None:
-    """Enter what was settled into the project's records, then write it down in the journal.
+    """Enter the settled states into the project's records, then into the journal.
 
-    In this order: whoever is killed in between leaves jobs that are settled once more. The other
-    way their directories would stay reserved. Raises: RowtuiError if either cannot be written.
+    The order matters: a process killed in between leaves jobs that are settled once more. In the
+    other order their directories would stay reserved. Raises: RowtuiError if either cannot be
+    written.
     """
     held = [it for it in settled if it.release is None and it.job_id]
     reservations.record({it.token: it.job_id for it in held})
@@ -60,7 +61,7 @@ def _entry(it: Settled) -> JournalEntry:
 
 
 def put_away_if_done(journal: Journal, plan_id: str) -> None:
-    """Put a plan's journal away if none of its jobs is open, and nobody is carrying it out."""
+    """Archive a plan's journal if none of its jobs is open, and no process is carrying it out."""
     with journal.hold(plan_id) as held:
         if held and not any(entry.step in OPEN for entry in journal.latest(plan_id).values()):
             journal.put_away(plan_id)

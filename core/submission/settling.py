@@ -1,7 +1,7 @@
-"""What is known while the open jobs on one cluster are settled, and what is concluded of each.
+"""State and conclusions while the open jobs on one cluster are settled.
 
-`settle.py` decides in which order is asked, `lost.py` looks after jobs that nobody knows of,
-`held.py` after those that wait to be let go; what they find out is collected here.
+`settle.py` decides the order of queries, `lost.py` handles jobs of unknown outcome, `held.py`
+handles jobs that wait for their release; this module collects their findings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rowtui.core.submission.ending import (
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.journal import Journal, end_detail
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
-from rowtui.core.submission.pilot_model import is_in_pilot
+from rowtui.core.submission.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.submission.settled import Settled
@@ -44,7 +44,7 @@ LOST_STEPS = frozenset({Step.SENDING, Step.UNKNOWN})
 
 @dataclass
 class Settling:
-    """One round over all open plans; the second half is of the plan at hand."""
+    """One round over all open plans; the second half of the fields is about the current plan."""
 
     journal: Journal
     access: Access
@@ -58,7 +58,7 @@ class Settling:
     settled: list[Settled] = field(default_factory=list)
 
     plan_id: str = ""
-    plan: Plan | None = None  # once it was needed
+    plan: Plan | None = None  # loaded on first use
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
     entries: list[JournalEntry] = field(default_factory=list)
     latest: dict[str, JournalEntry] = field(default_factory=dict)
@@ -67,37 +67,37 @@ class Settling:
 
     @property
     def cluster(self) -> str:
-        """The cluster's name."""
+        """Return the cluster's name."""
         return self.access.scheduler.cluster
 
     def take(self, snapshot: QueueSnapshot | None) -> None:
-        """Go by this look at the queue."""
+        """Use this poll of the queue."""
         self.snapshot = snapshot
         if snapshot is not None:
             self.by_key = {job.key: job for job in snapshot.jobs}
 
     async def begin(self, plan_id: str) -> None:
-        """Turn to another plan. Raises: RowtuiError."""
+        """Start with another plan. Raises: RowtuiError."""
         self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
         self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.latest = {it.token: it for it in self.entries}
         self.places = {it.token: it.detail for it in self.entries if it.step is Step.SENDING}
 
     async def job(self, token: str) -> PlannedJob:
-        """A job of the plan. Raises: RowtuiError, KeyError."""
+        """Return a job of the plan. Raises: RowtuiError, KeyError."""
         if self.plan is None:
             self.plan = await asyncio.to_thread(load_plan, self.root, self.plan_id)
             self.jobs = {job.token: job for job in self.plan.jobs}
         return self.jobs[token]
 
     def traces_of(self, token: str) -> Traces:
-        """What a job left, as it was last looked at."""
+        """Return a job's traces as last read."""
         return self.traces.get(token, NO_TRACES)
 
     def known(self, key: JobKey, token: str) -> Job | None:
-        """The job in the snapshot, unless its id was given to another.
+        """Return the job in the snapshot, unless its id was given to another job.
 
-        Accounts may not have the token of a job that is over; queues have it.
+        Accounting records may lack the token of a job that is over; queues have it.
         """
         job = self.by_key.get(key)
         mine = token_in_queue(token)
@@ -106,7 +106,7 @@ class Settling:
         return job
 
     def with_id(self, job_id: int) -> Sequence[Job]:
-        """What the snapshot has with this id: a job, whoever's it is, or tasks of an array."""
+        """Return the snapshot's entries with this id: a job of any user, or tasks of an array."""
         if not self.by_id:
             for job in self.by_key.values():
                 self.by_id.setdefault(job.id, []).append(job)
@@ -122,10 +122,10 @@ class Settling:
         return bool(queue) and ":" in own and place != own
 
     async def still_theirs(self, jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
-        """Those of these jobs that have all of their directories; the others are given up.
+        """Return the jobs that still have all of their directories; the others are given up.
 
-        The directories may have been freed meanwhile, and submitted again by another plan.
-        Raises: RowtuiError if that cannot be told.
+        The directories may have been freed and submitted again by another plan since. Raises:
+        RowtuiError if the owners cannot be determined.
         """
         if self.reservations is None or not jobs:
             return list(jobs)
@@ -136,19 +136,19 @@ class Settling:
         return [job for job in jobs if job.token not in refused]
 
     async def cancel(self, others: Sequence[Job]) -> None:
-        """Take duplicates out of the queue; the fence keeps them from doing anything anyway."""
+        """Cancel duplicates; their fence would keep them from running anyway."""
         keys = [other.key for other in others if other.state.active]
         if keys:
             await self.access.scheduler.cancel(keys)
 
-    # What is concluded
+    # Conclusions
 
     def tell(self, token: str, step: Step, message: str) -> None:
-        """Something that a person should know; nothing changes."""
+        """Report a message for the user; no state changes."""
         self.settled.append(Settled(token, self.plan_id, self.cluster, step, message=message))
 
     def noted(self, token: str, key: JobKey, detail: str) -> None:
-        """More of a job that the scheduler has, for the journal alone."""
+        """Journal a detail of a job that the scheduler has; the records do not change."""
         self.settled.append(
             Settled(
                 token,
@@ -174,7 +174,7 @@ class Settling:
         key: JobKey = JobKey(0),  # noqa: B008
         release: Release | None = None,
     ) -> None:
-        """A step that is to be entered and written down."""
+        """Conclude a step that must be recorded and journalled."""
         self.settled.append(
             Settled(
                 token=job.token,
@@ -193,7 +193,7 @@ class Settling:
         )
 
     def end_without_plan(self, token: str, entry: JournalEntry | None) -> None:
-        """A job that is over, and whose plan or whole journal is lost."""
+        """Conclude the end of a job whose plan or whole journal is lost."""
         what = "plan" if entry is not None else "journal"
         self.settled.append(
             Settled(
@@ -214,15 +214,15 @@ class Settling:
         )
 
     def give_up(self, job: PlannedJob, why: str, release: Release | None = None) -> None:
-        """A job that never ran, and never will. `release`: if there is an end to note."""
+        """Conclude that a job never ran and never will. `release`: if there is an end to record."""
         release = release or Release(job.token, job.action, {})
         self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
 
     async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
-        """A job that is over, by its own word and the scheduler's.
+        """Conclude a job that is over, from its own report and the scheduler's.
 
-        A request of a bundle that ended before its turn came has not failed, nor has a job that
-        left the queue while it waited for another. Raises: OSError.
+        A request of a bundle that ended before the request started has not failed, nor has a job
+        that left the queue while it waited for another. Raises: OSError.
         """
         traces = self.traces_of(job.token)
         marker = traces.ended
@@ -248,16 +248,21 @@ class Settling:
                 why = f"{NOT_BEGUN}: its bundle ended ({word or 'well'})"
                 by_user = may_be_cancelled and word == CANCELLED
                 self.give_up(job, why, cancelled(job, key.id) if by_user else None)
-            return  # or it began just now, in another job: the next look sees where
+            return  # or it began just now, in another job: the next poll shows where
         self.end(job, key, ending_of(job, marker, code, word, key.id))
 
     def end(self, job: PlannedJob, key: JobKey, ending: Ending) -> None:
-        """A job that is over."""
+        """Conclude the end of a job."""
         message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
+        if ending.reason == CANCELLED and is_pilot(job.token):
+            message = ""  # the outcome of each of its requests is reported separately
         detail, release = ending.detail, ending.release
         self.news(job, Step.ENDED, message, key=key, detail=detail, release=release)
 
 
 def _left_unbegun(known: Job | None) -> bool:
-    """Whether a job that never began was taken out of the queue. What cannot start has failed."""
+    """Whether a job that never began was removed from the queue.
+
+    A job that cannot start has failed.
+    """
     return known is None or known.state in (JobState.CANCELLED, JobState.LOST)

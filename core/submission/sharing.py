@@ -1,9 +1,8 @@
-"""Which planned jobs may share a scheduler job, by what their headers ask for.
+"""Which planned jobs may share a scheduler job, from the options in their headers.
 
 A bundle asks for its own size; everything else in the headers of its jobs (partition, account,
-what a site or a user added) must be the same. What asks for nodes, time or files of its own cannot
-share.
-Source: `header.slurm_header` (the order of lines), the manual of sbatch.
+additions of the site or the user) must be equal. A job that asks for its own nodes, time or files
+cannot share. Source: `header.slurm_header` (the order of lines), the manual of sbatch.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _OF_ITS_OWN = re.compile(
 
 
 def header_lines(job: PlannedJob) -> list[str]:
-    """The options in a job's header, without `#SBATCH `."""
+    """Return the options in a job's header, without `#SBATCH `."""
     script, lines = job.script, []
     begin = script.find("\n") + 1
-    while begin and script.startswith(_PREFIX, begin):  # what follows is long
+    while begin and script.startswith(_PREFIX, begin):  # the rest of the script is long
         end = script.find("\n", begin)
         lines.append(script[begin + len(_PREFIX) : end if end >= 0 else None])
         begin = end + 1
@@ -33,7 +32,7 @@ def header_lines(job: PlannedJob) -> list[str]:
 
 
 def shared_options(job: PlannedJob) -> tuple[str, ...]:
-    """What a job's header asks for besides its size: jobs that share a bundle have it alike."""
+    """Return the options of a job's header besides its size, equal for all jobs of a bundle."""
     lines = header_lines(job)
     written = _written(lines)
     own = lines[: len(lines) - len(written)]
@@ -41,9 +40,9 @@ def shared_options(job: PlannedJob) -> tuple[str, ...]:
 
 
 def cannot_share(job: PlannedJob, *, waits: bool = False) -> str:
-    """Why a job must be a scheduler job of its own, "" if it may share one.
+    """Return why a job must be a separate scheduler job, "" if it may share one.
 
-    `waits`: whether jobs that depend on others may.
+    `waits`: whether jobs that depend on others may share.
     """
     if job.depends_on and not waits:
         return "it waits for other jobs"
@@ -56,7 +55,7 @@ def cannot_share(job: PlannedJob, *, waits: bool = False) -> str:
 
 
 def _written(lines: list[str]) -> list[str]:
-    """The lines of a site or a user: those after the time limit and the warning before it."""
+    """Return the lines of a site or a user: those after the time limit and the warning signal."""
     at = next((at for at, line in enumerate(lines) if line.startswith("--time=")), len(lines) - 1)
     rest = lines[at + 1 :]
     return rest[1:] if rest and rest[0].startswith("--signal=B:USR1") else rest

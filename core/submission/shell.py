@@ -1,26 +1,27 @@
 """The fixed part of every job script: the fence, the report of completion, and the signals.
 
-Plain bash (4.2 or later) and coreutils, because nothing else is sure to be on a compute node.
-Before it, a script defines what `script.py` documents; what it needs of the environment it
-sets again itself, because a user's setup may have changed anything.
+The text is plain bash (4.2 or later) and coreutils, because other programs may be missing on a
+compute node. Before it, a script defines the variables that `script.py` documents. The fixed part
+sets the environment that it needs itself, because a user's setup may have changed anything.
 
-- The fence `.row/rowtui/fence/<token>` is a link to `<scheduler>:<job id>`: whoever makes it may
-  run. A second job with the same token, or one that was abandoned, ends at once without running.
-  `fence/<token>+<n>` is made as well where the scheduler counts how often it started a job.
+- The fence `.row/rowtui/fence/<token>` is a link to `<scheduler>:<job id>`: only the job that makes
+  it may run. A second job with the same token, or one that was abandoned, ends at once without
+  running. `fence/<token>+<n>` is made as well if the scheduler counts how often it started a job.
 - The report is Row's staged file `.row/completed/<32 hex>.postcard` (postcard: counts and byte
   lengths as LEB128), and `<32 hex>.names` (action and names, each ended by NUL, then NUL) for
   names that are not UTF-8, which Row's format cannot hold.
 - On SIGUSR1, the scheduler's warning before the time limit, the finished directories are reported
-  and the work goes on: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
+  and the work continues: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
   stops the command and reports again.
-- The script does not sit in `wait` while its command runs: bash loses the exit code when a trapped
-  signal comes as it takes it from the system. It sits in `read`, on a pipe whose other end only the
-  command has; bash has the code by the time that is closed, and `wait` merely tells it. A command
-  that closes that end early, or leaves something behind that holds it, is looked for in between.
-- SIGTERM may reach a command before its script. One that died of it (or of SIGKILL) counts as
-  failed only when the script was not told to stop within a second either.
-- A job that needs what others make (`rowtui_requires`) runs nothing as long as that is not there.
-- `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
+- The script does not block in `wait` while its command runs, because bash loses the exit code if a
+  trapped signal arrives while bash collects it from the system. The script blocks in `read`, on a
+  pipe whose other end only the command has. When that end is closed, bash has the exit code, and
+  `wait` merely returns it. At intervals the script also checks for a command that closes its end
+  early, or leaves a process behind that keeps the end open.
+- SIGTERM may reach a command before its script. A command that died of SIGTERM (or SIGKILL) counts
+  as failed only if the script does not receive a stop signal within a second either.
+- A job that needs products of others (`rowtui_requires`) runs nothing while these are missing.
+- `.row/rowtui/ended/<token>` records how the job ended, one item on a line: exit code; `exit`,
   `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
   or empty; the index of the directory that it failed in, or empty.
 
@@ -30,12 +31,12 @@ ended).
 
 from __future__ import annotations
 
-# How long a command that was asked to stop may take. The script needs time to report before the
-# scheduler kills it: the local one does so after 5 seconds, Slurm after 30 (KillWait).
+# Seconds that a command may take to stop. The script needs time to report before the scheduler
+# kills it: the local scheduler does so after 5 seconds, Slurm after 30 (KillWait).
 STOP_SECONDS = 3
-# How much later than its command a script may hear that both are to stop.
+# Seconds by which a script may receive a stop signal later than its command.
 HEAR_SECONDS = 1
-# The exit code of a job that did nothing because what it needs of other jobs is not there.
+# The exit code of a job that did nothing because products of other jobs are missing.
 NOT_READY = 4
 
 PRELUDE = (

@@ -1,9 +1,9 @@
-"""Where the jobs of a project run, and what their scripts left there.
+"""The place where a project's jobs run, and the files that their scripts left there.
 
-A `Site` is the project's folder as a cluster sees it: the same folder, where this machine sees the
-same file system, or a copy on the cluster, which is looked at with a few commands of its shell.
-Whatever cannot be told with certainty raises `OSError`: an answer that is missing is no answer. The
-files are those of `fence.py`.
+A `Site` is the project's folder as a cluster sees it: the same folder, if this machine sees the
+same file system, or a copy on the cluster, which is inspected with a few shell commands. An
+uncertain result raises `OSError`, so that a missing answer never counts as an answer. The files are
+those of `fence.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOOK_SECONDS = 60.0
 
 
 class Traces(NamedTuple):
-    """What one job left: who made its fence ("" if nobody did), and how it ended, if it said so."""
+    """The files of one job: who made its fence ("" for no fence), and how it ended, if reported."""
 
     fence: str = ""
     ended: Ended | None = None
@@ -47,38 +47,41 @@ class Site(Protocol):
 
     @property
     def workdir(self) -> Path:
-        """The folder that scripts start in, by its name there."""
+        """Return the folder in which scripts start, by its name on the cluster."""
         ...
 
     async def traces(self, tokens: Collection[str]) -> Mapping[str, Traces]:
-        """What jobs left; those that left nothing are not in it. Raises: OSError."""
+        """Return the traces of jobs; jobs without traces are left out. Raises: OSError."""
         ...
 
     async def abandon(self, token: str) -> str:
-        """Keep a job from ever running; "" if that worked, else who runs or ran it already.
+        """Keep a job from ever running; return "" on success, else who runs or ran it already.
 
-        Raises: OSError; then nothing is known.
+        Raises: OSError; the outcome is then unknown.
         """
         ...
 
     async def make_folders(self, paths: Collection[str]) -> None:
-        """Make folders below the project, as far as that is possible."""
+        """Make folders below the project, as far as possible."""
         ...
 
     async def shell(self, script: str, *words: str, stdin: bytes = b"") -> bytes:
-        """What a script of plain sh prints, whose first word is the folder. Raises: OSError."""
+        """Return the output of a plain sh script, whose first word is the folder.
+
+        Raises: OSError.
+        """
         ...
 
 
 class Access(NamedTuple):
-    """How a project's jobs get to one cluster, and where they run there."""
+    """How a project's jobs reach one cluster, and where they run there."""
 
     scheduler: Scheduler
     site: Site
 
 
 class LocalSite:
-    """The project's folder as it is on this machine, by another name on the cluster or not."""
+    """The project's folder on this machine, whose name on the cluster may differ."""
 
     def __init__(
         self, root: Path, workdir: Path | None = None, *, log: CommandLog | None = None
@@ -121,10 +124,10 @@ class LocalSite:
             try:
                 (self._root / path).mkdir(parents=True, exist_ok=True)
             except (OSError, ValueError):
-                continue  # the scheduler will say what is wrong with it
+                continue  # the scheduler will report the problem
 
 
-# Each line of an ended marker with the marker's name before it; each fence with its target.
+# Each line of an end marker with the marker's name before it; each fence with its target.
 _TRACES = """\
 cd -- "$1" || exit 3
 [ -d .row/rowtui ] || exit 0
@@ -145,7 +148,7 @@ _MISSING = "No such file or directory"
 
 
 class RemoteSite:
-    """A copy of the project's folder on a cluster, seen through a transport."""
+    """A copy of the project's folder on a cluster, accessed through a transport."""
 
     def __init__(self, transport: Transport, root: Path) -> None:
         self._transport = transport
@@ -157,7 +160,7 @@ class RemoteSite:
         return self._root
 
     async def traces(self, tokens: Collection[str]) -> Mapping[str, Traces]:
-        """See `Site`. One command for all."""
+        """See `Site`. One command serves all tokens."""
         if not tokens:
             return {}
         given = "".join(f"{token}\n" for token in tokens).encode()

@@ -1,8 +1,8 @@
-"""What jobs left in `.row/rowtui/fence`, `ended` and `pilot`, removed once nobody needs it.
+"""Removal of job files in `.row/rowtui/fence`, `ended` and `pilot` that are no longer needed.
 
-Takes the project's folder; looks only at plans whose journal was put away, all of whose jobs have
-come to an end. One kind of fence stays: that of a job which may have reached a scheduler and was
-given up. Should it turn up after all, the fence is what keeps it from running.
+Only plans whose journal was archived are considered, because all of their jobs have ended. One kind
+of fence stays: that of a job that may have reached a scheduler and was given up. If this job still
+appears, the fence keeps it from running.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rowtui.core.submission.pilot_model import is_pilot
 
 
 def remove_traces(root: Path) -> int:
-    """Remove fences and ended markers of plans that are done; how many files that were.
+    """Remove fences and end markers of plans that are done; return the number of removed files.
 
-    A plan whose journal cannot be read, and files that cannot be removed, stay.
+    Files of a plan whose journal cannot be read, and files that cannot be removed, stay.
     """
     journal = Journal(root)
     fences = _names(fence_path(root, "-").parent)
@@ -45,7 +45,7 @@ def remove_traces(root: Path) -> int:
 
 
 def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
-    """The jobs that were given up after they were sent."""
+    """Return the jobs that were given up after they were sent."""
     steps: dict[str, list[Step]] = {}
     for entry in entries:
         steps.setdefault(entry.token, []).append(entry.step)

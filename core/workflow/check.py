@@ -1,8 +1,8 @@
-"""What is wrong with a workflow once everything is inherited.
+"""Find the problems of a workflow after inheritance.
 
-`check_structure` finds what makes the file unusable, as in Row; `check_actions` finds what Row
-would only say when a script is built, or never: those concern single actions, and the project still
-opens.
+`check_structure` finds problems that make the file unusable, as in Row. `check_actions` finds
+problems that Row would only report when a script is built, or never: these concern single actions,
+and the project can still be opened.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 
 
 def check_structure(file: TomlFile, inherited: Sequence[Inherited]) -> None:
-    """Missing names and commands, unknown previous actions, contradicting elements of a name."""
+    """Check for missing names and commands, unknown previous actions and unequal duplicates."""
     for item in inherited:
         path = item.chain[0].path
         if not item.has("name"):
@@ -46,7 +46,7 @@ def _check_products(file: TomlFile, item: Inherited) -> None:
 
 
 def _refused_product(product: str) -> str:
-    """Why a product cannot be looked for inside a directory; "" if it can (Row 1.1's rules)."""
+    """Return why a product is no valid path inside a directory; "" if it is (Row 1.1's rules)."""
     if product.startswith("/"):
         return "is an absolute path"
     if "\\" in product:
@@ -82,7 +82,7 @@ def _check_same_name(file: TomlFile, inherited: Sequence[Inherited]) -> None:
 def check_actions(
     file: TomlFile, inherited: Sequence[Inherited], value_file: str | None
 ) -> tuple[Problem, ...]:
-    """The problems of single actions, with severity and action index."""
+    """Return the problems of single actions, with severity and action index."""
     check = _Check(file, inherited, value_file)
     for item in inherited:
         check.text(item)
@@ -120,7 +120,7 @@ class _Check:
         )
 
     def text(self, item: Inherited) -> None:
-        """Control characters would break a line of the script's header in two."""
+        """Check for control characters, which would break a line of the script's header in two."""
         if not item.action.name:
             self.note(item, ("name",), "the name is empty", "name the action by what it does")
         if _has_control(item.action.name):
@@ -208,7 +208,7 @@ class _Check:
                 self.note(item, where, message, "", "warning")
 
     def cycles(self) -> None:
-        """Actions that wait for themselves never become eligible."""
+        """Report actions that wait for themselves and never become eligible."""
         before = {item.action.name: item.action.previous_actions for item in self.inherited}
         stuck = _never_first(before)
         for item in self.inherited:
@@ -236,7 +236,7 @@ class _Check:
 
 
 def _never_first(before: Mapping[str, Sequence[str]]) -> set[str]:
-    """The actions that are on a circle or behind one: no order of work ever reaches them."""
+    """Return the actions that are on a cycle or depend on one, so that they are never eligible."""
     after: dict[str, list[str]] = {name: [] for name in before}
     open_ = {name: len(earlier) for name, earlier in before.items()}
     for name, earlier in before.items():
@@ -252,7 +252,7 @@ def _never_first(before: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def _circle(before: Mapping[str, Sequence[str]], name: str) -> list[str]:
-    """The shortest way from an action back to itself through `before`; empty if there is none."""
+    """Return the shortest cycle from an action back to itself through `before`; [] if none."""
     came_from: dict[str, str] = {}
     edge = [name]
     while edge:

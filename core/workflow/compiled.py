@@ -1,6 +1,7 @@
-"""A workflow as JSON values and back, so that a cache can spare the reading of TOML.
+"""Convert a workflow to JSON values and back, so that a cache can replace parsing TOML.
 
-The round trip is exact. Whoever stores it keeps the identity of the workflow.toml beside it.
+The round trip is exact. The caller that stores the values also stores the identity of the
+workflow.toml.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VERSION = 1
 
 
 def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
-    """The workflow without its root, as dicts, lists, strings, numbers, booleans and None."""
+    """Return the workflow without its root, as dicts, lists, strings, numbers, booleans, None."""
     return {
         "version": VERSION,
         "workspace_path": workflow.workspace_path,
@@ -36,7 +37,7 @@ def workflow_to_json(workflow: Workflow) -> dict[str, Any]:
 
 
 def workflow_from_json(data: Any, root: Path) -> Workflow:
-    """The workflow that `workflow_to_json` was given, for the project at `root`.
+    """Return the workflow from the result of `workflow_to_json`, for the project at `root`.
 
     Raises: ValueError if `data` is anything else, or of another version.
     """

@@ -1,7 +1,7 @@
-"""Wall times as people write them, to and from whole seconds.
+"""Convert wall times from text to whole seconds and back.
 
-Formats: `HH:MM[:SS]`, `4 days, 12:00:00`, ISO 8601's `PT1H30M`. Unlike Row, a negative duration is
-refused: as a time limit it has no meaning.
+Formats: `HH:MM[:SS]`, `4 days, 12:00:00`, ISO 8601's `PT1H30M`. Unlike in Row, a negative duration
+is refused, since it has no meaning as a time limit.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 SECONDS_PER_DAY = 86_400
-MAXIMUM_DAYS = 999_999_999  # Row's
+MAXIMUM_DAYS = 999_999_999  # Row's limit
 
-_MAXIMUM_HOURS = 2_400_000_000  # Row's
-_SHORTEST_TIME = 5  # `00:10`: Row does not read `0:10`
+_MAXIMUM_HOURS = 2_400_000_000  # Row's limit
+_SHORTEST_TIME = 5  # `00:10`: Row refuses `0:10`
 
 _TIME = re.compile(r"([0-9]+):([0-5][0-9])(?::([0-5][0-9])(?:[.,][0-9]{1,6})?)?")
 _DAYS = re.compile(r"([0-9]+) ?(?:days|day|d),? ?(.*)", re.IGNORECASE)
@@ -26,7 +26,7 @@ _EXAMPLES = 'write it as "01:30:00", "2 days, 12:00:00" or "PT1H30M"'
 
 
 class DurationError(ValueError):
-    """Not a duration. `hint` says how to write one."""
+    """The text is not a duration. `hint` explains how to write one."""
 
     def __init__(self, message: str, hint: str = _EXAMPLES) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class DurationError(ValueError):
 
 
 def parse_duration(text: str) -> int:
-    """Whole seconds; fractions are dropped.
+    """Return whole seconds; fractions are dropped.
 
     Raises: DurationError.
     """
@@ -52,7 +52,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """`02:03:04`, or with days `1-02:03:04`, as Slurm writes it."""
+    """Return `02:03:04`, or with days `1-02:03:04`, the format of Slurm."""
     days, rest = divmod(seconds, SECONDS_PER_DAY)
     time = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
     return f"{days}-{time}" if days else time
@@ -99,7 +99,7 @@ def _iso(body: str) -> int | None:
 def _iso_parts(
     text: str, pattern: re.Pattern[str], units: dict[str, int]
 ) -> list[tuple[int, str | None, int] | None]:
-    """Each number of ISO 8601 as (whole, digits of the fraction, unit in seconds); None: wrong."""
+    """Return each number as (whole, digits of the fraction, unit in seconds); [None] if invalid."""
     parts: list[tuple[int, str | None, int] | None] = []
     at = 0
     while at < len(text):

@@ -1,8 +1,9 @@
-"""Changing a few resources of one action in workflow.toml, and not a character more.
+"""Change a few resources of one action in workflow.toml, and no other character.
 
-Takes the bytes of the file, which action and what to set; gives the new bytes. Comments, order,
-spacing, line ends, inline tables and dotted keys stay as a person wrote them. What comes out is
-read again: where anything but that one action's resources would be different, nothing is given.
+The input is the bytes of the file, the action and the settings; the output is the new bytes.
+Comments, order, spacing, line ends, inline tables and dotted keys stay as the user wrote them. The
+result is parsed again: if anything except the resources of this action would change, the edit is
+refused.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _ODD = "this workflow.toml is written in a way in which it cannot be changed saf
 
 
 def edit_resources(data: bytes, action: int, settings: Settings) -> bytes:
-    """The file with these resources of the action at that index.
+    """Return the file with these resources of the action at this index.
 
-    Raises: EditRefusedError; WorkflowError if the file cannot be used as it is.
+    Raises: EditRefusedError; WorkflowError if the file is already invalid.
     """
     before = parse_workflow(data, Path("/"), FILE)
     text = data.decode("utf-8")
@@ -47,7 +48,7 @@ def edit_resources(data: bytes, action: int, settings: Settings) -> bytes:
 
 
 def _with(text: str, resources: KeyPath, key: Key, value: int | None) -> str:
-    """The text with one key of a table of resources set, or taken away."""
+    """Return the text with one key of a table of resources set, or removed."""
     found = places(text)
     pair = found.pair((*resources, *key))
     if value is None:
@@ -65,11 +66,11 @@ def _literal(key: Key, value: int, quote: str = '"') -> str:
     return f"{quote}{value // 3600:02}:{value // 60 % 60:02}:{value % 60:02}{quote}"
 
 
-# What is not there yet
+# Adding keys
 
 
 def _added(text: str, found: Places, resources: KeyPath, key: Key, literal: str) -> str:
-    """One more pair, beside those that say the like."""
+    """Return the text with one more pair, beside similar pairs."""
     action, name = resources[:-1], ".".join(key)
     inside = [pair for pair in found.pairs if pair.table == resources]
     if (header := found.header(resources)) is not None:
@@ -80,7 +81,7 @@ def _added(text: str, found: Places, resources: KeyPath, key: Key, literal: str)
     own = [pair for pair in found.pairs if pair.table == action]
     dotted = [pair for pair in own if pair.path[: len(resources)] == resources]
     below = [each for each in found.headers if each.path[: len(resources)] == resources]
-    if below and not dotted:  # [action.resources.walltime] alone
+    if below and not dotted:  # only [action.resources.walltime]
         last = [pair for pair in found.pairs if pair.table == below[-1].path]
         new = ("", "[action.resources]", f"{name} = {literal}")
         return _line_after(text, last[-1] if last else below[-1].start, *new)
@@ -94,12 +95,12 @@ def _added(text: str, found: Places, resources: KeyPath, key: Key, literal: str)
 
 
 def _line_after(text: str, after: Pair | int, *lines: str) -> str:
-    """New lines below the one that a pair ends in (or that is there), indented like it."""
+    """Insert lines below the line in which a pair ends (or of an offset), with its indentation."""
     start, end = (after, after) if isinstance(after, int) else (after.start, after.end)
     line = text.rfind("\n", 0, start) + 1
     indent = text[line:start] if not text[line:start].strip() else ""
     stop = text.find("\n", end)
-    if stop < 0:  # the last line, and it has no end
+    if stop < 0:  # the last line, without a line end
         first = text.find("\n")
         ending = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
         return text + "".join(ending + (indent + each if each else "") for each in lines)
@@ -109,7 +110,7 @@ def _line_after(text: str, after: Pair | int, *lines: str) -> str:
 
 
 def _in_braces(text: str, found: Places, table: KeyPath, beside: Sequence[Pair], new: str) -> str:
-    """One more pair in an inline table, behind the last one of these."""
+    """Insert one more pair in an inline table, behind the last of the pairs `beside`."""
     if beside:
         at = beside[-1].end
         return f"{text[:at]}, {new}{text[at:]}"
@@ -120,11 +121,11 @@ def _in_braces(text: str, found: Places, table: KeyPath, beside: Sequence[Pair],
     return f"{text[:at]} {new}{' ' if closed else ''}{text[at:]}"
 
 
-# What goes
+# Removing keys
 
 
 def _without(text: str, found: Places, pair: Pair) -> str:
-    """The text without a pair, and without its line where it has one of its own."""
+    """Return the text without a pair, and without its line if no other text is on it."""
     if not pair.inline:
         start = text.rfind("\n", 0, pair.start) + 1
         stop = text.find("\n", pair.end)
@@ -138,11 +139,11 @@ def _without(text: str, found: Places, pair: Pair) -> str:
     return text[: pair.start] + text[pair.end :].lstrip(" \t")
 
 
-# Whether it is what was meant
+# Checking the result
 
 
 def _check(data: bytes, before: Workflow, after: bytes, action: int, settings: Settings) -> None:
-    """Raises: EditRefusedError unless only what was to change is another."""
+    """Raises: EditRefusedError if anything except the requested resources has changed."""
     try:
         now = parse_workflow(after, Path("/"), FILE)
     except (WorkflowError, ValueError) as error:
@@ -180,7 +181,7 @@ def _said(problem: Problem) -> tuple[str, str, int | None]:
 
 
 def _written(data: bytes, action: int, keys: Mapping[Key, int | None]) -> dict[str, Any]:
-    """The tables as they are written, with these resources of the action."""
+    """Return the tables as written, with these resources of the action."""
     try:
         tables = TomlFile(data, FILE).data
     except InvalidFileError:
@@ -201,11 +202,12 @@ def _written(data: bytes, action: int, keys: Mapping[Key, int | None]) -> dict[s
 
 
 def _read(key: Key, value: int) -> object:
-    return json.loads(_literal(key, value))  # a string or an integer, in TOML as in JSON
+    # a string or an integer has the same form in TOML and JSON
+    return json.loads(_literal(key, value))
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal, and of the same types; a NaN is equal to itself."""
+    """Whether two values are equal and of the same types; a NaN is equal to itself."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -1,9 +1,9 @@
-"""What an action's resources have to say so that one job of it gets certain totals.
+"""Compute the settings of an action with which one of its jobs gets certain totals.
 
-Takes the resources as they are and how many directories the job has; gives the few settings of
-workflow.toml that would make it so, and the resources with them. Row multiplies them out again:
-processes by directory and times by directory stay so. What does not come out even is rounded down,
-so that what takes the job as it was tried still takes it.
+The input is the current resources and the number of directories of the job; the output is the few
+settings of workflow.toml that are needed, and the resources with them. Row multiplies these
+settings: processes per directory and times per directory keep their form. Amounts that do not
+divide evenly are rounded down, so that a destination which takes the totals takes the job too.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Key = tuple[str, ...]
 """Of `action.resources`: `("walltime", "per_submission")`."""
 
 _MB_PER_GB = 1024
-_NEARLY = 1e-6  # 0.3 GB are 307.2 MB, which no floating-point number is exactly
+_NEARLY = 1e-6  # 0.3 GB are 307.2 MB, which floating-point numbers cannot represent exactly
 _MOST = 2.0**53
 
 
 class Totals(NamedTuple):
-    """What one whole job is to get. Memory in GB, time in seconds; None: as it is."""
+    """The totals of one whole job. Memory in GB, time in seconds; None: unchanged."""
 
     cores: Any = None
     gpus: Any = None
@@ -34,20 +34,20 @@ class Totals(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The keys to set (seconds as they are; None: to take away), and what they come to."""
+    """The keys to set (times in seconds; None: remove the key), and the resulting resources."""
 
     keys: Mapping[Key, int | None]
     resources: Resources
 
 
 class EditRefusedError(RowtuiError):
-    """workflow.toml cannot be changed to say that; the sentence says why not."""
+    """workflow.toml cannot express the change; the message contains the reason."""
 
 
 def settings_for(resources: Resources, directories: int, totals: Totals) -> Settings:
-    """What to set so that a job on that many directories gets these totals.
+    """Return the settings with which a job on this number of directories gets these totals.
 
-    Raises: EditRefusedError for what no whole numbers come to.
+    Raises: EditRefusedError if no whole numbers give these totals.
     """
     keys: dict[Key, int | None] = {}
     if totals.cores is not None:
@@ -71,7 +71,7 @@ def _whole(value: Any, what: str) -> int:
 def _with_cores(
     resources: Resources, directories: int, totals: Totals, keys: dict[Key, int | None]
 ) -> Resources:
-    """Other threads; other processes, which the command was written for, only where it must be."""
+    """Change the threads, or else the processes, since the command may depend on the processes."""
     cores = _whole(totals.cores, "cores")
     if cores == resources.total_cpus(directories):
         return resources
@@ -127,7 +127,7 @@ def _with_gpus(
             f"{plural(gpus, 'GPU')} cannot be shared out evenly among "
             f"{plural(processes, 'process', 'processes')}"
         )
-    each = gpus // processes or None  # Row takes no 0 here
+    each = gpus // processes or None  # Row does not accept 0 here
     keys[("gpus_per_process",)] = each
     return resources._replace(gpus_per_process=each)
 
@@ -135,7 +135,7 @@ def _with_gpus(
 def _with_memory(
     resources: Resources, directories: int, asked: Any, keys: dict[Key, int | None]
 ) -> Resources:
-    """By GPU where the job has some, else by CPU: the other one does not count."""
+    """Set the memory per GPU if the job has GPUs, else per CPU: the other key is not used."""
     gpus = resources.total_gpus(directories)
     of = gpus or resources.total_cpus(directories)
     total = float(asked) * _MB_PER_GB

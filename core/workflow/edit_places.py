@@ -1,7 +1,7 @@
-"""Where the tables, keys and values of a TOML text begin and end: what an editor has to know.
+"""Find where the tables, keys and values of a TOML text begin and end, for editing.
 
-Takes valid TOML, with whatever line ends; gives offsets in characters. Built on the scanner that
-finds the places of problems.
+The input is valid TOML, with any line ends; the output is offsets in characters. The module is
+built on the scanner that finds the places of problems.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rowtui.core.workflow.positions import KeyPath, Scanner
 
 
 class Header(NamedTuple):
-    """`[a.b]` or `[[a.b]]`. `end`: behind the last bracket."""
+    """`[a.b]` or `[[a.b]]`. `end`: the offset behind the last bracket."""
 
     path: KeyPath
     start: int
@@ -20,9 +20,10 @@ class Header(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """`key = value`. `table`: the header's or the inline table's that it stands in.
+    """`key = value`. `table`: the path of the header or inline table that contains the pair.
 
-    `inline`: it stands in an inline table. `start` of the key; the value is `value`..`end`.
+    `inline`: whether the pair is in an inline table. `start`: the offset of the key; the value is
+    at `value`..`end`.
     """
 
     table: KeyPath
@@ -34,7 +35,7 @@ class Pair(NamedTuple):
 
 
 class Places(NamedTuple):
-    """All headers and pairs, in the order of the text (a pair behind those in its value).
+    """All headers and pairs, in the order of the text (a pair comes after the pairs in its value).
 
     `braces`: for each inline table, the offset behind its opening brace.
     """
@@ -44,16 +45,16 @@ class Places(NamedTuple):
     braces: dict[KeyPath, int]
 
     def pair(self, path: KeyPath) -> Pair | None:
-        """The pair that sets exactly this."""
+        """Return the pair that sets exactly this path, or None."""
         return next((pair for pair in self.pairs if pair.path == path), None)
 
     def header(self, path: KeyPath) -> Header | None:
-        """The header that begins exactly this table."""
+        """Return the header that begins exactly this table, or None."""
         return next((header for header in self.headers if header.path == path), None)
 
 
 def places(text: str) -> Places:
-    """The places in a text. Raises: NotTomlError, RecursionError."""
+    """Return the places in a text. Raises: NotTomlError, RecursionError."""
     reader = _Reader(text)
     reader.document()
     return Places(tuple(reader.headers), tuple(reader.pairs), reader.braces)
@@ -66,7 +67,7 @@ class _Reader(Scanner):
         self.pairs: list[Pair] = []
         self.braces: dict[KeyPath, int] = {}
         self._depth = 0
-        self._last = (0, 0)  # the value that was read last
+        self._last = (0, 0)  # the last value
 
     def header(self) -> KeyPath:
         start = self.at

@@ -1,4 +1,4 @@
-"""Which folder is the project: the nearest one, from here upwards, that holds workflow.toml."""
+"""Find the project: the nearest folder, from here upwards, that holds workflow.toml."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WORKFLOW_FILE = "workflow.toml"
 
 
 def find_project(start: Path) -> Path:
-    """The canonical folder of the nearest workflow.toml, from `start` up to the root.
+    """Return the canonical folder of the nearest workflow.toml, from `start` up to the root.
 
-    Raises: NoProjectError if there is none; RowtuiError if a folder cannot be looked into.
+    Raises: NoProjectError if there is none; RowtuiError if a folder cannot be read.
     """
     folder = _canonical(start)
     for candidate in (folder, *folder.parents):
@@ -35,6 +35,7 @@ def find_project(start: Path) -> Path:
 def _canonical(start: Path) -> Path:
     try:
         return start.resolve(strict=True)
-    except (OSError, RuntimeError) as error:  # RuntimeError: Python 3.11's for a symlink loop
+    # RuntimeError: raised by Python 3.11 for a symlink loop
+    except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "too many symbolic links"
         raise RowtuiError(f"cannot open {visible(str(start))}: {reason}") from None

@@ -1,6 +1,6 @@
-"""What each action is in the end: its own keys, then `from`, then `default.action`, then Row's.
+"""Merge each action from its own keys, then `from`, then `default.action`, then Row's defaults.
 
-Takes the tables as written; gives one `Inherited` for each element.
+The input is the tables as written; the output is one `Inherited` for each element.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class Inherited:
     action: Action
     chain: tuple[RawAction, ...]
 
-    # Its `from` leads nowhere: what it would have inherited is not known.
+    # The `from` of the action is invalid, so its inherited values are unknown.
     cut_off: bool = False
 
     def has(self, key: str) -> bool:
-        """Whether any of its tables has this key, or could have it."""
+        """Whether any of its tables has this key, or an unknown inherited table could have it."""
         return self.cut_off or any(key in raw.written for raw in self.chain)
 
     def products_set(self) -> tuple[str, ...] | None:
-        """The products, None if they are not set anywhere (which is not the same as empty)."""
+        """Return the products, or None if they are not set anywhere (which differs from empty)."""
         return _first([raw.products for raw in self.chain])
 
     def previous_set(self) -> tuple[str, ...] | None:
-        """The previous actions, None if they are not set anywhere."""
+        """Return the previous actions, or None if they are not set anywhere."""
         return _first([raw.previous_actions for raw in self.chain])
 
     def path_of(self, *keys: str | int) -> KeyPath:
-        """The key path of the table that really set `keys`; the action's own if none did."""
+        """Return the key path of the table that sets `keys`; the action's own if none does."""
         for raw in self.chain:
             value: object = raw.written
             for key in keys:
@@ -62,13 +62,13 @@ class Inherited:
 
 
 class FromError(Exception):
-    """`from` names no action, or one that itself has a `from`."""
+    """`from` names no action, or an action that itself has a `from`."""
 
 
 def inherit(raw: RawWorkflow, index: int, cut_off: bool = False) -> Inherited:
-    """The action at `index` with everything it inherits. Missing name and command are "".
+    """Return the action at `index` with all inherited values. Missing name and command are "".
 
-    With `cut_off` its `from` is left aside. Raises: FromError.
+    With `cut_off` the `from` is ignored. Raises: FromError.
     """
     own = raw.actions[index]
     chain = [own]
@@ -90,7 +90,7 @@ def _from(actions: Sequence[RawAction], name: str) -> RawAction:
 def _merged(index: int, chain: Sequence[RawAction]) -> Action:
     resources = Resources(
         processes=_first([raw.processes for raw in chain]) or Processes(),
-        # Row 0.3 took zeros for these two; they mean "none".
+        # Row 0.3 accepted zeros for these two keys, with the meaning "none".
         threads_per_process=_first([raw.threads_per_process for raw in chain]) or None,
         gpus_per_process=_first([raw.gpus_per_process for raw in chain]) or None,
         walltime=_first([raw.walltime for raw in chain]) or Walltime(),

@@ -1,4 +1,4 @@
-"""workflow.toml -> Workflow, or all that is wrong with it at once."""
+"""Load workflow.toml as a Workflow, or report all its problems at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_FILE = 64 << 20  # bytes; a thousand actions have less than one MB
 
 
 def load_workflow(root: Path) -> Workflow:
-    """The workflow of the project at `root`.
+    """Return the workflow of the project at `root`.
 
     Raises: WorkflowError with every structural problem; RowtuiError if it cannot be read.
     """
@@ -32,7 +32,7 @@ def load_workflow(root: Path) -> Workflow:
 
 
 def parse_workflow(data: bytes, root: Path, file: str) -> Workflow:
-    """The workflow that `data` describes; `file` is the name shown in problems.
+    """Return the workflow that `data` describes; `file` is the name shown in problems.
 
     Raises: WorkflowError with every structural problem.
     """

@@ -1,7 +1,7 @@
-"""The data types of a workflow, after inheritance: what workflow.toml says, checked and frozen.
+"""The data types of a workflow after inheritance: the checked, immutable contents of workflow.toml.
 
-They are named tuples because those are made quickest when a command starts.
-Source: Row's workflow.toml (0.3 to 1.x); every field is Row's key of the same name.
+They are named tuples because these are created fastest when a command starts. Source: Row's
+workflow.toml (0.3 to 1.x); every field is Row's key of the same name.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from rowtui.core.errors import Problem
 
 
 class Processes(NamedTuple):
-    """How many processes a job runs: `value` in all, or `value` for each directory."""
+    """The number of processes of a job: `value` in all, or `value` for each directory."""
 
     value: int = 1
     per_directory: bool = False
 
     def total(self, directories: int) -> int:
-        """Processes of one job on that many directories."""
+        """Return the processes of one job on this number of directories."""
         return self.value * directories if self.per_directory else self.value
 
 
 class Walltime(NamedTuple):
-    """A time limit in whole seconds, for the job or for each directory of it."""
+    """A time limit in whole seconds, for the job or for each of its directories."""
 
     seconds: int = 3600
     per_directory: bool = True
 
     def total_seconds(self, directories: int) -> int:
-        """Seconds that one job on that many directories may take."""
+        """Return the seconds that one job on this number of directories may take."""
         return self.seconds * directories if self.per_directory else self.seconds
 
 
 class Resources(NamedTuple):
-    """What one job of an action asks for. None means that the key was not set."""
+    """The resources that one job of an action asks for. None means that the key was not set."""
 
     processes: Processes = Processes()
     threads_per_process: int | None = None
@@ -46,11 +46,11 @@ class Resources(NamedTuple):
     memory_per_gpu_mb: int | None = None
 
     def total_cpus(self, directories: int) -> int:
-        """Processes times threads."""
+        """Return processes times threads."""
         return self.processes.total(directories) * (self.threads_per_process or 1)
 
     def total_gpus(self, directories: int) -> int:
-        """Processes times GPUs."""
+        """Return processes times GPUs."""
         return self.processes.total(directories) * (self.gpus_per_process or 0)
 
 
@@ -71,7 +71,7 @@ class Selector(NamedTuple):
 class GroupRule(NamedTuple):
     """How an action's directories are chosen, ordered and cut into groups."""
 
-    include: tuple[Selector, ...] = ()  # any of them; empty: every directory
+    include: tuple[Selector, ...] = ()  # any of them may hold; empty: every directory
     sort_by: tuple[str, ...] = ()
     split_by_sort_key: bool = False
     reverse_sort: bool = False
@@ -93,7 +93,7 @@ class SubmitOptions(NamedTuple):
 class Action(NamedTuple):
     """One `[[action]]` element after inheritance. Several elements may share a name."""
 
-    index: int  # type: ignore[assignment]  # tuple has a method of this name that nobody needs
+    index: int  # type: ignore[assignment]  # hides the unused method of tuple
     name: str
     command: str
     launchers: tuple[str, ...] = ()
@@ -101,15 +101,15 @@ class Action(NamedTuple):
     products: tuple[str, ...] = ()
     resources: Resources = Resources()
     group: GroupRule = GroupRule()
-    submit_options: Mapping[str, SubmitOptions] = {}  # shared: a Mapping is not written to
+    submit_options: Mapping[str, SubmitOptions] = {}  # shared, and so of the read-only type Mapping
 
 
 class Workflow(NamedTuple):
     """One workflow.toml. `root` is the project: the canonical folder that holds the file.
 
-    `problems` are those that concern single actions or are mere warnings: the project can be
-    opened and shown, and `submit` refuses the actions that have an error. Problems that make the
-    whole file unusable are raised as `WorkflowError` instead.
+    `problems` are the problems of single actions and all warnings: the project can be opened and
+    shown, and `submit` refuses the actions that have an error. Problems that make the whole file
+    unusable are raised as `WorkflowError` instead.
     """
 
     root: Path
@@ -120,7 +120,7 @@ class Workflow(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The workflow.toml itself."""
+        """The path of workflow.toml."""
         return self.root / "workflow.toml"
 
     @property
@@ -129,9 +129,9 @@ class Workflow(NamedTuple):
         return self.root / self.workspace_path
 
     def action_names(self) -> tuple[str, ...]:
-        """Each name once, in file order."""
+        """Return each name once, in file order."""
         return tuple(dict.fromkeys(action.name for action in self.actions))
 
     def named(self, name: str) -> tuple[Action, ...]:
-        """The elements with that name, in file order."""
+        """Return the elements with this name, in file order."""
         return tuple(action for action in self.actions if action.name == name)

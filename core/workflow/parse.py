@@ -1,7 +1,7 @@
-"""workflow.toml's tables as written, typed, before anything is inherited.
+"""Parse the tables of workflow.toml as written, typed, before inheritance.
 
-Takes a `TomlFile`; gives a `RawWorkflow` in which None means "not set". Wrong keys, types and
-values are noted in the file and left out.
+The input is a `TomlFile`; the output is a `RawWorkflow` in which None means "not set". Wrong keys,
+types and values are recorded in the file and left out.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class RawWorkflow:
 
 
 def parse_tables(file: TomlFile) -> RawWorkflow:
-    """All tables of workflow.toml. What is wrong is in `file.problems`."""
+    """Return all tables of workflow.toml. Problems are recorded in `file.problems`."""
     top = file.top
     top.only(_TOP)
     path, value_file = "workspace", None
@@ -256,14 +256,14 @@ def _condition(table: TomlTable, path: KeyPath, triple: list[Any]) -> Condition 
 
 
 def _operand(value: Any) -> Any:
-    """A TOML value as the JSON value that Row compares with."""
+    """Return a TOML value as the JSON value that Row compares with."""
     if isinstance(value, list):
         return [_operand(element) for element in value]
     if isinstance(value, dict):
         return {key: _operand(element) for key, element in value.items()}
     if isinstance(value, float) and not isfinite(value):
         return None
-    if isinstance(value, (date, time)):  # an object there, which has no order
+    if isinstance(value, (date, time)):  # an object in Row, which has no order
         return {"datetime": value.isoformat()}
     return value
 

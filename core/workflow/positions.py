@@ -1,8 +1,8 @@
-"""Where in a TOML text a key or an array element stands.
+"""Find the positions of keys and array elements in a TOML text.
 
-tomli gives values without positions. When there is something to complain about, this small
-scanner walks the text, which is known to be valid TOML, and notes the offset of every key,
-table header and array element. It costs nothing as long as all is well.
+tomli gives values without positions. If there is a problem to report, this small scanner reads the
+text, which is known to be valid TOML, and records the offset of every key, table header and array
+element. A file without problems is not scanned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
 def locate(text: str, path: KeyPath) -> tuple[int, int]:
-    """Line and column, from 1, of the key (or array element) at `path` in valid TOML.
+    """Return line and column, from 1, of the key (or array element) at `path` in valid TOML.
 
     A path that is not in the text gives the place of its nearest parent; (0, 0) if there is none.
     """
@@ -33,7 +33,7 @@ def locate(text: str, path: KeyPath) -> tuple[int, int]:
 
 
 def place_of(text: str, known: dict[KeyPath, int], path: KeyPath) -> tuple[int, int]:
-    """As `locate`, with the offsets of this text already known."""
+    """Return the same as `locate`, with the given offsets of this text."""
     for length in range(len(path), 0, -1):
         offset = known.get(path[:length])
         if offset is not None:
@@ -42,13 +42,16 @@ def place_of(text: str, known: dict[KeyPath, int], path: KeyPath) -> tuple[int, 
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Line and column, from 1, of an offset in characters."""
+    """Return line and column, from 1, of an offset in characters."""
     start = text.rfind("\n", 0, offset) + 1
     return text.count("\n", 0, offset) + 1, offset - start + 1
 
 
 def offsets(text: str) -> dict[KeyPath, int]:
-    """The offset in characters of every key path of valid TOML; what was read if it is not."""
+    """Return the offset in characters of every key path of valid TOML.
+
+    For invalid TOML, the result has the key paths before the first error.
+    """
     scanner = Scanner(text)
     try:
         scanner.document()
@@ -62,16 +65,16 @@ class NotTomlError(Exception):
 
 
 class Scanner:
-    """Walks through a valid text; `known` has the offsets. Raises: NotTomlError."""
+    """Reads a valid text; `known` has the offsets. Raises: NotTomlError."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.known: dict[KeyPath, int] = {}
-        self.elements: dict[KeyPath, int] = {}  # array of tables -> how many so far
+        self.elements: dict[KeyPath, int] = {}  # array of tables -> its number of elements so far
 
     def document(self) -> None:
-        """All of the text."""
+        """Read the whole text."""
         table: KeyPath = ()
         while True:
             self.skip(_SPACE)
@@ -83,7 +86,7 @@ class Scanner:
                 self.pair(table)
 
     def header(self) -> KeyPath:
-        """`[a.b]` or `[[a.b]]`: the path of the table that begins there."""
+        """Read `[a.b]` or `[[a.b]]`, and return the path of the table that begins there."""
         start = self.at
         array = self.text.startswith("[[", start)
         self.at += 2 if array else 1
@@ -102,7 +105,7 @@ class Scanner:
         return path
 
     def pair(self, table: KeyPath) -> KeyPath:
-        """`a.b = value` in that table: the path of the value."""
+        """Read `a.b = value` in this table, and return the path of the value."""
         path = table
         for key, offset in self.dotted_key():
             path = (*path, key)
@@ -112,7 +115,7 @@ class Scanner:
         return path
 
     def dotted_key(self) -> list[tuple[str, int]]:
-        """The parts of a key, each with its offset."""
+        """Read a key, and return its parts, each with its offset."""
         keys = []
         while True:
             self.skip(_BLANK)
@@ -129,7 +132,7 @@ class Scanner:
             self.at += 1
 
     def string(self) -> str:
-        """A key in quotes."""
+        """Read a key in quotes."""
         match = _STRING.match(self.text, self.at)
         if match is None:
             raise NotTomlError
@@ -140,7 +143,7 @@ class Scanner:
         return _unescaped(literal[1:-1]) if "\\" in literal else literal[1:-1]
 
     def value(self, path: KeyPath) -> None:
-        """Any value, with the blanks before it (and after a number)."""
+        """Read any value, with the blanks before it (and after a number)."""
         self.skip(_BLANK)
         first = self.text[self.at : self.at + 1]
         if first in {'"', "'"}:
@@ -156,7 +159,7 @@ class Scanner:
             self.skip(_SCALAR)
 
     def array(self, path: KeyPath) -> None:
-        """`[...]`."""
+        """Read `[...]`."""
         self.at += 1
         index = 0
         while True:
@@ -171,7 +174,7 @@ class Scanner:
             self.separator("]")
 
     def inline_table(self, path: KeyPath) -> None:
-        """`{...}`."""
+        """Read `{...}`."""
         self.at += 1
         while True:
             self.skip(_SPACE)
@@ -182,7 +185,7 @@ class Scanner:
             self.separator("}")
 
     def separator(self, end: str) -> None:
-        """What comes after an element."""
+        """Read the separator after an element."""
         self.skip(_SPACE)
         if self.text.startswith(",", self.at):
             self.at += 1
@@ -190,14 +193,14 @@ class Scanner:
             raise NotTomlError
 
     def expect(self, mark: str) -> None:
-        """Go behind this mark, which is next."""
+        """Move behind this mark, which must be next."""
         self.skip(_BLANK)
         if not self.text.startswith(mark, self.at):
             raise NotTomlError
         self.at += len(mark)
 
     def skip(self, pattern: re.Pattern[str]) -> None:
-        """Go behind what matches here."""
+        """Move behind the text that matches here."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()

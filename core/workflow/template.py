@@ -1,14 +1,15 @@
-"""The command of an action taken apart: literal text and templates.
+"""Split the command of an action into literal text and templates.
 
-Takes the command as workflow.toml has it; gives a `Command` whose parts a script writer fills
-with quoted names and values. Refuses exactly what Row 1.1 refuses when it builds a script.
+The input is the command from workflow.toml; the output is a `Command` whose parts a script writer
+fills with quoted names and values. The module refuses exactly the commands that Row 1.1 refuses
+when it builds a script.
 
 - `{directory}`: the command runs once for each directory; `{directories}`: once for all.
 - `{workspace_path}`: the workspace as written in workflow.toml.
 - `{/pointer}` and `{}`: the value, or a part of it, of the directory; only with `{directory}`.
 
-With `{directory}` any other `{...}` is an error. With `{directories}` braces are left to the shell.
-Source: what Row 1.1 does.
+With `{directory}` any other `{...}` is an error. With `{directories}` other braces are left to the
+shell. Source: the behaviour of Row 1.1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rowtui.core.text import visible
 
 
 class Kind(enum.Enum):
-    """What one part of a command stands for."""
+    """The kind of one part of a command."""
 
     TEXT = "text"  # literal shell text
     DIRECTORY = "directory"
@@ -46,7 +47,7 @@ class Command(NamedTuple):
 
     @property
     def pointers(self) -> tuple[str, ...]:
-        """The JSON pointers it needs, each once, in order; "" is the whole value."""
+        """The JSON pointers that the command needs, each once, in order; "" is the whole value."""
         values = (part.text for part in self.parts if part.kind is Kind.VALUE)
         return tuple(dict.fromkeys(values))
 
@@ -62,16 +63,16 @@ _TEMPLATES = {
 }
 _FOR_ALL = re.compile(r"\{directories\}|\{workspace_path\}")
 _WITH_VALUES = re.compile(r"\{[^}]*\}")
-# Row puts the directory in before it looks for other templates: `{{directory}` is `{` and a name,
-# while `{{directory}}` is the unknown template `{...}`.
+# Row inserts the directory before it searches for other templates: `{{directory}` is `{` and a
+# name, while `{{directory}}` is the unknown template `{...}`.
 _FOR_EACH = re.compile(r"\{directory\}|\{(?>(?:\{directory\}|[^}])*)\}")
 
 
 def parse_command(command: str) -> Command:
-    """Take a command apart.
+    """Split a command into parts.
 
     Raises: TemplateError for none or both of the directory templates, for pointers with
-        `{directories}`, and for any other `{...}` with `{directory}`.
+    `{directories}`, and for any other `{...}` with `{directory}`.
     """
     each, together = "{directory}" in command, "{directories}" in command
     values = "{/" in command or "{}" in command

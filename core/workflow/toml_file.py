@@ -1,8 +1,8 @@
-"""A TOML file read strictly: every wrong key and type becomes a `Problem` with its place.
+"""Read a TOML file strictly: every wrong key and type becomes a `Problem` with its place.
 
-Takes the bytes of workflow.toml, clusters.toml or launchers.toml; gives typed access that notes
-a problem and goes on, so that one reading finds all of them. Rejecting unknown keys is Row's
-rule; naming all problems at once is ours.
+The input is the bytes of workflow.toml, clusters.toml or launchers.toml. Typed getters record a
+problem and continue, so that one reading finds all problems. Row refuses unknown keys too;
+reporting all problems at once is an addition of rowtui.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rowtui.core.errors import InvalidFileError, Problem
 from rowtui.core.text import visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
 
-LARGEST_INTEGER = 2**63 - 1  # TOML's, and Row's
+LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?` for the known name most like this one, or "" if none is near."""
+    """Return `did you mean 'x'?` for the most similar known name, or "" if none is similar."""
     import difflib
 
     choices = list(known)
@@ -30,7 +30,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What TOML calls a value, with its article: `a string`, `an integer`, ..."""
+    """Return TOML's name of a value's type, with its article: `a string`, `an integer`, ..."""
     if isinstance(value, bool):
         return "a boolean"
     kinds = {str: "a string", int: "an integer", float: "a float", list: "an array"}
@@ -57,11 +57,11 @@ class TomlFile:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any problem is an error rather than a warning."""
+        """Whether any problem is an error and not a warning."""
         return any(problem.severity == "error" for problem in self.problems)
 
     def locate(self, path: KeyPath) -> tuple[int, int]:
-        """Line and column of a key path or of its nearest parent; (0, 0) if there is none."""
+        """Return line and column of a key path or of its nearest parent; (0, 0) without one."""
         if self._offsets is None:
             self._offsets = offsets(self.text)
         return place_of(self.text, self._offsets, path)
@@ -74,7 +74,7 @@ class TomlFile:
         severity: str = "error",
         action: int | None = None,
     ) -> None:
-        """Note one thing wrong at a key path."""
+        """Record one problem at a key path."""
         line, column = self.locate(path)
         self.problems.append(Problem(self.file, line, column, message, hint, severity, action))
 
@@ -85,7 +85,7 @@ class TomlFile:
 
 
 class TomlTable:
-    """One table of a file. Getters give None for a key that is absent or wrong; wrong is noted."""
+    """One table of a file. Getters return None for a missing or wrong key; wrong is recorded."""
 
     __slots__ = ("file", "path", "values")
 
@@ -103,12 +103,12 @@ class TomlTable:
     def problem(
         self, key: str | KeyPath, message: str, hint: str = "", severity: str = "error"
     ) -> None:
-        """Note one thing wrong at a key of this table; the key `()` is the table itself."""
+        """Record one problem at a key of this table; the key `()` is the table itself."""
         inner = (key,) if isinstance(key, str) else key
         self.file.problem((*self.path, *inner), message, hint, severity)
 
     def only(self, known: Collection[str]) -> None:
-        """Every other key is a problem."""
+        """Record a problem for every other key."""
         for key in self.values:
             if key not in known:
                 expected = ", ".join(f"`{name}`" for name in known)
@@ -116,7 +116,7 @@ class TomlTable:
                 self.problem(key, f"unknown key `{visible(key)}`{self._inside()}", hint)
 
     def string(self, key: str) -> str | None:
-        """A string."""
+        """Return a string."""
         value = self.values.get(key)
         if value is None or isinstance(value, str):
             return value
@@ -124,7 +124,7 @@ class TomlTable:
         return None
 
     def boolean(self, key: str) -> bool | None:
-        """True or false."""
+        """Return true or false."""
         value = self.values.get(key)
         if value is None or isinstance(value, bool):
             return value
@@ -132,7 +132,7 @@ class TomlTable:
         return None
 
     def integer(self, key: str, at_least: int = 0) -> int | None:
-        """An integer of at least `at_least`."""
+        """Return an integer of at least `at_least`."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -148,7 +148,7 @@ class TomlTable:
         return value
 
     def strings(self, key: str) -> tuple[str, ...] | None:
-        """An array of strings. Elements that are not are noted and left out."""
+        """Return an array of strings. Wrong elements are recorded and left out."""
         elements = self.array(key, "an array of strings")
         if elements is None:
             return None
@@ -162,7 +162,7 @@ class TomlTable:
         return tuple(good)
 
     def array(self, key: str, wanted: str = "an array") -> list[Any] | None:
-        """An array of anything."""
+        """Return an array of any elements."""
         value = self.values.get(key)
         if value is None or isinstance(value, list):
             return value
@@ -170,7 +170,7 @@ class TomlTable:
         return None
 
     def table(self, key: str) -> TomlTable | None:
-        """A table."""
+        """Return a table."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -180,7 +180,7 @@ class TomlTable:
         return None
 
     def tables(self, key: str) -> list[TomlTable] | None:
-        """An array of tables. Elements that are not are noted and left out."""
+        """Return an array of tables. Wrong elements are recorded and left out."""
         elements = self.array(key, "an array of tables")
         if elements is None:
             hint = f"write it as [[{'.'.join(self._names(key))}]]"
@@ -197,7 +197,7 @@ class TomlTable:
         return good
 
     def choice(self, key: str, choices: Collection[str]) -> str | None:
-        """One of a few strings."""
+        """Return one of a few strings."""
         value = self.string(key)
         if value is None or value in choices:
             return value
@@ -207,7 +207,7 @@ class TomlTable:
         return None
 
     def exactly_one(self, known: Collection[str]) -> str | None:
-        """The only key of this table, which must be one of the known ones."""
+        """Return the only key of this table, which must be one of the known ones."""
         self.only(known)
         present = [key for key in known if key in self.values]
         if len(present) == 1 and len(self.values) == 1:

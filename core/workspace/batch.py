@@ -1,7 +1,8 @@
-"""The values of a chunk of directories: parsed one by one, written in compact form together.
+"""The values of a chunk of directories: parsed one by one, written together in compact form.
 
-Takes the text of value files by position; gives compact JSON, what the pointers point to, and why
-a value cannot be used. Together, because writing a thousand values costs little more than one.
+The input is the text of value files by position. The result is compact JSON, the values of the
+pointers, and why a value cannot be used. The values are written together because writing a thousand
+values costs little more than writing one.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from rowtui.core.state.pointed import Chunk, as_chunk, resolved
 from rowtui.core.values import MISSING
 from rowtui.core.workspace.value import compact_values, parsed_value
 
-# Parsed values take ten times the memory of their text: never more of them at once than this.
+# Parsed values take ten times the memory of their text, so this limits the values held at once.
 AT_ONCE = 1 << 20  # bytes of text
 
 
 class ValueBatch:
-    """Values of `count` directories. `raw` and `bad` (reasons) are complete once it is closed."""
+    """Values of `count` directories. `raw` and `bad` (reasons) are complete after `close`."""
 
     def __init__(self, count: int, pointers: Sequence[str] = ()) -> None:
         self.raw: list[bytes | None] = [None] * count
@@ -38,7 +39,7 @@ class ValueBatch:
             self._write()
 
     def close(self) -> list[Chunk]:
-        """Write what is left; a chunk of a `Pointed` for each pointer."""
+        """Write the remaining values; return a chunk of a `Pointed` for each pointer."""
         self._write()
         return [as_chunk(found) for found in self._pointed.values()]
 

@@ -1,8 +1,8 @@
 """Which actions are complete in a directory: Row's rule, for many directories at a time.
 
-An action is complete where every one of its products exists, whatever its type and size; a broken
-symlink exists. An action without products never is. Products may lie in subdirectories. Products
-are relative; `""` and a trailing slash never match, as in Row 1.1.
+An action is complete if every one of its products exists, with any type and size; a broken symlink
+exists. An action without products is never complete. Products may lie in subdirectories. Products
+are relative; `""` and a path with a trailing slash never match, as in Row 1.1.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 class Products:
-    """The products of all actions, ready to be looked for.
+    """The products of all actions, prepared for the search.
 
-    What `complete_in` returns are bits: bit k is the k-th action of `actions`.
+    `complete_in` returns bits: bit k is the k-th action of `actions`.
     """
 
     def __init__(self, products: Mapping[str, tuple[str, ...]]) -> None:
@@ -35,14 +35,15 @@ class Products:
         self._known: dict[int, int] = {}  # bits found -> actions complete
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look for."""
+        """Whether there are products to search for."""
         return bool(self._needs)
 
     def complete_in(self, entries: Iterable[bytes], root: int, folder: bytes) -> int:
-        """The actions that are complete in a directory that has these entries.
+        """Return the actions that are complete in a directory with these entries.
 
-        One listing of the directory serves all products directly inside it. `folder` is its path
-        from the descriptor `root`, with a slash at its end; products deeper inside cost a stat.
+        One listing of the directory serves all products directly inside it. `folder` is the
+        directory's path from the descriptor `root`, with a slash at its end; products in
+        subdirectories cost a stat each.
         """
         found = 0
         wanted = self._plain.get
@@ -64,9 +65,10 @@ class Products:
         return complete
 
     def bit_sets(self, found: Sequence[int]) -> dict[str, int]:
-        """Actions' bit sets over positions, from what `complete_in` gave for each position."""
+        """Return each action's bit set over positions, from the results of `complete_in`."""
         sets = dict.fromkeys(self.actions, 0)
-        # Few different answers occur; each is a row of text digits that int() reads at once.
+        # There are few distinct results; each becomes a row of text digits that int() parses at
+        # once.
         kinds = {kind: chr(code) for code, kind in enumerate(dict.fromkeys(found), 0x100)}
         if not any(kinds):
             return sets

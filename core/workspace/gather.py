@@ -1,7 +1,7 @@
-"""What is read of the workspace in one synchronisation, put together for the merge of directories.
+"""The readings of one synchronisation, combined for the merge of directories.
 
-Takes readings of different parts (new directories, edited values), gives one list of what is
-really different from what is stored, so that a look at everything rewrites nothing needlessly.
+The input is readings of different parts (new directories, edited values). The result is one list of
+the data that really differs from the stored data, so that a full check rewrites only changed data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
-    """The JSON pointers that including and sorting need, sorted: their columns are stored."""
+    """Return the sorted JSON pointers of include and sort rules; their columns are stored."""
     found: set[str] = set()
     for action in workflow.actions:
         found.update(action.group.sort_by)
@@ -34,7 +34,7 @@ def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
 
 
 class Wanted(NamedTuple):
-    """Something to read: names, and what to look for in them."""
+    """A request to read: names, and what to search in them."""
 
     names: list[bytes]
     value_file: str | None
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 
 
 class Gathered:
-    """Several readings one behind the other, as the merge of directories wants them."""
+    """Several concatenated readings, as the merge of directories needs them."""
 
     def __init__(self) -> None:
         self.names: list[bytes] = []
@@ -56,10 +56,10 @@ class Gathered:
 
 
 def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: Stored) -> None:
-    """Add to `found` what is new or not as it is stored; the rest needs no rewriting."""
+    """Add to `found` the data that is new or differs from the stored data."""
     directories = stored.directories
     names = wanted.names
-    if not len(directories) and not found.names:  # all of it is new
+    if not len(directories) and not found.names:  # all data is new
         found.names, found.raw, found.stamps = names, reading.raw, reading.stamps
         found.bad, found.vanished = reading.bad, reading.vanished
         found.pointed = reading.pointed
@@ -96,9 +96,9 @@ def edited(
     stat: Callable[[Sequence[bytes]], Sequence[Stamp | None]],
     gone: Collection[bytes],
 ) -> list[bytes]:
-    """Those of `names` that are known, not `gone`, and whose value file is not as it was read.
+    """Return the known `names`, except `gone` ones, whose value file has changed since it was read.
 
-    `stamps`: of all names, if they are known; else `stat` tells those that are needed.
+    `stamps`: of all names, if they are known; otherwise `stat` is called for the needed names.
     """
     where = directories.table.positions(names)
     if stamps is None:
@@ -120,7 +120,7 @@ def edited(
 def compare(
     stored: Stored, listing: Listing, all_: object
 ) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """Names that are new, that vanished and (if `all_` is true) that are still there."""
+    """Return names that are new, that vanished, and (if `all_` is true) that still exist."""
     known = stored.directories.table.all()
     if not known:
         return listing.in_reading_order(), [], []
@@ -143,11 +143,11 @@ def found_where(
     found: Reading,
     where: Sequence[int | None] | None = None,
 ) -> tuple[DirectorySet, dict[str, DirectorySet]]:
-    """The positions that were looked at, and where each action was found complete.
+    """Return the positions that were checked, and where each action was found complete.
 
-    `first`: the records when `names` were read, if what was not found there is gone (what jobs
-    completed since is newer than the look); without it, what was looked at is not asked for.
-    `where`: the positions of the names, if they are known.
+    `first`: the records when `names` were read, if products that were not found count as gone
+    (completions by jobs since then are newer than the check); without `first`, the checked
+    positions are not needed. `where`: the positions of the names, if they are known.
     """
     if where is None:
         where = stored.directories.table.positions(names)

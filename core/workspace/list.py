@@ -1,8 +1,8 @@
-"""Which directories a workspace has, and the order in which reading them is fastest.
+"""The directories of a workspace, and the order in which reading them is fastest.
 
-Takes the path of the workspace, gives the names of its directories and their inodes together with
-what is needed to tell later whether the listing still holds. Row's rule: what readdir
-reports as a directory; no symlinks, no files; hidden directories are included.
+The input is the path of the workspace. The result is the names of its directories and their inodes,
+with the data that shows later whether the listing is still valid. Row's rule applies: a directory
+is what readdir reports as one; no symlinks, no files; hidden directories are included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
-# A folder that changed this recently may change again within one tick of its file system's clock
+# A folder that changed within this time may change again within one tick of its file system's clock
 # (2 s on the coarsest) without a new modification time.
 RACY_NS = 2_000_000_000
 
@@ -27,10 +27,10 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Listing(NamedTuple):
-    """The directories of a workspace at one moment, as readdir gives them.
+    """The directories of a workspace at one moment, in the order of readdir.
 
-    `mtime_ns` (the workspace's) and `listed_at_ns` (our clock) were taken before the listing
-    began, so that a change during it makes the next comparison fail.
+    `mtime_ns` (the workspace's) and `listed_at_ns` (this machine's clock) were taken before the
+    listing began, so that the next comparison detects a change during the listing.
     """
 
     names: list[bytes]
@@ -39,9 +39,9 @@ class Listing(NamedTuple):
     listed_at_ns: int
 
     def in_reading_order(self, chosen: Iterable[int] | None = None) -> list[bytes]:
-        """The names at these positions (None: all) by inode.
+        """Return the names at these positions (None: all), ordered by inode.
 
-        Visiting them so halves the time of a first read from a cold disk.
+        This order halves the time of a first read from a cold disk.
         """
         places = range(len(self.names)) if chosen is None else chosen
         names = self.names
@@ -49,7 +49,7 @@ class Listing(NamedTuple):
 
     @property
     def racy(self) -> bool:
-        """Whether a later change could go unseen behind an equal mtime; list again next time.
+        """Whether a later change may have an equal mtime, so that the next check must list again.
 
         A modification time in the future (a clock that jumped back) counts as racy too.
         """
@@ -59,9 +59,9 @@ class Listing(NamedTuple):
 def list_workspace(path: Path) -> Listing:
     """List the directories of the workspace `path` (which may itself be a symlink).
 
-    Raises: RowtuiError if it is missing, not a directory or unreadable.
-    A workspace that is the project's own folder has the state of the project among its folders,
-    which is no directory. Inodes are from scandir, without a stat per directory.
+    Raises: RowtuiError if it is missing, not a directory or unreadable. If the workspace is the
+    project's own folder, the folder with the project's state is left out. Inodes are from scandir,
+    without a stat per directory.
     """
     fd = open_workspace(path)
     try:
@@ -73,8 +73,8 @@ def list_workspace(path: Path) -> Listing:
             while some := list(islice(entries, _AT_ONCE)):
                 found = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
                 inodes.extend([entry.inode() for entry in found])
-                # scandir of a descriptor gives str; os.fsencode brings back the very bytes. No name
-                # has a NUL, and one long text is encoded much faster than many short ones.
+                # scandir of a descriptor gives str; os.fsencode restores the exact bytes. No name
+                # contains a NUL, and one long text is encoded much faster than many short ones.
                 if found:
                     text = "\0".join([entry.name for entry in found])
                     names += os.fsencode(text).split(b"\0")
@@ -88,11 +88,11 @@ def list_workspace(path: Path) -> Listing:
     return Listing(names, inodes, mtime, listed_at)
 
 
-_AT_ONCE = 1 << 12  # entries: those of a million directories would take 250 MB
+_AT_ONCE = 1 << 12  # entries; the entries of a million directories would take 250 MB
 
 
 def workspace_mtime_ns(path: Path) -> int:
-    """The workspace's modification time, to compare with a listing's.
+    """Return the workspace's modification time, to compare with a listing's.
 
     Raises: RowtuiError like `list_workspace`.
     """
@@ -103,7 +103,7 @@ def workspace_mtime_ns(path: Path) -> int:
 
 
 def open_workspace(path: Path) -> int:
-    """A descriptor of the workspace, for `dir_fd`. The caller closes it.
+    """Return a descriptor of the workspace, for `dir_fd`. The caller closes it.
 
     Raises: RowtuiError like `list_workspace`.
     """

@@ -1,7 +1,7 @@
-"""Which directories have the products of which actions: the looking of `scan`, without values.
+"""Which directories have the products of each action: the search of `scan`, without values.
 
-Takes names and products, gives bit sets over the names. It is the reading of `read.py` with no
-value file; the rule is `completion.py`'s.
+The input is names and products, the result bit sets over the names. The search is the reading of
+`read.py` without a value file; `completion.py` defines the rule.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def scan_products(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """The directories in which each action is complete: bit sets over positions of `names`.
+    """Return the directories in which each action is complete: bit sets over positions of `names`.
 
-    Directories that are missing or unreadable count as not complete. Who takes completions back
-    must not do so for them: use `look_for_products`.
-    Raises: RowtuiError like `read_directories`.
+    Directories that are missing or unreadable count as not complete. A caller that removes
+    completions must not do so for them and uses `look_for_products` instead. Raises: RowtuiError
+    like `read_directories`.
     """
     found = look_for_products(workspace, names, products, workers=workers, progress=progress)
     return found.completed
@@ -39,7 +39,7 @@ def look_for_products(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> Reading:
-    """Like `scan_products`, and says which directories were `bad` (unreadable) or `vanished`."""
+    """As `scan_products`, with the directories that were `bad` (unreadable) or `vanished`."""
     return read_directories(
         workspace, names, value_file=None, products=products, workers=workers, progress=progress
     )

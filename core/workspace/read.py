@@ -1,8 +1,8 @@
-"""What the directories of a workspace contain: their JSON values and their product files.
+"""Reading of the directories of a workspace: their JSON values and their product files.
 
-Takes the workspace, names and what to look for; gives columns aligned to the names. A directory
-that cannot be used is set aside with a reason for people and never stops the others; one that went
-away while it was read is reported apart.
+The input is the workspace, names and what to search for; the result is columns aligned to the
+names. A directory that cannot be used is set aside with a reason for the user and does not stop the
+others. A directory that was deleted during the reading is reported separately.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]  # (done, total)
 
-# A value file is a few hundred bytes; one this large is a mistake that would fill the memory.
+# A value file has a few hundred bytes; one of this size is a mistake and would fill the memory.
 VALUE_LIMIT = 64 << 20
 
-# O_NOFOLLOW: the name was a directory when it was listed; a symlink in its place is another thing.
+# O_NOFOLLOW: the name was a directory when it was listed; a symlink in its place is not the same.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a named pipe must not wait for a writer.
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
-# Not the directory's fault: the whole reading stops.
+# Errors that no directory causes: the whole reading stops.
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
 class Reading(NamedTuple):
-    """What was found, as columns aligned to the names that were asked for.
+    """The result of a reading, as columns aligned to the requested names.
 
     `raw`: compact JSON bytes; None without a value file, and for bad and vanished directories.
-    `stamps`: (mtime_ns, size) of the value file as it was before it was read; `NO_STAMP` if none.
+    `stamps`: (mtime_ns, size) of the value file before it was read; `NO_STAMP` without a file.
     `bad`: position -> why the directory is set aside. `vanished`: positions of directories that no
     longer exist. `completed`: action -> bit set over positions, an entry for every action.
-    `pointed`: what each JSON pointer that was asked for points to.
+    `pointed`: the values of each requested JSON pointer.
     """
 
     raw: list[bytes | None]
@@ -81,13 +81,13 @@ def read_directories(
     progress: Progress | None = None,
     value_limit: int = VALUE_LIMIT,
 ) -> Reading:
-    """Read the value and look for the products of each directory, best in inode order.
+    """Read the value and search the products of each directory, best in inode order.
 
     `products` maps actions to product paths relative to a directory; `pointers` are resolved in
-    each value. `stamped`: only the stamps of the value files are wanted, no values. `progress` is
-    called in this thread. `value_limit` is in bytes; a larger value file is bad.
-    Each value file is opened once, and each directory listed once if products are looked for.
-    Raises: RowtuiError if the workspace cannot be read, or a worker process was ended.
+    each value. `stamped`: only the stamps of the value files are needed, no values. `progress` is
+    called in this thread. `value_limit` is in bytes; a larger value file makes its directory bad.
+    Each value file is opened once, and each directory listed once if products are searched. Raises:
+    RowtuiError if the workspace cannot be read, or a worker process was ended.
     """
     total = len(names)
     stamps = Stamps(total)
@@ -139,9 +139,9 @@ def read_directories(
 def _forget_strangers(
     workspace: Path, names: Sequence[bytes], reading: Reading, sets: Mapping[str, bytearray]
 ) -> None:
-    """Have vanished what no longer is a directory: a symlink may have taken its place.
+    """Mark names as vanished that no longer are directories: a symlink may have taken their place.
 
-    Only asked for when the workspace changed while it was read, or just before.
+    This is only called if the workspace changed during the reading, or just before.
     """
     gone = set(reading.vanished)
     if len(names) < PROCESSES_PAY_FROM:
@@ -171,10 +171,10 @@ def stat_values(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> list[Stamp | None]:
-    """(mtime_ns, size) of each value file as it is now, None where there is none.
+    """Return (mtime_ns, size) of each value file as it is now, None where there is none.
 
-    A stamp that differs from the one in `Reading.stamps` means that the file was edited.
-    Raises: RowtuiError like `read_directories`.
+    A stamp that differs from the one in `Reading.stamps` means that the file was edited. Raises:
+    RowtuiError like `read_directories`.
     """
     found = read_directories(
         workspace,
@@ -191,7 +191,7 @@ def stat_values(
 class Reader:
     """The task of `read_directories`: reads a chunk of directories of one open workspace.
 
-    Everything is reached by a path from the workspace: that saves opening each directory by itself.
+    All paths start at the workspace, so that directories need not be opened one by one.
     """
 
     def __init__(
@@ -202,10 +202,14 @@ class Reader:
         value_limit: int,
         more: tuple[tuple[str, ...], bool, int] = ((), False, 0),
     ) -> None:
-        """`more`: pointers, whether only stamps are wanted, and the asking process's id."""
+        """Open the workspace.
+
+        `more`: pointers, whether only stamps are needed, and the caller's pid.
+        """
         pointers, stamped, asking = more
         self._root = open_workspace(Path(os.fsdecode(workspace)))
-        self._prefix = workspace + b"/"  # listdir knows no descriptor to start from
+        # listdir does not accept a directory descriptor as a starting point
+        self._prefix = workspace + b"/"
         if asking not in (0, os.getpid()):  # in a process of its own
             os.fchdir(self._root)
             self._prefix = b""
@@ -218,14 +222,14 @@ class Reader:
         self._stamped = stamped
 
     def close(self) -> None:
-        """Let go of the workspace."""
+        """Close the workspace."""
         os.close(self._root)
 
     def __call__(self, names: Sequence[bytes]) -> tuple[Any, ...]:
-        """(raw, times, sizes, bad, vanished, completed, columns) for these names.
+        """Return (raw, times, sizes, bad, vanished, completed, columns) for these names.
 
-        As in `Reading`; times and sizes of stamps are arrays' bytes, `raw` is empty if there are no
-        values, and there is a chunk of a `Pointed` for each pointer.
+        The parts are as in `Reading`; times and sizes of stamps are arrays' bytes, `raw` is empty
+        if there are no values, and there is a chunk of a `Pointed` for each pointer.
         """
         times = array("q")
         sizes = array("q")
@@ -299,7 +303,7 @@ class Reader:
         return status.st_mtime_ns, status.st_size
 
     def _why_unreadable(self, name: bytes) -> str:
-        """Why a directory cannot be read, if it is the directory's fault."""
+        """Return why a directory cannot be read, if the directory itself is the cause."""
         try:
             os.close(os.open(name, _FOLDER, dir_fd=self._root))
         except OSError as error:
@@ -308,7 +312,7 @@ class Reader:
         return ""
 
     def _read(self, name: bytes) -> tuple[bytes, Stamp, str]:
-        """(the value file's text, stamp, why there is none) of a directory."""
+        """Return (the value file's text, stamp, why there is no text) of a directory."""
         try:
             fd = os.open(name + self._tail, _FILE, dir_fd=self._root)
         except FileNotFoundError:
@@ -327,7 +331,7 @@ class Reader:
             if stamp[1] > self._limit:
                 return b"", stamp, self._too_large(stamp[1])
             text = os.read(fd, stamp[1] + 1 if stamp[1] else 512)
-            if len(text) != stamp[1]:  # it grew or shrank just now, or reads are cut short
+            if len(text) != stamp[1]:  # the file grew or shrank just now, or reads are cut short
                 text = self._read_on(fd, text)
         except OSError as error:
             _stop_if_ours(error)
@@ -350,7 +354,7 @@ class Reader:
 
 
 def _is_gone(root: int, name: bytes) -> bool:
-    """Whether the name no longer is a directory (a symlink in its place isn't one)."""
+    """Whether the name no longer is a directory (a symlink in its place is none)."""
     try:
         status = os.stat(name, dir_fd=root, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""What tells an edited value file from the one that was read: its time and size, as columns."""
+"""Stamps of value files, time and size as columns; an edited file has another stamp."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Stamps(Sequence[Stamp]):
     __slots__ = ("sizes", "times")
 
     def __init__(self, count: int) -> None:
-        """`NO_STAMP`, `count` times."""
+        """Start with `count` stamps of `NO_STAMP`."""
         self.times = array("q", bytes(8 * count))
         self.sizes = array("q", bytes(8 * count))
 
@@ -29,18 +29,18 @@ class Stamps(Sequence[Stamp]):
         return self.times[at], self.sizes[at]
 
     def append(self, stamp: Stamp) -> None:
-        """One more."""
+        """Append one stamp."""
         self.times.append(stamp[0])
         self.sizes.append(stamp[1])
 
     def are(self, times: list[int], sizes: list[int], where: Sequence[Any]) -> bool:
-        """Whether these are the stamps that stand at `where`."""
+        """Whether the stamps at `where` equal these."""
         return self.times == array("q", map(times.__getitem__, where)) and self.sizes == array(
             "q", map(sizes.__getitem__, where)
         )
 
     def __eq__(self, other: object) -> bool:
-        """Also with a plain list of stamps."""
+        """Compare, also with a plain list of stamps."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]

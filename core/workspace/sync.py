@@ -1,8 +1,9 @@
-"""The project's records brought up to date with the disk: what every command does first.
+"""Synchronisation of the project's records with the disk, the first step of every command.
 
-Takes a store and a workflow, looks at what changed since (the workspace's modification time, value
-files, Row's own files, staged completions, actions and products), reads only that, and commits.
-Where nothing changed it costs two listings, one small file and a few stats.
+The input is a store and a workflow. The module determines what changed since the last time (the
+workspace's modification time, value files, Row's own files, staged completions, actions and
+products), reads only the changed parts, and commits. If nothing changed, the cost is two listings,
+one small file and a few stats.
 """
 
 from __future__ import annotations
@@ -44,17 +45,18 @@ from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_
 from rowtui.core.workspace.read import Reading, read_directories, stat_values
 from rowtui.core.workspace.workers import Workers
 
-# Up to this many directories, every command looks whether their value files were edited: a stat
-# each, 3 ms in all. With more, `scan` does.
+# Up to this many directories, every command checks whether their value files were edited: a stat
+# each, 3 ms in all. With more directories, `scan` does so.
 STAMPS_UP_TO = 1_000
-# A merge that somebody else's commit overtakes is made again; each time somebody made progress.
+# A merge is repeated if another process commits first; with each repetition some process made
+# progress.
 ROUNDS = 100
 
 Progress = Callable[[int, int], None]
 
 
 class Synced(NamedTuple):
-    """The project as it is now. `saved`: whether others will see it too.
+    """The current state of the project. `saved`: whether other processes will see it too.
 
     `uncompleted`: directories that lost a completion because their products are gone.
     """
@@ -66,21 +68,21 @@ class Synced(NamedTuple):
 
     @property
     def state(self) -> State:
-        """The records alone."""
+        """Return the records alone."""
         return self.stored.state
 
 
 class Compiled(NamedTuple):
-    """A workflow in the form that starts fast, and the identity of the file it came from."""
+    """A compiled workflow, which loads fast, and the identity of its source file."""
 
     data: bytes
     identity: Identity | None
 
 
 class Disk(NamedTuple):
-    """How the workspace is looked at; the parts are replaceable for tests and other processes.
+    """The functions that read the workspace; replaceable for tests and other processes.
 
-    `stamped`: directories that were looked at just now, and the stamps of their value files.
+    `stamped`: directories that were read just now, and the stamps of their value files.
     """
 
     list_: Callable[[Path], Listing] = list_workspace
@@ -104,12 +106,12 @@ def synchronise(
 ) -> Synced:
     """Bring the records up to date and save them.
 
-    `check_values` looks at every value file's stamp whatever their number; `full` reads every
-    directory again, and completions whose products are gone are taken back. `export` also writes
-    Row's files and deletes the staged files they include; without it they wait (a live dashboard
-    does it later), unless completions were taken back. `compiled` is kept with the records. `mend`
-    enters what other files know of submitted jobs into records that are made again.
-    Raises: RowtuiError if the workspace or the records cannot be read.
+    `check_values` checks the stamp of every value file, for any number of directories. `full` reads
+    every directory again, and removes completions whose products are gone. `export` also writes
+    Row's files and deletes the staged files they include; without it both are postponed (a live
+    dashboard does them later), unless completions were removed. `compiled` is kept with the
+    records. `mend` enters submitted jobs from other files into records that are rebuilt. Raises:
+    RowtuiError if the workspace or the records cannot be read.
     """
     run = _Run(
         store,
@@ -122,7 +124,8 @@ def synchronise(
     )
     saved = True
     for _ in range(ROUNDS):
-        waiting = list_staged(store.root)  # before the records: what vanishes is in newer ones
+        # before the records: a file that vanishes is in newer ones
+        waiting = list_staged(store.root)
         view = store.load()
         run.notices = list(view.notices)
         before = view.stored or store.begin()
@@ -160,12 +163,12 @@ def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
     return any(due(stored)) or any(file in stored.consumed for file in waiting)
 
 
-# Names, what was found there, whether what was not found is gone, and where the names are now.
+# Names, the data found there, whether missing products are gone, and the names' positions now.
 _Scan = tuple[list[bytes], Reading, bool, Sequence[int | None] | None]
 
 
 class _Run:
-    """One synchronisation. Readings are kept while a lost race makes it start again."""
+    """One synchronisation. Readings are kept if a lost race makes it start again."""
 
     def __init__(
         self,
@@ -197,22 +200,23 @@ class _Run:
             self._products.setdefault(action.name, action.products)
 
     def bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
-        """`before` as it should be now, or itself; None: start again from newer records."""
+        """Return the updated `before`, or `before` itself; None: start again from newer records."""
         try:
             return self._bring_up(before, waiting)
         except CorruptCacheError as error:
-            # Positions mean nothing without the names: begin anew, with Row's files and the disk.
+            # Positions have no meaning without the names: start again, with Row's files and the
+            # disk.
             self.notices.append(f"{error.message}; everything is read again")
             fresh = self.store.begin()
             state = fresh.state._replace(generation=before.state.generation)
             return self._bring_up(fresh._replace(state=state), waiting)
 
     def start_again(self) -> None:
-        """Somebody was faster. What was read still holds; which directories there are may not."""
+        """Start again after another process committed: readings stay valid, the listing may not."""
         self._listing = None
 
     def set_aside(self) -> None:
-        """Rename staged files that nobody can read, now that this is known to be saved."""
+        """Rename unreadable staged files, after this was saved."""
         for file, _ in self._unreadable:
             set_aside_staged(self.store.root, file)
 
@@ -229,7 +233,7 @@ class _Run:
         if len(stored.directories):
             stored = self._with_row_files(stored)
         stored, scans, appeared = self._with_workspace(stored, known_actions)
-        if appeared:  # Row's files may speak of directories that were unknown a moment ago
+        if appeared:  # Row's files may name directories that were unknown until now
             stored = self._with_row_files(stored, again=True)
         unread = [file for file in waiting if file not in stored.consumed]
         if unread:
@@ -273,7 +277,7 @@ class _Run:
         replacing: bool,
         where: Sequence[int | None] | None,
     ) -> Stored:
-        """Enter what a scan found; `where` the names are, if that is known."""
+        """Enter the result of a scan; `where`: the positions of the names, if they are known."""
         first = self._first if replacing else None
         scanned, sets = found_where(stored, first, names, found, where)
         after = with_scanned(stored, scanned, sets, replacing=replacing)
@@ -290,7 +294,7 @@ class _Run:
         return after
 
     def _with_circumstances(self, stored: Stored) -> Stored:
-        """Note what these records were made with."""
+        """Record the settings with which these records were made."""
         value_file = self.workflow.value_file
         if (stored.products, stored.value_file) != (self._products, value_file) or stored.reread:
             stored = stored._replace(
@@ -307,7 +311,7 @@ class _Run:
     def _with_workspace(
         self, stored: Stored, known_actions: set[str]
     ) -> tuple[Stored, list[_Scan], bool]:
-        """(records for the directories there are now, what to enter of scans, any new ones)."""
+        """Return (records for the current directories, scan results, whether any are new)."""
         value_file = self.workflow.value_file
         everything = self.full or stored.reread
         if everything:
@@ -317,7 +321,7 @@ class _Run:
         listing = self._listing_if_needed(stored, everything or bool(renewed) or other_values)
         added: list[bytes] = []
         vanished: list[bytes] = []
-        there: list[bytes] = []  # known and still there, best order first
+        there: list[bytes] = []  # known and still existing, best order first
         if listing:
             added, vanished, there = compare(stored, listing, everything or other_values or renewed)
         every_action = tuple(self._products)
@@ -366,7 +370,7 @@ class _Run:
         return stored, scans, bool(added) or not len(stored.directories)
 
     def _listing_if_needed(self, stored: Stored, needed: bool) -> Listing | None:
-        """The workspace's directories, unless they surely are those that are known."""
+        """Return the workspace's directories, or None if they certainly are the known ones."""
         workspace = self.workflow.workspace
         if (
             not needed
@@ -381,7 +385,7 @@ class _Run:
     def _edited(
         self, stored: Stored, vanished: list[bytes], listing: Listing | None
     ) -> list[bytes]:
-        """The known directories whose value file is not the one that was read."""
+        """Return the known directories whose value file has changed since it was read."""
         value_file = self.workflow.value_file
         if value_file is None:
             return []
@@ -392,7 +396,7 @@ class _Run:
         elif self.check_values or count <= STAMPS_UP_TO:
             names = listing.in_reading_order() if listing else stored.directories.table.all()
         elif 0 < stored.directories.bad_set.bit_count() <= STAMPS_UP_TO:
-            # People mend these: as soon as one is mended it should come back.
+            # The user fixes these; a fixed directory should return at once.
             names = [stored.directories.table[at] for at in stored.directories.bad]
         if not names:
             return []

@@ -1,8 +1,8 @@
-"""One value file's text made into the compact JSON that Row would store, or a reason why not.
+"""Conversion of a value file's text into Row's compact JSON, or a reason why not.
 
-Takes the bytes of a file; gives bytes with sorted keys and no blanks, in which numbers look as
-serde_json prints them (found by running Row 1.1: integers beyond 64 bits are doubles, `-0` is
-`-0.0`, 1e5 is 100000.0; duplicate keys: the last wins).
+The input is the bytes of a file. The result is bytes with sorted keys and no blanks, in which
+numbers look as serde_json prints them (as in Row 1.1: integers beyond 64 bits are doubles, `-0` is
+`-0.0`, 1e5 is 100000.0; of duplicate keys the last wins).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import re
 
-# Row can't read its own cache again when a value in it is nested deeper (found with Row 1.1: its
+# Row cannot read its own cache again if a value in it is nested deeper (tested with Row 1.1: its
 # parser refuses 128 levels, and the cache adds two).
 DEEPEST = 125
 
 
 class NotJSONError(Exception):
-    """The text is no JSON document that can be used; the message says why and where."""
+    """The text is not a usable JSON document; the message states why and where."""
 
 
 def parsed_value(text: bytes) -> Any:
-    """What one JSON document says, as Row reads it. Raises: NotJSONError with line and column."""
+    """Parse one JSON document as Row does. Raises: NotJSONError with line and column."""
     import orjson
 
     try:
@@ -38,10 +38,10 @@ def parsed_value(text: bytes) -> Any:
 
 
 def compact_values(values: Sequence[Any]) -> list[bytes | NotJSONError]:
-    """The compact form of each of these values, or why it has none.
+    """Return the compact form of each of these values, or why it has none.
 
-    They are written together, ten times faster than one by one, and cut apart at a text that
-    nobody can have foreseen.
+    The values are written together, which is ten times faster than one by one, and then split at a
+    separator that no value can contain.
     """
     import orjson
 
@@ -50,7 +50,7 @@ def compact_values(values: Sequence[Any]) -> list[bytes | NotJSONError]:
     woven[::2] = values
     try:
         data = orjson.dumps(woven, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # orjson's way to say that it is nested deeper than 254 levels
+    except TypeError:  # orjson raises this for values nested deeper than 254 levels
         if len(values) == 1:
             return [NotJSONError(_TOO_DEEP)]
         return [compact for value in values for compact in compact_values([value])]
@@ -85,15 +85,15 @@ def _why(text: bytes, message: str, line: int, column: int) -> str:
 
 @cache
 def _negative_zero() -> re.Pattern[bytes]:
-    """Finds an integer `-0`, or something in a string that looks like it ("run-01" doesn't)."""
+    """Return a pattern for an integer `-0`, or similar text in a string (but not "run-01")."""
     import re
 
-    # "-0" comes first, so that the search goes from one to the next at once.
+    # "-0" comes first, so that the search jumps from one occurrence to the next.
     return re.compile(rb"-0(?<![^\[,:\s]-0)(?![.\deE])")
 
 
 def _with_negative_zeros(text: bytes) -> bytes:
-    """Valid JSON with each integer `-0` written as `-0.0`, as Row reads it."""
+    """Return valid JSON with each integer `-0` written as `-0.0`, as Row reads it."""
     import re
 
     return re.sub(

@@ -1,10 +1,10 @@
-"""When something on disk may have changed: a stat of a few paths, made faster where possible.
+"""Detection of changes on disk: a stat of a few paths, made faster where possible.
 
-Takes a handful of paths (folders whose entries matter, files whose content matters), yields the
-sets of those that changed. A stat of each every two seconds is the truth: jobs finish on other
-machines, and inotify sees only what this one does. On local file systems inotify says when to
-look at once. Nothing is ever watched recursively: a million watches take a minute and kernel
-memory, and fail where the user's limit is lower (measured; docs/architecture.md).
+The input is a handful of paths (folders whose entries matter, files whose content matters). The
+watcher yields the sets of changed paths. A stat of each path every two seconds decides, because
+jobs finish on other machines, and inotify reports only changes by this one. On local file systems
+inotify triggers an immediate check. No path is watched recursively: a million watches take a minute
+and kernel memory, and fail if the user's limit is lower (measured; docs/architecture.md).
 """
 
 from __future__ import annotations
@@ -22,34 +22,33 @@ from typing import Literal, Self
 
 Mode = Literal["auto", "inotify", "poll", "off"]
 
-# Where inotify sees every change, because only this kernel writes there.
+# Here inotify reports every change, because only this kernel writes to the file system.
 LOCAL_FILE_SYSTEMS = frozenset(
     ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs")
 )
 
-INTERVAL = 2.0  # seconds between two looks
-SHARE = 10  # a look that takes d seconds is not repeated before SHARE * d: slow servers get rest
+INTERVAL = 2.0  # seconds between two checks
+SHARE = 10  # a check that takes d seconds is not repeated before SHARE * d, to spare slow servers
 
 # Two changes within one tick of a file system's clock (up to 10 ms on Linux) leave the same
-# modification time. A change is reported when it has been still for this long, so that the next
-# one cannot hide behind it.
+# modification time. A change is therefore reported only after this time without another one.
 _SETTLE = 0.02
-_MOST_SETTLING = 10  # rounds: a folder that never rests is reported all the same
+_MOST_SETTLING = 10  # rounds; a folder that changes all the time is then reported anyway
 
-# watchfiles' grouping, in ms: report after a step without events, at the latest after debounce.
+# Grouping of watchfiles, in ms: report after a step without events, at the latest after debounce.
 _DEBOUNCE_MS = 300
 _STEP_MS = 50
 
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
 _ABSENT: Stamp = (-1, -1, -1)
-_UNSURE: Stamp = (-2, -2, -2)  # differs from everything: report again
+_UNSURE: Stamp = (-2, -2, -2)  # differs from every stamp: report again
 
 
 class Watcher(AsyncIterator[frozenset[Path]]):
-    """`async with Watcher(paths) as changes: async for changed in changes: ...`.
+    """Use as `async with Watcher(paths) as changes: async for changed in changes: ...`.
 
-    Whatever changes after `async with` was entered is reported: read the disk inside it. Paths may
-    be missing; that they appear, vanish or are replaced is a change.
+    Every change after entering `async with` is reported, so the caller reads the disk inside. Paths
+    may be missing; their appearance, removal or replacement is a change.
     """
 
     def __init__(
@@ -68,13 +67,13 @@ class Watcher(AsyncIterator[frozenset[Path]]):
 
     @property
     def stamps(self) -> Mapping[Path, Stamp]:
-        """(mtime_ns, size, inode) of every path as last reported; all -1 where it is missing."""
+        """Return (mtime_ns, size, inode) of every path as last reported; all -1 if missing."""
         return MappingProxyType(self._seen)
 
     async def __aenter__(self) -> Self:
-        """Remember how everything is now, and begin to listen."""
+        """Store the current stamps, and start to listen."""
         if self._mode != "off":
-            # First listen, then look: a change in between is noticed twice rather than never.
+            # Listen before the check: a change in between is noticed twice instead of never.
             await self._listen(await self._stat())
             self._seen = await self._settled(await self._stat())
         return self
@@ -85,17 +84,17 @@ class Watcher(AsyncIterator[frozenset[Path]]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop."""
+        """Stop listening."""
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop listening; whoever iterates sees the end."""
+        """Stop listening; the iteration ends."""
         self._closed = True
         self._look.set()
         await self._stop_listening()
 
     async def __anext__(self) -> frozenset[Path]:
-        """The paths that changed since the last time, at least one."""
+        """Return the paths that changed since the last time, at least one."""
         while not self._closed:
             if self._mode == "off":
                 await self._look.wait()
@@ -131,23 +130,23 @@ class Watcher(AsyncIterator[frozenset[Path]]):
         return {path: before[path] if before[path] == restless[path] else _UNSURE for path in now}
 
     async def _listen(self, now: Mapping[Path, Stamp]) -> None:
-        """(Re)start inotify where it can be trusted, on the folders that exist now."""
+        """(Re)start inotify on the existing folders where it is reliable."""
         if self._mode not in ("auto", "inotify"):
             return
         wanted = await asyncio.to_thread(self._folders_to_notify, frozenset(now))
         if wanted == self._notified and self._notifier and not self._notifier.done():
             return
-        await asyncio.to_thread(importlib.import_module, "watchfiles")  # 30 ms
+        await asyncio.to_thread(importlib.import_module, "watchfiles")  # takes 30 ms
         await self._stop_listening()
         self._notified = wanted
         if wanted and not self._closed:
             folders = sorted({folder for folder, _ in wanted})
             notifier = self._notifier = asyncio.create_task(self._notify(folders))
             notifier.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-            await asyncio.sleep(0)  # until it waits for events
+            await asyncio.sleep(0)  # until the task waits for events
 
     def _folders_to_notify(self, paths: frozenset[Path]) -> frozenset[tuple[Path, int]]:
-        """Folders with their inodes: each path, or the folder around it if it is a file or missing.
+        """Return folders with inodes: each path, or its parent if the path is a file or missing.
 
         Editors replace files; a watch on the file itself would stay with the old one.
         """
@@ -177,7 +176,7 @@ class Watcher(AsyncIterator[frozenset[Path]]):
             ):
                 self._look.set()
         except (OSError, RuntimeError, ValueError) as error:
-            # The user's limit of watches, a folder that has gone, a name that is not UTF-8.
+            # The user's limit of watches, a folder that was deleted, or a name that is not UTF-8.
             self.slow_because = f"inotify cannot be used: {error}"
 
     async def _stop_listening(self) -> None:
@@ -196,7 +195,7 @@ def _stamp(path: Path) -> Stamp:
 
 
 def file_system_type(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> str:
-    """The type of the file system that `path` is (or would be) on, e.g. "ext4"; "" if unknown.
+    """Return the type of the file system of `path` (even if missing), e.g. "ext4"; "" if unknown.
 
     Source: proc(5): fields are separated by blanks, blanks in them are octal escapes.
     """

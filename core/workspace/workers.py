@@ -1,11 +1,11 @@
-"""A long list of names worked through by several processes and threads at once.
+"""Parallel processing of a long list of names by several processes and threads.
 
-Takes a task (built by `prepare(*arguments)`, in each process anew), names and how many workers;
-gives back each chunk's result as it is ready, in no order. Decides how chunks are handed out:
-their numbers wait in a pipe, from which every thread of every process takes the next one, so
-that all of them read neighbouring directories and none waits for a slow one. One process with
-many threads is slower than one thread (they fight for the interpreter), hence few threads each;
-they are started only where the file system was seen to make a thread wait.
+The input is a task (built by `prepare(*arguments)` in each process), names and the number of
+workers. Each chunk's result is returned as it is ready, in no order. The chunk numbers wait in a
+pipe, from which every thread of every process takes the next one. All workers therefore read
+neighbouring directories, and none waits for a slow one. One process with many threads is slower
+than one thread (they compete for the interpreter), so each process has few threads; they are
+started only if the file system was seen to make a thread wait.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from rowtui.core.errors import RowtuiError
 
-# Measured on 2 cores (docs/architecture.md): starting processes pays from about here.
+# Measured on 2 cores (docs/architecture.md): starting processes is worthwhile from about here.
 PROCESSES_PAY_FROM = 5_000
 DEFAULT_PROCESSES = 4
 DEFAULT_THREADS = 8
 
 # The chunk numbers, 4 bytes each, must fit the smallest pipe that Linux gives (one page), so that
-# filling it before anybody reads can't block.
+# filling it before any reader starts cannot block.
 _MOST_CHUNKS = 1024
 _SMALLEST_CHUNK = 64
 _NUMBER = struct.Struct("=I")
 _LENGTH = struct.Struct("=Q")
 
-# The version of marshal's format that does not look for the same object twice.
+# The version of marshal's format that does not search for repeated objects.
 _PLAIN = 2
 
-# A thread that went to sleep more often than once in this many directories is waiting for the
-# file system rather than for the processor: more threads then help.
+# A thread that slept more often than once in this many directories waits for the file system
+# instead of the processor: more threads then help.
 _DIRECTORIES_PER_WAIT = 4
 
 
 class Workers(NamedTuple):
-    """How many processes, and at most how many threads in each.
+    """The number of processes, and the most threads in each.
 
-    `start`: "fork" is fastest; "spawn" is for callers with threads or an event loop. Where other
+    `start`: "fork" is fastest; "spawn" is for callers with threads or an event loop. If other
     threads are running already, "fork" is taken as "spawn".
     """
 
@@ -57,10 +57,10 @@ class Workers(NamedTuple):
         io_threads: int | None = None,
         start: Literal["fork", "spawn"] = "fork",
     ) -> Workers:
-        """What suits `count` directories.
+        """Return the suitable number of workers for `count` directories.
 
-        `io_threads` caps the requests in flight over all processes (None: 4 x 8; less than 1 is
-        taken as 1). Source: measured on 10k to 1M directories, warm, cold and with latency.
+        `io_threads` limits the concurrent requests over all processes (None: 4 x 8; less than 1 is
+        taken as 1). The rule was measured on 10k to 1M directories, warm, cold and with latency.
         """
         in_flight = max(
             1, DEFAULT_PROCESSES * DEFAULT_THREADS if io_threads is None else io_threads
@@ -72,19 +72,19 @@ class Workers(NamedTuple):
 
 
 class Task(Protocol):
-    """Works on a chunk of names. Its result must be what `marshal` can write."""
+    """Processes a chunk of names. `marshal` must be able to write the result."""
 
     def __call__(self, names: Sequence[bytes]) -> Any:
-        """The result for these names."""
+        """Return the result for these names."""
         ...
 
     def close(self) -> None:
-        """Let go of descriptors."""
+        """Close descriptors."""
         ...
 
 
 class _Work(NamedTuple):
-    """What every worker process is told."""
+    """The job description for every worker process."""
 
     prepare: Callable[..., Task]
     arguments: tuple[Any, ...]
@@ -93,7 +93,7 @@ class _Work(NamedTuple):
 
 
 def chunk_size(count: int) -> int:
-    """Names per chunk: a multiple of 8, so that chunks of bit sets meet at bytes."""
+    """Return the names per chunk: a multiple of 8, so that chunks of bit sets meet at bytes."""
     size = max(_SMALLEST_CHUNK, -(-count // _MOST_CHUNKS))
     return -(-size // 8) * 8
 
@@ -106,9 +106,9 @@ def in_chunks(
 ) -> Iterator[tuple[int, Any]]:
     """Yield (position of the chunk's first name, result) for all chunks, in no order.
 
-    `prepare` is a module-level function or class, `arguments` are what `marshal` can write.
-    Raises: RowtuiError from a task; or if a worker process ends before its work is done.
-    Closing the iterator, or an exception in its user (Ctrl-C), ends all processes.
+    `prepare` is a module-level function or class; `marshal` must be able to write `arguments`.
+    Raises: RowtuiError from a task, or if a worker process ends before its work is done. Closing
+    the iterator, or an exception in its user (Ctrl-C), ends all processes.
     """
     if workers.processes <= 1 or len(names) <= _SMALLEST_CHUNK:
         yield from _in_this_process(prepare, arguments, names, workers.threads)
@@ -177,7 +177,7 @@ def _in_processes(work: _Work, workers: Workers) -> Iterator[tuple[int, Any]]:
 
 
 class _Children:
-    """The worker processes of one run: started, listened to, and ended by this object alone."""
+    """The worker processes of one run; only this object starts, reads and ends them."""
 
     def __init__(self) -> None:
         self._pids: list[int] = []
@@ -196,11 +196,12 @@ class _Children:
                         os.close(pipe)
                     _serve(queue, writing, work)
                 finally:
-                    # Never back into the caller's code: its buffers and files are not ours.
+                    # Never return into the caller's code: its buffers and files belong to the
+                    # parent.
                     os._exit(1)
             self._pids.append(pid)
-            # Before the next fork, so that only this child holds the writing end: its death is
-            # then an end of file, whatever the others do.
+            # Before the next fork, so that only this child holds the writing end: its death is then
+            # an end of file, independent of the others.
             os.close(writing)
 
     def spawn(self, queue: int, work: _Work, processes: int) -> None:
@@ -214,7 +215,7 @@ class _Children:
         for _ in range(processes):
             reading, writing = _result_pipe()
             self._pipes.append(reading)
-            # -P: a file of the current folder must not pass for one of our modules.
+            # -P: a file of the current folder must not be imported as a rowtui module.
             process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _SPAWNED, str(queue), str(writing)],
                 stdin=subprocess.PIPE,
@@ -223,7 +224,7 @@ class _Children:
                 pass_fds=(queue, writing),
             )
             self._pids.append(process.pid)
-            process.returncode = 0  # waiting for it is this object's business
+            process.returncode = 0  # this object waits for the process itself
             os.close(writing)
             started.append(process)
         for process in started:
@@ -262,7 +263,7 @@ class _Children:
                     yield number, result
 
     def join(self) -> None:
-        """Wait for all, which have closed their pipes.
+        """Wait for all processes, which have closed their pipes.
 
         Raises: RowtuiError if one was ended by a signal or failed.
         """
@@ -276,7 +277,7 @@ class _Children:
             )
 
     def kill(self) -> None:
-        """End those that still run (they only read) and close all pipes."""
+        """End the processes that still run (they only read) and close all pipes."""
         import signal
 
         for pid in self._pids:
@@ -292,15 +293,15 @@ class _Children:
         self._pids.remove(pid)
         try:
             return os.waitpid(pid, 0)[1]
-        except ChildProcessError:  # somebody reaps all children (SIGCHLD ignored)
+        except ChildProcessError:  # the caller's process reaps all children (SIGCHLD ignored)
             return 0
 
 
 @contextlib.contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Hold Ctrl-C back while processes are started: one could be started and not yet known.
+    """Block Ctrl-C while processes are started, because a started process may not be recorded yet.
 
-    (With other threads the interpreter may see it all the same; such a child finds its stdin
+    (With other threads the interpreter may still receive the signal; such a child finds its stdin
     closed and ends.)
     """
     import signal
@@ -316,13 +317,13 @@ def _result_pipe() -> tuple[int, int]:
     import fcntl
 
     reading, writing = os.pipe()
-    with contextlib.suppress(OSError):  # more room, fewer wake-ups; not allowed to everybody
+    with contextlib.suppress(OSError):  # more capacity, fewer wake-ups; not permitted to every user
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 20)
     return reading, writing
 
 
 def _other_threads() -> bool:
-    """Whether this process has threads beside this one (numpy's and event loops' included)."""
+    """Whether this process has threads beside this one (including numpy's and event loops')."""
     try:
         return len(os.listdir("/proc/self/task")) > 1
     except OSError:
@@ -332,7 +333,7 @@ def _other_threads() -> bool:
 
 # --- in the worker process ------------------------------------------------------------------
 
-# The import path comes first, so that we are found where the parent found us.
+# The import path comes first, so that this module is found where the parent found it.
 _SPAWNED = (
     "import marshal, sys; sys.path[:] = marshal.load(sys.stdin.buffer); "
     "from rowtui.core.workspace.workers import serve_spawned; serve_spawned()"
@@ -340,7 +341,7 @@ _SPAWNED = (
 
 
 def serve_spawned() -> None:
-    """Work as a spawned process: the job comes on stdin, the pipes are named in the arguments."""
+    """Work as a spawned process: the job comes on stdin, the arguments name the pipes."""
     import importlib
     import marshal
 
@@ -359,10 +360,11 @@ def _serve(queue: int, writing: int, work: _Work) -> None:
     import signal
     import threading
 
-    # Ctrl-C reaches the whole group: the parent ends us. Its own handlers are not for us.
+    # Ctrl-C reaches the whole process group: the parent ends this process. The inherited handlers
+    # must not run here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the parent is gone: so are we
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the parent has ended: end as well
     gc.disable()
     sending = threading.Lock()
     size = chunk_size(len(work.names))

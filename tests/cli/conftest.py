@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from tests.cli.on_clusters import BOTH, OnClusters, configure
 from tests.cli.served import server
 from tests.rig.login import LoginNode
+from tests.schemas import printed
 
 WORKFLOW = """\
 [workspace]
@@ -38,6 +40,12 @@ previous_actions = ["two"]
 [[action.group.include]]
 condition = ["/v", "<", 0]
 """
+
+
+@pytest.fixture(autouse=True)
+def empty_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that run in this process find the end of their input at once."""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
 
 
 class Shell:
@@ -73,6 +81,7 @@ class Shell:
         if not (self.prefix or self.starts_python) and server.starts_alike(env):
             code, *said = server.run(words, cwd=folder, env=env, stdin=stdin, limit=120)
             out, err = (piece.decode().replace("\r\n", "\n").replace("\r", "\n") for piece in said)
+            printed(words, out)
             return subprocess.CompletedProcess(words, code, out, err)
         return subprocess.run(
             [*self.prefix, sys.executable, "-m", "rowtui.cli.main", *words],

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from rowtui.cli.main import main
 
+from tests.schemas import printed
+
 
 class Done(NamedTuple):
     """How a command ended and what it said."""
@@ -33,6 +35,7 @@ class Here:
         done = Done(code, *self.capture.readouterr())
         assert "unexpected" not in done.err
         assert "\x1b" not in done.out + done.err
+        printed(words, done.out)
         return done
 
     def json(self, *words: str, code: int = 0) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from rowtui.cli.main import main
 
+from tests.schemas import printed
+
 BOTH = """\
 [[cluster]]
 name = "alpha"
@@ -46,6 +48,7 @@ class OnClusters:
         done = Done(code, *self.capture.readouterr())
         assert "unexpected" not in done.err
         assert "\x1b" not in done.out + done.err
+        printed(words, done.out)
         return done
 
     def json(self, *words: str, code: int = 0) -> dict[str, Any]:

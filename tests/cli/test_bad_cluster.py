@@ -170,7 +170,7 @@ def test_a_controller_that_is_gone_hides_nothing_that_is_known(
 
 def _jobs(shell: Shell) -> list[dict[str, object]]:
     document = json.loads(shell.succeed("show", "jobs", "--json", cluster=None))
-    assert document["error"] == ""
+    assert document["error"] is None
     return list(document["jobs"])
 
 
@@ -184,7 +184,7 @@ def test_a_job_that_is_refused_says_why_and_frees_its_directories(on_slurm: Shel
     assert "Traceback" not in done.stderr
     assert counts(on_slurm) == {"completed": 0, "submitted": 0, "eligible": 3, "waiting": 0}
     assert row_records.submitted(on_slurm.folder) == {}
-    assert [job["state"] for job in _jobs(on_slurm)] == ["failed"]  # the others were never sent
+    assert [job["state"] for job in _jobs(on_slurm)] == ["refused"]  # the others were never sent
     finish(on_slurm)
 
 

@@ -268,7 +268,7 @@ def test_directories_of_any_name_go_all_the_way(empty_folder: Shell) -> None:
     assert counts(empty_folder)["completed"] == len(HOSTILE)
     assert not (folder / "pwned").exists()
     document = json.loads(empty_folder.succeed("show", "directories", "-a", "two", "--json"))
-    entries = [entry for group in document["groups"] for entry in group]
+    entries = [entry for group in document["groups"] for entry in group["directories"]]
     assert {entry["status"] for entry in entries} == {"completed"}
     assert sorted(os.fsencode(entry["name"]) for entry in entries) == names
 

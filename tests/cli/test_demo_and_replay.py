@@ -46,6 +46,6 @@ def test_the_network_demo_runs_to_its_plot_and_says_what_to_type(
     assert main(["demo", "network", "--headless", "--keep", str(kept)]) == 0
     said = capsys.readouterr().out
     assert "$ rowtui network run --yes" in said
-    assert "Done: all jobs of the network are complete." in said
+    assert "Done: all jobs of the network are completed." in said
     assert f"✓ {kept}/results/slopes.svg" in said
     assert "pressure 0.5" in (kept / "results/slopes.svg").read_text()

@@ -13,6 +13,7 @@ from rowtui.core.clusters.described import described_cluster
 from rowtui.core.clusters.load import load_clusters
 
 from tests.rig.login import LoginNode
+from tests.schemas import fits
 
 Doctor = Callable[..., list[dict[str, Any]]]
 
@@ -42,7 +43,7 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
     def doctor(*words: str, cluster: str = "") -> list[dict[str, Any]]:
         capsys.readouterr()
         main(["doctor", "--json", *(["--cluster", cluster] if cluster else []), *words])
-        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+        found: list[dict[str, Any]] = fits("findings", json.loads(capsys.readouterr().out))
         topics = ("ssh", "login", "slurm", "partitions", "rsync", "clock", "problem")
         found = [each for each in found if each["topic"] in topics]
         return [each for each in found if not each["text"].startswith("sbatch is here, but")]

@@ -105,7 +105,7 @@ def unpack(name: str, shell: Shell) -> Path:
 def jobs_of(shell: Shell, cluster: str | None) -> list[dict[str, Any]]:
     """What `show jobs` says of each job, newest first."""
     document = json.loads(shell.succeed("show", "jobs", "--long", "--json", cluster=cluster))
-    assert document["error"] == ""
+    assert document["error"] is None
     return list(document["jobs"])
 
 
@@ -174,18 +174,18 @@ def check_the_end(name: str, shell: Shell, cluster: str | None, called: str) -> 
     by_action: dict[str, int] = {}
     for job in jobs:
         by_action[job["action"]] = by_action.get(job["action"], 0) + 1
-        assert (job["cluster"], job["exit_code"], job["reason"]) == (called, 0, "")
+        assert (job["cluster"], job["exit_code"], job["reason"]) == (called, 0, None)
     assert by_action == example.jobs
     table = shell.succeed("show", "jobs", "--long", cluster=cluster).splitlines()
     assert table[0].split()[:4] == ["ID", "Cluster", "State", "Action"]
-    assert sorted(int(line.split()[0]) for line in table[1:]) == sorted(job["id"] for job in jobs)
+    assert sorted(line.split()[0] for line in table[1:]) == sorted(job["id"] for job in jobs)
     assert all(line.split()[2] == "completed" for line in table[1:])
 
     # Every job's log can be read; these commands write nothing to it.
     some = jobs[0]
     assert shell.succeed("logs", str(some["id"]), cluster=cluster) == ""
     path = shell.succeed("logs", "--path", str(some["id"]), cluster=cluster).strip()
-    assert Path(path) == shell.folder / some["log"]
+    assert Path(path) == shell.folder / some["log_path"]
     assert Path(path).exists()
 
     in_row = row_records.completed(shell.folder)

@@ -75,7 +75,7 @@ def test_with_quiet_json_or_detach_the_output_of_jobs_is_not_printed(saying: She
     detached = saying.succeed("submit", "--yes", "--detach", "a", cluster="local")
     assert "something" not in detached
     read = json.loads(saying.succeed("submit", "--yes", "--json", "b", cluster="local"))
-    assert [job["error"] for job in read["jobs"]] == [""]
+    assert (read["errors"], len(read["jobs"])) == ([], 1)
 
 
 def test_of_a_million_lines_the_last_are_printed_and_long_lines_are_cut(saying: Shell) -> None:

@@ -41,7 +41,8 @@ def commands(parser: Any, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, 
     found = [(words, parser)]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for name, sub in action.choices.items():
+            names = {sub: name for name, sub in reversed(action.choices.items())}  # no aliases
+            for sub, name in reversed(names.items()):
                 found += commands(sub, (*words, name))
     return found
 

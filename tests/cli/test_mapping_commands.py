@@ -264,7 +264,7 @@ def test_cases_in_json_carry_the_decision_of_those_that_failed(here: Here) -> No
     right, wrong = data["cases"]
     assert right["decision"] is None
     assert wrong["differences"] == ["cores is 4, not 5"]
-    assert wrong["decision"]["outcome"]["destination"] == "only"
+    assert wrong["decision"]["destination_id"] == "only"
 
 
 def test_other_files_are_tested_only_when_they_are_trusted(here: Here) -> None:

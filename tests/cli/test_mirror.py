@@ -23,6 +23,7 @@ from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal
 from tests.eventually import eventually
 from tests.rig.login import LoginNode
+from tests.schemas import printed
 
 WORKFLOW = """\
 [[action]]
@@ -62,6 +63,7 @@ class Copied:
         assert ended == code, out + err
         assert "unexpected" not in err
         assert "\x1b" not in out + err
+        printed(words, out)
         return out, err
 
     def differences(self) -> dict[str, str]:
@@ -168,7 +170,7 @@ def test_from_the_plan_to_the_end_of_a_copy(copied: Copied) -> None:
     assert terminal.end() == 1
     assert b"1 file is newer there: workspace/b c/trajectory" in terminal.seen
     copied("mirror", "alpha", "--fetch")
-    assert "asked, on a terminal" in copied("mirror", "alpha", "--remove", code=1)[1]
+    assert "only the cluster's name" in copied("mirror", "alpha", "--remove", code=1)[1]
     for typed, left in ((b"yes\n", True), (b"alpha\n", False)):
         terminal = copied.terminal("mirror", "alpha", "--remove")
         terminal.answer(b"Type alpha to delete it: ", typed)
@@ -226,10 +228,11 @@ def test_without_a_connection_the_login_says_why(copied: Copied, login: LoginNod
 def test_much_is_copied_only_after_asking(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rowtui.cli.commands.mirror.MUCH", 20)
     _, err = copied("mirror", "alpha", "--send", code=1)
-    assert "would be copied, and nobody can be asked here" in err
+    assert "? [y/N]: " in err
+    assert "add --yes" in err
     told = json.loads(copied("mirror", "alpha", "--send", "--yes", "--json")[0])
     assert told["notices"] == []
-    assert told["bytes"] > 20
+    assert told["size"] > 20
     assert (copied.there / "workspace/a/value").read_text() == "a"
 
 

@@ -98,6 +98,28 @@ def test_the_proposed_budget_pays_for_what_a_failure_had_not_reached(
     assert (small / "workspace" / "sum" / "sum").exists()
 
 
+def test_jobs_that_are_refused_are_named_with_the_reason_everywhere(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "mapping.yml").write_text("tools:\n  one:\n    cores: 1 + 1\n")
+    why = "waits for trust: mapping.yml is not trusted yet"
+
+    done = here("network", "run", "--yes")
+
+    assert done.code == 1
+    assert "1 job to send" in done.out
+    assert f"one: 3 jobs are refused: {why}" in done.err
+    assert "Paused: one: 3 jobs left out" in done.err
+    shown = " ".join(here("network").out.split())
+    assert "why: one: 3 jobs left out" in shown
+    assert f"one: 3 jobs are refused: {why}" in shown
+    view = json.loads(here("network", "show", "--json").out)
+    assert why in view["run"]["why"]
+    assert [(it["node"], it["jobs"]) for it in view["refused"]] == [("one", 3)]
+    simulated = here("network", "run", "--simulate", "--machines", "4 CPUs").out
+    assert "3 jobs of one may not run: waits for trust" in " ".join(simulated.split())
+
+
 def test_the_proposed_budget_holds_back_nothing_that_lists_add(
     here: OnClusters, small: Path
 ) -> None:
@@ -106,7 +128,7 @@ def test_the_proposed_budget_holds_back_nothing_that_lists_add(
     (small / "network.toml").write_text(text)
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
-    assert "no limit on core-hours, as lists add jobs" in done.out
+    assert "no limit on CPU-hours, as lists add jobs" in done.out
     assert len(list((small / "workspace").glob("sum,*/sum"))) == 5
 
 
@@ -144,6 +166,28 @@ def test_check_says_for_each_node_which_directories_it_uses_and_why(
     ]
 
 
+def test_an_action_without_products_is_refused_by_check_and_by_run(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "workflow.toml").write_text(WORKFLOW.replace('products = ["sum"]\n', ""))
+    message = "node 'sum': action 'sum' has no products, so it never completes"
+
+    check = here("network", "check")
+    told = shown(here, "check", code=1)
+    run = here("network", "run", "--yes")
+
+    assert check.code == run.code == 1
+    assert [(it["severity"], it["message"]) for it in told["problems"]] == [("error", message)]
+    refused, refused_too = (
+        [line for line in done.err.splitlines() if line.startswith("[ERROR") and message in line]
+        for done in (check, run)
+    )
+    assert len(refused) == 1
+    assert refused == refused_too
+    assert shown(here, "runs")["runs"] == []
+    assert [*(small / "workspace").iterdir()] == []
+
+
 def test_a_broken_workflow_does_not_hide_a_broken_network(here: OnClusters, small: Path) -> None:
     (small / "workflow.toml").write_text("[[action]]\n")
     (small / "network.toml").write_text(NETWORK.replace('from = "s"', 'from = "nobody"'))
@@ -169,14 +213,14 @@ def test_network_alone_shows_nodes_samples_and_links(here: OnClusters, small: Pa
     assert done.code == 0
     assert done.out == here("network", "show").out
     assert "small: 4 jobs; no run yet." in done.out
-    assert "3 ready" in done.out
+    assert "3 eligible" in done.out
     assert "from one/one, collapse x" in done.out
 
 
 def test_the_views_are_json_for_programs(here: OnClusters, small: Path) -> None:
     view = shown(here, "show")
     nodes = {node["name"]: node for node in view["nodes"]}
-    assert nodes["one"]["states"]["ready"] == 3
+    assert nodes["one"]["states"]["eligible"] == 3
     assert nodes["sum"]["states"]["waiting"] == 1
     assert nodes["s"]["dimensions"] == [{"name": "x", "size": 3}]
     assert view["links"][1]["collapse"] == ["x"]
@@ -188,7 +232,7 @@ def test_samples_are_chosen_by_state(here: OnClusters, small: Path) -> None:
     assert [it["values"]["x"] for it in ready["samples"]] == [1, 2, 3]
     assert shown(here, "show", "one", "--state", "failed")["total"] == 0
     done = here("network", "show", "one", "-n", "1")
-    assert done.out.splitlines()[1].split() == ["s,x=1", "ready", "1"]
+    assert done.out.splitlines()[1].split() == ["s,x=1", "eligible", "1"]
     assert "2 more" in done.err
     assert here("network", "show", "one", "--state", "odd").code == 2
     assert "no source or node 'two'" in here("network", "show", "two").err
@@ -215,6 +259,39 @@ def test_names_that_steer_terminals_are_shown_and_not_obeyed(here: OnClusters, s
     assert shown(here, "show", "one")["samples"][0]["directory"] == name
 
 
+# -- what waits for inputs -------------------------------------------------------------------------
+
+
+def test_what_waits_for_inputs_is_told_and_is_no_directory(here: OnClusters, small: Path) -> None:
+    here("network", "make")
+    assert here("show", "status").out.splitlines()[-1] == (
+        "1 job of the network waits for inputs: directories are made when the inputs are complete."
+    )
+    assert json.loads(here("show", "status", "--json").out)["network"] == {"waiting": 1}
+    asked = here("explain", "sum", "sum")
+    assert asked.code == 1
+    assert asked.out == (
+        "sum waits for 3 of 3 inputs: s,x=1 (one, eligible), s,x=2 (one, eligible), "
+        "s,x=3 (one, eligible).\n"
+    )
+    assert json.loads(here("explain", "sum", "sum", "--json").out)["not_there"] == {
+        "sum": asked.out.removeprefix("sum ").removesuffix(".\n")
+    }
+    # given all but one of the inputs
+    (small / "broken").touch()
+    here("submit", "--yes")
+    assert here("explain", "sum", "sum").out == (
+        "sum cannot run, as inputs are lost: s,x=2 (one, failed).\n"
+    )
+    (small / "broken").unlink()
+    here("submit", "--yes")
+    assert json.loads(here("show", "status", "--json").out)["network"] == {"waiting": 0}
+    assert (small / "workspace/sum/inputs.json").exists()
+    here("submit", "--yes")
+    assert (small / "workspace/sum/sum").exists()
+    assert "100%  1 completed" in here("network").out
+
+
 # -- make, retire, restore -------------------------------------------------------------------------
 
 
@@ -222,10 +299,13 @@ def test_directories_are_made_once_and_retired_ones_go_and_come_back(
     here: OnClusters, small: Path
 ) -> None:
     workspace = small / "workspace"
-    assert "4 directories would be made" in here("network", "make", "--dry-run").out
+    assert "3 directories would be made" in here("network", "make", "--dry-run").out
     assert [*workspace.iterdir()] == []
-    assert here("network", "make").out.startswith("Made 4 directories; 0 were there.")
-    assert here("network", "make").out.startswith("Made 0 directories; 4 were there.")
+    assert here("network", "make").out == (
+        "Made 3 directories; 0 were there.\n"
+        "1 job waits for inputs: directories are made when the inputs are complete.\n"
+    )
+    assert here("network", "make").out.startswith("Made 0 directories; 3 were there.")
     assert "Every directory" in here("network", "retire").out
     # given a source with a value less
     (small / "network.toml").write_text(NETWORK.replace("[1, 2, 3]", "[1, 2]"))
@@ -258,7 +338,7 @@ def test_a_directory_with_another_value_is_told_and_left_alone(
 
 
 def test_what_a_run_that_is_not_over_needs_is_not_retired(here: OnClusters, small: Path) -> None:
-    done = here("network", "run", "--yes", "--max-core-hours", "0")
+    done = here("network", "run", "--yes", "--max-cpu-hours", "0")
     assert done.code == 1
     (small / "network.toml").write_text(NETWORK.replace("[1, 2, 3]", "[1, 2]"))
     told = shown(here, "retire")
@@ -268,7 +348,7 @@ def test_what_a_run_that_is_not_over_needs_is_not_retired(here: OnClusters, smal
 
 def test_clean_leaves_runs_and_the_trash(here: OnClusters, small: Path) -> None:
     assert here("network", "make").code == 0
-    assert here("network", "run", "--yes", "--max-core-hours", "0").code == 1
+    assert here("network", "run", "--yes", "--max-cpu-hours", "0").code == 1
     assert here("clean").code == 0
     assert [it["status"] for it in shown(here, "runs")["runs"]] == ["paused"]
 
@@ -280,17 +360,17 @@ def test_a_run_that_cannot_be_used_is_shown_as_bad_beside_the_others(
     here: OnClusters, small: Path
 ) -> None:
     for _ in range(2):
-        here("network", "run", "--yes", "--new", "--max-core-hours", "0")
+        here("network", "run", "--yes", "--new", "--max-cpu-hours", "0")
     first, second = _COMPLETERS["run"](prefix="")[::-1]
     (small / ".row" / "rowtui" / "network" / first / "run.json").write_text("nonsense")
     done = here("network", "runs")
     assert done.code == 0
     assert [line.split()[:2] for line in done.out.splitlines()[1:]] == [
-        [first, "bad"],
         [second, "paused"],
+        [first, "bad"],
     ]
     assert "run.json makes no sense" in done.err
-    assert [it["status"] for it in shown(here, "runs")["runs"]] == ["bad", "paused"]
+    assert [it["status"] for it in shown(here, "runs")["runs"]] == ["paused", "bad"]
 
 
 def test_the_shell_completes_nodes(here: OnClusters, small: Path) -> None:
@@ -305,7 +385,7 @@ def test_the_shell_completes_nodes(here: OnClusters, small: Path) -> None:
         ("network", "show", "--dot", "--json"),
         ("network", "run", "--new", "--run", "x"),
         ("network", "run", "--step", "--yes"),
-        ("network", "run", "--max-core-hours", "-1"),
+        ("network", "run", "--max-cpu-hours", "-1"),
         ("network", "run", "--max-cost", "EUR"),
         ("network", "cancel", "one"),
     ],

@@ -55,11 +55,11 @@ def test_the_study_runs_by_itself_to_its_plot(
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
     assert "A new run of network study: 21 jobs." in done.out
-    assert "21 directories will be made" in done.out
-    assert done.out.endswith("Done: all jobs of the network are complete.\n")
+    assert "12 directories will be made" in done.out
+    assert done.out.endswith("Done: all jobs of the network are completed.\n")
     assert "<svg" in (folder / "results" / "slopes.svg").read_text()
     assert run_json(here)["status"] == "finished"
-    assert "1 done" in here("network").out
+    assert "1 completed" in here("network").out
 
 
 def test_what_is_done_is_not_done_again_by_another_run(here: OnClusters, small: Path) -> None:
@@ -82,10 +82,10 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     # the one that needs it is lost, the others are done
     out = here("network").out
     assert "1 job failed (others need their results: 1)" in out
-    assert "1 failed, 2 done" in out
+    assert "2 completed, 1 failed" in out
     view = json.loads(here("network", "show", "--json").out)
     assert [(it["directory"], it["lost"]) for it in view["failures"]] == [("s,x=2", 1)]
-    assert (small / view["failures"][0]["log"]).is_file()
+    assert (small / view["failures"][0]["log_path"]).is_file()
     # what was only lost with it is not what has to be tried again
     done = here("network", "retry", "sum", "sum")
     assert done.code == 1
@@ -133,17 +133,17 @@ def test_results_made_from_fewer_samples_than_now_are_made_again(
 
 
 def test_a_job_that_is_given_up_takes_with_it_what_needs_it(here: OnClusters, small: Path) -> None:
-    assert here("network", "run", "--yes", "--max-core-hours", "0").code == 1
+    assert here("network", "run", "--yes", "--max-cpu-hours", "0").code == 1
     done = here("network", "cancel", "one", "s,x=2")
     assert done.code == 1
     assert "--yes" in done.err
     done = here("network", "cancel", "one", "s,x=2", "--yes")
     assert done.code == 0, done.err
     assert "1 job cannot run without: sum 1." in done.out
-    assert here("network", "run", "--yes", "--max-core-hours", "1").code == 1
+    assert here("network", "run", "--yes", "--max-cpu-hours", "1").code == 1
     assert ran(small) == {"s,x=1": 1, "s,x=3": 1}
     done = here("network", "cancel", "one", "s,x=1", "--yes")
-    assert "is done already" in done.err
+    assert "is completed already" in done.err
     assert "no sample in directory 'nowhere'" in here("network", "cancel", "one", "nowhere").err
 
 
@@ -167,16 +167,16 @@ def test_options_of_the_simulation_are_refused_without_it(here: OnClusters, smal
 
 def test_beyond_its_limits_it_pauses_and_says_how_to_go_on(here: OnClusters, small: Path) -> None:
     # two of the three jobs of a core-minute each fit
-    done = here("network", "run", "--yes", "--max-core-hours", "0.034")
+    done = here("network", "run", "--yes", "--max-cpu-hours", "0.034")
     assert done.code == 1
-    assert "Paused: 1 more job would bring it to 0.05 core-hours, of 0.03 confirmed" in done.err
+    assert "Paused: 1 more job would bring it to 0.05 CPU-hours, of 0.03 confirmed" in done.err
     run = run_json(here)
     runs = json.loads(here("network", "runs", "--json").out)["runs"]
     assert [(it["status"], it["submitted"]) for it in runs] == [("paused", 2)]
     assert f"rowtui network run --run {run['id']}" in done.err
     # the same limits again: the same answer
     assert here("network", "run", "--yes").code == 1
-    done = here("network", "run", "--yes", "--run", run["id"], "--max-core-hours", "1")
+    done = here("network", "run", "--yes", "--run", run["id"], "--max-cpu-hours", "1")
     assert done.code == 0, done.err
     assert run_json(here)["id"] == run["id"]
     assert set(ran(small).values()) == {1}
@@ -186,7 +186,7 @@ def test_beyond_its_limits_it_pauses_and_says_how_to_go_on(here: OnClusters, sma
     ("words", "why"),
     [
         (("--to", "local/elsewhere"), "local, which was not confirmed"),
-        (("--max-cost", "20EUR"), "nobody says what that costs"),
+        (("--max-cost", "20EUR"), "have no price"),
     ],
     ids=["destination", "money"],
 )
@@ -200,7 +200,7 @@ def test_what_was_not_allowed_is_not_sent(
 
 
 def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) -> None:
-    assert "in which currency" in here("network", "run", "--yes", "--max-cost", "20").err
+    assert "the currency in which" in here("network", "run", "--yes", "--max-cost", "20").err
     assert "is not a time" in here("network", "run", "--yes", "--until", "soon").err
     assert "no scheduling plug-in" in here("network", "run", "--yes", "--priority", "odd").err
     assert "no execution 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
@@ -211,17 +211,17 @@ def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) ->
 
 
 def test_one_at_a_time_drives_a_run_and_the_other_says_who(here: OnClusters, small: Path) -> None:
-    here("network", "run", "--yes", "--max-core-hours", "0")
+    here("network", "run", "--yes", "--max-cpu-hours", "0")
     run = RunStore(small).latest()
     assert run is not None
     with run.hold():
-        done = here("network", "run", "--yes", "--max-core-hours", "1")
+        done = here("network", "run", "--yes", "--max-cpu-hours", "1")
         assert done.code == 1
         assert f"is driven by process {os.getpid()}" in done.err
         assert f"process {os.getpid()}" in here("network").out
         # another run may go on at the same time
         assert here("network", "run", "--yes", "--new").code == 0
-    assert run.limits.core_hours == 0
+    assert run.limits.cpu_hours == 0
 
 
 def test_each_event_is_an_object_on_a_line_for_programs(here: OnClusters, small: Path) -> None:
@@ -233,8 +233,10 @@ def test_each_event_is_an_object_on_a_line_for_programs(here: OnClusters, small:
     assert kinds[:2] == ["run", "begun"]
     assert kinds[-1] == "over"
     assert not events[-1]["success"]
-    assert events[-1]["states"] == dict.fromkeys(("waiting", "ready", "active", "missing"), 0) | {
-        "complete": 2,
+    assert events[-1]["states"] == dict.fromkeys(
+        ("waiting", "eligible", "submitted", "skipped"), 0
+    ) | {
+        "completed": 2,
         "failed": 1,
         "cancelled": 1,
     }
@@ -266,7 +268,7 @@ def test_a_plan_that_is_not_confirmed_pauses_the_run(shell: Shell) -> None:
 def test_step_by_step_makes_no_directories_before_a_person_said_yes(shell: Shell) -> None:
     code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"n\n")
     assert code == 1
-    assert b"Make 4 directories now" in seen
+    assert b"Make 3 directories now" in seen
     assert not list((shell.folder / "workspace").glob("*"))
     assert not list((shell.folder / ".row/rowtui/network").glob("2*"))
 
@@ -276,7 +278,7 @@ def test_it_asks_once_and_then_runs(shell: Shell) -> None:
     text = seen.decode()
     assert code == 0, text
     assert "4 jobs to send, which may cost up to " in text
-    assert "at most 0.13 core-hours" in text
+    assert "at most 0.13 CPU-hours" in text
     assert "stops at 3 failed jobs in a row" in text
     assert text.count("Proceed?") == 1
     code, seen = on_a_terminal(shell, "network", "run", "--new", typed=b"n\n")
@@ -285,17 +287,17 @@ def test_it_asks_once_and_then_runs(shell: Shell) -> None:
 
 
 def test_beyond_limits_a_person_may_allow_more(shell: Shell) -> None:
-    words = ("network", "run", "--yes", "--max-core-hours", "0")
+    words = ("network", "run", "--yes", "--max-cpu-hours", "0")
     code, seen = on_a_terminal(shell, *words, typed=b"what\na\n")
     text = seen.decode()
     assert code == 0, text
-    assert "a  allow it from now on: at most 0.07 core-hours" in text
+    assert "a  allow it from now on: at most 0.07 CPU-hours" in text
     # what is known to come was in it: nothing had to be asked again
     assert text.count("Beyond the limits") == 1
 
 
 def test_beyond_limits_a_person_may_send_once_or_pause(shell: Shell) -> None:
-    words = ("network", "run", "--yes", "--max-core-hours", "0")
+    words = ("network", "run", "--yes", "--max-cpu-hours", "0")
     code, seen = on_a_terminal(shell, *words, typed=b"o\np\n")
     text = seen.decode()
     assert code == 1, text
@@ -336,5 +338,5 @@ def test_an_interrupted_run_lets_go_of_its_jobs_and_is_taken_up_again(shell: She
     assert "Traceback" not in err
     (shell.folder / "wait").unlink()
     out = shell.succeed("network", "run", "--yes", cluster="local")
-    assert "Done: all jobs of the network are complete." in out
+    assert "Done: all jobs of the network are completed." in out
     assert ran(shell.folder) == {"s,x=1": 1, "s,x=2": 1, "s,x=3": 1}

@@ -14,6 +14,8 @@ from rowtui.cli.commands.network_simulate import add_arguments, run
 from rowtui.cli.output import Output
 from rowtui.core.errors import RowtuiError
 
+from tests.schemas import fits
+
 EXAMPLE = Path(__file__).parents[2] / "examples/study"
 TIMES = ("--seconds", "simulate=120,average=30", "--seconds", "fit=10,plot=30")
 
@@ -36,7 +38,7 @@ class Command:
         return self.capture.readouterr().out
 
     def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
+        return fits("network-simulation", json.loads(self(*words, "--json")))
 
 
 @pytest.fixture
@@ -80,14 +82,14 @@ def test_with_colours_a_cell_is_a_block(command: Command) -> None:
 def test_json_has_every_plug_in_and_the_chart(command: Command) -> None:
     told = command.json(*TIMES, "--machines", "4 CPUs 2/h", "--gantt", "row", "--gantt-by", "nodes")
 
-    assert (told["version"], told["jobs"], told["done"]) == (1, 41, 0)
-    assert told["critical_path"] == 190
+    assert (told["version"], told["jobs"], told["completed"]) == (1, 41, 0)
+    assert told["critical_path_seconds"] == 190
     assert told["machines"][0]["memory_mb"] is None
     assert {it["name"]: it["basis"] for it in told["nodes"]}["fit"] == "given"
     for it in told["plugins"]:
-        assert it["error"] == ""
-        assert it["makespan"] >= told["least"]
-        assert it["cost"] == pytest.approx(2 * it["makespan"] / 3600)
+        assert it["error"] is None
+        assert it["makespan_seconds"] >= told["least_seconds"]
+        assert it["cost"]["price"] == pytest.approx(2 * it["makespan_seconds"] / 3600)
     chart = told["gantt"]
     assert (chart["plugin"], chart["by"]) == ("row", "nodes")
     assert [row["label"] for row in chart["rows"]] == ["simulate", "average", "fit", "plot"]
@@ -95,7 +97,8 @@ def test_json_has_every_plug_in_and_the_chart(command: Command) -> None:
     assert chart["rows"][3]["cells"][0] == [None, 0.0]
 
 
-def test_jobs_that_fit_nowhere_are_told(command: Command) -> None:
+def test_jobs_that_fit_nowhere_are_told(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "64")
     path = Path("workflow.toml")
     path.write_text(
         path.read_text().replace(
@@ -149,7 +152,7 @@ def test_when_all_is_done_that_is_said(command: Command) -> None:
 
     text = command()
 
-    assert "0 jobs left, 41 done" in text
+    assert "0 jobs left, 41 completed" in text
     assert text.splitlines()[-1] == "Nothing is left to do."
 
 

@@ -15,6 +15,7 @@ from rowtui.core.clusters.model import NodeKind
 
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
+from tests.schemas import printed
 
 KINDS = [
     "cpu-16c-62g",
@@ -55,6 +56,7 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
         code = main(["doctor", "--node-types", *words])
         done = Done(code, *capsys.readouterr())
         assert "unexpected" not in done.err
+        printed(["doctor", "--node-types", *words], done.out)
         return done
 
     return doctor
@@ -174,7 +176,7 @@ def test_json_has_all_of_it(home: Path, doctor: Doctor, login: LoginNode) -> Non
         "memory_mb": 64000,
         "gpus": 0,
         "disk_mb": 10000,
-        "price": None,
+        "price_per_hour": None,
         "at_most": 2,
         "boot_seconds": 0,
         "longest_seconds": 86400,
@@ -218,10 +220,9 @@ def test_a_person_is_asked_and_no_is_the_default(
     answer: str, home: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
-    monkeypatch.setattr("rowtui.cli.node_types.is_interactive", lambda: True)
     done = doctor("local", "--write")
     assert done.code == 0
-    assert f"Add this to {clusters(home)}? [y/N]: " in done.out
+    assert f"Add this to {clusters(home)}? [y/N]: " in done.err
     assert clusters(home).exists() == (answer == "y")
 
 

@@ -106,26 +106,37 @@ def test_what_is_ready_is_packed_and_what_it_costs_is_told(here: Here) -> None:
     lines = done.out.splitlines()
     assert lines[0] == "local: 3 jobs on 1 node"
     assert lines[1].startswith("Cost: 0.2")
-    assert "core-hours, alone 0.20 core-hours (33 % more)" in lines[1]
+    assert "CPU-hours, alone 0.20 CPU-hours (33 % more)" in lines[1]
     assert re.search(r"^this-machine +1 +3 [█░]{10} +\d+% [█░]{10} +\d+% +0\.2\d$", done.out, re.M)
-    assert re.search(r"^ +×1 this-machine +3 +2 +4 256 MB 00:04:00 +0\.2\d one-a$", done.out, re.M)
+    assert re.search(r"^ +×1 this-machine +3 +2 +4 256 MB 00:05:04 +0\.2\d one-a$", done.out, re.M)
     assert "GPUs" not in done.out
-    assert "Alone: wide-a" in done.out
-    assert "needs 100 cpus, a this-machine has 4" in done.out
-    assert done.err == ("'rowtui submit --pack' with the same options submits it, after asking.\n")
+    assert "Alone: " not in done.out
+    assert "wide: 1 job left out, from a on: local: the job asks for 100 CPUs" in done.err
+    assert "'rowtui submit --pack' with the same options submits it, after asking.\n" in done.err
 
 
 def test_json_tells_every_job_once(here: Here) -> None:
     told = packed(here)
     (there,) = told["destinations"]
-    assert there["destination"] == {"cluster": "local", "partition": ""}
+    assert there["destination"] == {"cluster": "local", "partition": None}
     lanes = [lane for bundle in there["bundles"] for lane in bundle["lanes"]]
     names = [name for lane in lanes for job in lane["jobs"] for name in job["directories"]]
     assert sorted(names) == ["a", "b", "c"]
-    assert there["bound"] <= there["cost"]
-    assert [len(left["jobs"]) for left in there["alone"]] == [1]
+    assert there["lower_bound"] <= there["cost"]["cpu_hours"]
+    assert there["alone"] == []  # what this machine can never run is in no plan
     tokens = {job["token"] for lane in lanes for job in lane["jobs"]}
     assert {token.partition("~")[0] for token in tokens} == {there["bundles"][0]["token"]}
+
+
+def test_a_bundle_is_the_same_in_the_packing_and_in_the_plan(here: Here) -> None:
+    (there,) = packed(here)["destinations"]
+    words = ("plan", "--pack", "--search", "0", "--json", "--cluster", "local")
+    plan = json.loads(here(*words).out)
+    names = ("node_type", "cpus", "memory_mb", "gpus", "walltime_seconds")
+    bundles = [[bundle[name] for name in names] for bundle in plan["bundles"]]
+    assert bundles == [[bundle[name] for name in names] for bundle in there["bundles"]]
+    (summary,) = plan["packed"]
+    assert summary == {name: there[name] for name in summary}
 
 
 def test_nothing_that_is_ready_is_said(here: Here) -> None:
@@ -141,9 +152,10 @@ def test_nothing_that_is_ready_is_said(here: Here) -> None:
 def test_options_say_how(here: Here) -> None:
     (there,) = packed(here, "-a", "one", "--largest", "2", "--time-factor", "1.5")["destinations"]
     assert max(sum(len(lane["jobs"]) for lane in it["lanes"]) for it in there["bundles"]) == 2
-    assert {job["seconds"] for it in there["bundles"] for job in it["lanes"][0]["jobs"]} == {180}
+    lanes = [lane["jobs"] for it in there["bundles"] for lane in it["lanes"]]
+    assert {job["walltime_seconds"] for jobs in lanes for job in jobs} == {180}
     (there,) = packed(here, "-a", "one", "--longest", "00:03:20")["destinations"]
-    assert max(bundle["seconds"] for bundle in there["bundles"]) == 120
+    assert {len(lane["jobs"]) for it in there["bundles"] for lane in it["lanes"]} == {1}
 
 
 def test_a_packer_or_a_node_type_that_does_not_exist_is_refused(here: Here) -> None:
@@ -210,7 +222,7 @@ def test_names_that_would_steer_a_terminal_are_shown(here: Here) -> None:
     (here.folder / "workspace" / "e\x1b[2J'\n").mkdir()
     done = pack(here)  # which asserts that no ESC comes out
     assert "4 jobs" in done.out
-    assert packed(here)["destinations"][0]["jobs"] == 4
+    assert packed(here)["destinations"][0]["job_count"] == 4
     assert "\\x1b" in here("plan", "--pack", "--scripts", "--cluster", "local").out
 
 
@@ -227,7 +239,7 @@ def test_alone_the_jobs_cost_what_a_plan_says_of_them(here: Here) -> None:
     in_plan = sum(job["cost"]["cpu_hours"] for job in planned if job["directories"] in names)
 
     # Two seconds for the start of each job come on top.
-    assert there["cost_alone"] == pytest.approx(in_plan, abs=0.005)
+    assert there["cost_alone"]["cpu_hours"] == pytest.approx(in_plan, abs=0.005)
 
 
 def test_all_packers_are_compared_on_the_same_jobs(here: Here) -> None:
@@ -237,10 +249,10 @@ def test_all_packers_are_compared_on_the_same_jobs(here: Here) -> None:
     assert "No packing of them costs less than" in done.out
     assert "Each packer may search for 0 s" in done.out
     (there,) = packed(here, "--compare")["destinations"]
-    costs = {one["name"]: one["cost"] for one in there["packers"]}
-    assert there["bound"] <= min(costs.values())
+    costs = {one["name"]: one["cost"]["cpu_hours"] for one in there["packers"]}
+    assert there["lower_bound"] <= min(costs.values())
     for one in there["packers"]:
-        assert one["gap"] == pytest.approx(one["cost"] / there["bound"] - 1)
+        assert one["gap"] == pytest.approx(costs[one["name"]] / there["lower_bound"] - 1)
 
 
 # -- simulate ------------------------------------------------------------------------------------
@@ -250,13 +262,13 @@ def test_policies_are_compared_beside_the_packing_made_ahead(here: Here) -> None
     configured(here)
     told = packed(here, "--simulate", cluster="far")
     (there,) = told["destinations"]
-    assert (there["jobs"], there["of"], there["unit"]) == (3, 3, "EUR")
+    assert (there["job_count"], there["of"], there["unit"]) == (3, 3, "EUR")
     ahead, *policies = there["policies"]
     assert ahead["policy"] == "packed ahead"
     assert policies[0]["policy"] == "seed"
     # each of the three jobs, which take 3 cores and 2 minutes, on a node of its own
-    assert policies[0]["cost"] == pytest.approx(3 * 0.25 * 120 / 3600)
-    assert (policies[0]["peak"], policies[0]["makespan"]) == (3, 120)
+    assert policies[0]["cost"]["price"] == pytest.approx(3 * 0.25 * 120 / 3600)
+    assert (policies[0]["peak"], policies[0]["makespan_seconds"]) == (3, 120)
     table = pack(here, "--simulate", cluster="far").out
     assert table.startswith("far/cpu: 3 jobs, all at once, costs in EUR\n")
     assert "Without 1 job: small: needs 100 cpus" in table
@@ -279,13 +291,23 @@ def test_chance_is_the_same_each_time_and_another_with_another_seed(here: Here) 
 # -- plan and submit -----------------------------------------------------------------------------
 
 
+def test_plan_submit_and_pack_count_jobs_alike(here: Here) -> None:
+    words = ("--largest", "2", "--search", "0", "--cluster", "local", "-a", "one")
+    counted = "3 jobs in 1 bundle (1 alone)"
+    assert f"\n{counted} may cost up to " in here("plan", "--pack", *words).out
+    assert f"\nIn all {counted}.\n" in here("pack", *words).out
+    asked = here("submit", "--pack", *words)  # which finds no answer to its question
+    assert f"Submitting {counted} that may cost up to " in asked.out
+
+
 def test_a_plan_tells_which_jobs_share_a_bundle(here: Here) -> None:
     words = ("--search", "0", "--cluster", "local")
     done = here("plan", "--pack", *words)
     header, *rows = [line.split() for line in done.out.splitlines()]
     assert header[:4] == ["Job", "Bundle", "Action", "Directories"]
     assert [row[:3] for row in rows[:3]] == [[str(n), "1", "one"] for n in (1, 2, 3)]
-    assert rows[3][:2] == ["4", "wide"]
+    assert rows[3] == []
+    assert "wide: 1 job left out" in done.err
     assert "Packed by best: local: 3 jobs on 1 node" in done.out
     assert "Bundle" not in here("plan", "--cluster", "local").out
 
@@ -326,6 +348,7 @@ def test_an_installed_packer_packs_plans_too(here: Here, monkeypatch: pytest.Mon
 
 
 def test_who_does_not_pack_loads_nothing_of_it(here: Here) -> None:
+    (here.folder / "workflow.toml").write_text(WORKFLOW.replace("100", "1"))
     for words in (("plan",), ("plan", "--no-pack"), ("submit", "--dry-run"), ("show", "status")):
         loaded = Report(here.folder, "--cluster", "local", *words)
         assert not {it for it in loaded.modules if it.startswith("rowtui.core.packing")}, words
@@ -351,7 +374,7 @@ def test_packed_jobs_run_to_the_end_with_logs_of_their_own(rowtui: Shell) -> Non
     assert status.splitlines()[1].split()[:5] == ["one", "10", "0", "0", "0"]
     jobs = json.loads(rowtui.succeed("show", "jobs", "--long", "--json", cluster="local"))["jobs"]
     assert {job["state"] for job in jobs} == {"completed"}
-    (name,) = next(job["directories"] for job in jobs if job["member"] == 3)
+    (name,) = next(job["directories"] for job in jobs if job["id"].endswith(".3"))
     assert rowtui.succeed("logs", "1.3", cluster="local") == f"I am {name}\n"
     assert (rowtui.folder / "one-1.3.out").read_text() == f"I am {name}\n"
 

@@ -73,7 +73,7 @@ def jobs(here: OnClusters) -> list[dict[str, Any]]:
 
 
 def label(job: dict[str, Any]) -> str:
-    return f"{job['id']}.{job['member']}"
+    return str(job["id"])
 
 
 def began(root: Path) -> set[str]:
@@ -98,7 +98,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
     # then the queue shows one job, and the project's list each
     (row,) = here.json("--cluster", "alpha")["alpha"]["jobs"]
     assert (row["state"], len(row["requests"])) == ("running", 8)
-    assert "8 jobs: one" in alpha(here, "queue")
+    assert "8 requests: one" in alpha(here, "queue")
     listed = jobs(here)
     states = {job["directories"][0]: job["state"] for job in listed}
     assert {name for name, state in states.items() if state == "running"} == began(root)
@@ -126,7 +126,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
 def test_a_whole_bundle_is_cancelled_by_its_id(root: Path, here: OnClusters) -> None:
     alpha(here, "submit", "--pack", "--search", "0", "--longest", "00:09:10", "--yes")
     eventually(lambda: len(began(root)) == 2, what="both lanes to begin")
-    identity = jobs(here)[0]["id"]
+    identity = jobs(here)[0]["id"].partition(".")[0]
     told = alpha(here, "cancel", str(identity), "--yes")
     assert f"ancelled job {identity}" in told
     until_the_queue_is_empty(here)

@@ -20,7 +20,6 @@ from rowtui.cli.pack_text import (
     bar,
     cut,
     head,
-    memory,
     number,
     print_packing,
     quality,
@@ -90,12 +89,6 @@ def test_costs_have_the_digits_that_matter(value: float, text: str) -> None:
     assert amount(value, "EUR") == f"{text} EUR"
     assert amount(value, "") == text
     assert "\x1b" not in amount(value, "\x1b[31m")
-
-
-def test_memory_is_in_the_unit_that_reads_best() -> None:
-    assert [memory(it) for it in (0, 1, 1023, 1024, 1_500_000)] == [
-        "-", "1 MB", "1,023 MB", "1.0 GB", "1,464.8 GB",
-    ]  # fmt: skip
 
 
 def test_what_packing_saves_is_said_and_what_it_does_not() -> None:

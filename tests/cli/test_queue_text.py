@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.output import Output
-from rowtui.cli.queue_json import queue_json
 from rowtui.cli.queue_rows import rows_of
 from rowtui.cli.queue_text import queue_lines
 from rowtui.cli.table import display_width
@@ -89,9 +87,9 @@ def test_waiting_tasks_that_are_alike_share_a_line() -> None:
     views = [ours(job, f"d{job.task}", "e") for job in jobs]
     table = lines(jobs, views)[1:]
     assert [line.split()[:4] for line in table[1:4]] == [
+        ["8", "pending", "sample", "2"],
         ["7_[0-1999,3000]", "pending", "sample", "4,002"],
         ["7_3001", "pending", "sample", "2"],
-        ["8", "pending", "sample", "2"],
     ]
     # and many that are apart do not make the table wide
     odd = [task(number) for number in range(1, 4000, 2)]
@@ -103,7 +101,7 @@ def test_a_reason_is_explained_once() -> None:
     jobs.append(Job(9, JobState.PENDING, reason="Priority", start_estimate=int(NOW) + 7300))
     text = lines(jobs)
     assert sum("Jobs of higher priority" in line for line in text) == 1
-    assert text[-2].endswith("Priority, in 2 h")
+    assert text[2].endswith("Priority, in 2 h")
 
 
 def test_a_job_that_was_sent_since_is_shown_and_one_of_the_same_id_is_not_taken_for_it() -> None:
@@ -157,7 +155,7 @@ def test_whatever_jobs_say_lines_are_printable_and_jobs_are_all_there(
 ) -> None:
     text = lines(found, ended=ended)
     assert all(line.isprintable() for line in text)
-    shown = [job for job in found if ended or job.state.active or job.state is JobState.UNKNOWN]
+    shown = [job for job in found if ended or job.state.may_change]
     rows = rows_of(ClusterView("alpha", "slurm", jobs=tuple(found)), (), ended=ended)
     assert sorted(row.job.id for row in rows) == sorted(job.id for job in shown)
 
@@ -167,15 +165,3 @@ def test_on_a_terminal_only_what_cannot_be_cut_is_wider_than_it(found: list[Job]
     text = lines(found, width=130, ended=True)
     table = [line for line in text[1:] if not line.startswith("  ")]
     assert max(display_width(line) for line in table) <= 130
-
-
-def test_the_page_of_formats_names_every_key() -> None:
-    view = ClusterView("alpha", "slurm", jobs=(Job(1, JobState.RUNNING),))
-    rows = {"alpha": rows_of(view, (), ended=False)}
-    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    section = page[page.index("## `queue --json`") :]
-    named = set(re.findall(r"`(\w+)`", section))
-    values = queue_json([view], rows, NOW)
-    (cluster,) = values["clusters"]
-    (job,) = cluster["jobs"]
-    assert {*values, *cluster, *job} <= named

@@ -88,7 +88,7 @@ def test_09_status_of_all_actions(rowtui: Shell) -> None:
 
 
 def test_10_status_of_completed_actions_after_submit(rowtui: Shell) -> None:
-    rowtui.succeed("submit")
+    rowtui.succeed("submit", "--yes")
     assert counts(rowtui.succeed("show", "status", "--completed")) == {"one": (10, 0, 0, 0)}
 
 
@@ -138,7 +138,7 @@ def test_16_scan_of_one_directory(rowtui: Shell) -> None:
 
 
 def test_17_submit_runs_the_jobs_in_bash(rowtui: Shell) -> None:
-    rowtui.succeed("submit")
+    rowtui.succeed("submit", "--yes")
     assert counts(rowtui.succeed("show", "status")) == {"one": (10, 0, 0, 0), "two": (0, 0, 10, 0)}
     assert (rowtui.folder / "workspace" / "dir7" / "one").exists()
 

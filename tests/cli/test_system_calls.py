@@ -104,7 +104,7 @@ def test_a_warm_status_makes_as_many_calls_for_20_directories_as_for_2000(
     for one in (few, many):
         assert one.status() == one.status(cluster=None)
 
-    for cluster, most in ((None, 20), ("none", 50)):  # the text of before; counted again
+    for cluster, most in ((None, 20), ("none", 55)):  # the text of before; counted again
         of_few, of_many = few.calls(cluster), many.calls(cluster)
 
         # Of few directories it is looked whether somebody edited a value; all else is the same.

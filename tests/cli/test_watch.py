@@ -13,10 +13,12 @@ from tests.cli.conftest import Shell
 
 
 def test_each_change_is_one_line_with_the_time_the_thing_and_what_it_was() -> None:
-    job = {"id": 12, "task": 3, "action": "sample", "state": "pending", "reason": "Priority"}
-    before = told_of_jobs({"error": "", "jobs": [job, {**job, "id": 13, "action": "a\x1b[31m"}]})
+    job = {"id": "12_3", "action": "sample", "state": "pending", "reason": "Priority"}
+    before = told_of_jobs(
+        {"error": "", "jobs": [job, {**job, "id": "13_3", "action": "a\x1b[31m"}]}
+    )
     running = {**job, "state": "running", "reason": ""}
-    after = told_of_jobs({"error": "no answer", "jobs": [running, {**job, "id": 14}]})
+    after = told_of_jobs({"error": "no answer", "jobs": [running, {**job, "id": "14_3"}]})
     assert list(changes(None, before, "12:00:00")) == []
     assert list(changes(before, before, "12:00:00")) == []
     assert list(changes(before, after, "12:00:05")) == [

@@ -10,8 +10,10 @@ import pytest
 from rowtui.core.engine import AS_IS, ListAsked
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.in_process import InProcessEngine, cuts
+from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project
+from rowtui.core.project.scan import scan
 
 WORKFLOW = """\
 [workspace]
@@ -107,3 +109,38 @@ async def test_named_directories_are_planned_alone(engine: InProcessEngine) -> N
     assert [job.directories for job in plan.jobs] == [("d7", "d3")]  # d0 is completed
     with pytest.raises(RowtuiError, match="no directory 'gone' any more"):
         await engine.plan(0, None, None, directories=["gone"])
+
+
+@pytest.mark.parametrize("live_from", [0, cuts.LIVE_FROM], ids=["counted", "formed"])
+async def test_groups_that_are_not_whole_say_so_in_the_words_of_the_plan(
+    live_from: int, engine: InProcessEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuts, "LIVE_FROM", live_from)
+    monkeypatch.setattr(projects, "STORED_ORDER_FROM", live_from)
+    path = tmp_path / "project" / "workflow.toml"
+    path.write_text(WORKFLOW + "submit_whole = true\n")
+    await engine.refresh()
+
+    page = await engine.groups(0, (Status.ELIGIBLE,), 0, 9)
+    plan = await engine.plan(0, None, None)
+
+    assert [(group.number, group.whole, group.problem) for group in page.groups] == [
+        (1, True, ""),
+        (2, True, ""),
+    ]
+    assert plan.refused == ()
+
+    (tmp_path / "project" / "workspace" / "d4" / "x").touch()
+    scan(Project.open(tmp_path / "project", cluster="local"))
+    await engine.refresh()
+    page = await engine.groups(0, (Status.ELIGIBLE,), 0, 9)
+    plan = await engine.plan(0, None, None)
+
+    reason = "it is not whole: 1 directory of the whole group is not eligible or not chosen ('d4')"
+    assert [(group.first, group.whole, group.problem) for group in page.groups] == [
+        ("d9", True, ""),
+        ("d5", False, reason),
+    ]
+    assert [it.reason for it in plan.refused] == [reason]
+    everything = await engine.groups(0, EVERY, 0, 9)
+    assert all(group.whole for group in everything.groups)

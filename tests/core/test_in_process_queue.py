@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.engine import QueueAsked, QueueRow, RowKey
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.project import Project
+from rowtui.core.submission.fence import seconds_of_job
 
 from tests.eventually import eventually_async
 
@@ -140,3 +143,49 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     assert states.pop(running.key) is JobState.COMPLETED
     assert set(states.values()) == {JobState.CANCELLED}
     assert not (await engine.queue_chosen(keys, "cancel")).jobs
+
+
+async def test_a_row_has_the_run_time_of_an_ended_job_when_its_queue_forgot_the_job(
+    engine: InProcessEngine, project: Project
+) -> None:
+    running = await one_runs(engine)
+    assert running.view is not None
+    token = running.view.record.token
+    end(project, running.first)
+    await ended(project, token)
+    shutil.rmtree(project.root.parent / "queue")
+
+    again = Project.open(project.root, cluster="local", environment=project.environment)
+    later = InProcessEngine(again)
+    await later.refresh()
+    [row] = [it for it in await rows(later) if it.view and it.view.record.token == token]
+    await later.close()
+
+    assert not row.state.active
+    seconds = seconds_of_job(project.root, token)
+    assert seconds is not None
+    assert row.elapsed == int(seconds)
+
+
+async def test_work_that_is_begun_again_while_its_end_is_noticed_stays_under_way(
+    project: Project,
+) -> None:
+    engine = InProcessEngine(project)
+    first, second = asyncio.Event(), asyncio.Event()
+
+    async def ended(event: asyncio.Event) -> None:
+        await event.wait()
+
+    waiting = asyncio.create_task(engine._briefly("a look", lambda: ended(first)))
+    await asyncio.sleep(0)
+    work = engine._under_way["a look"]
+    first.set()
+    while not work.done():  # noqa: ASYNC110 - who waits for it must not run in between
+        await asyncio.sleep(0)
+    again = engine._begin("a look", lambda: ended(second))
+    assert again is not None
+    await waiting
+    assert engine._under_way["a look"] is again
+    second.set()
+    await engine._wait_for([again], 10, "workflow")
+    await engine.close()

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.text import Cost, count, hours, plural, si, visible
+from rowtui.core.text import Cost, count, full_cost, hours, memory, plural, si, visible
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,24 @@ def test_a_cost_names_what_it_counts() -> None:
     assert str(Cost()) == "0 CPU-hours"
     assert not Cost()
     assert Cost(1, 2).plus(Cost(3, 4)) == Cost(4, 6)
+
+
+def test_the_costs_of_a_plan_add_up_to_its_total() -> None:
+    parts = [Cost(0, 8 / 3)] * 6 + [Cost(0, 2 / 3)]
+    total = Cost()
+    for part in parts:
+        total = total.plus(part)
+    shown = [float(full_cost(part).removesuffix(" GPU-hours")) for part in parts]
+    assert full_cost(total) == "16.67 GPU-hours"
+    assert sum(shown) == pytest.approx(16.67, abs=0.005 * len(parts))
+    assert full_cost(Cost(1234.5, 2)) == "1,234.50 CPU-hours and 2.00 GPU-hours"
+    assert full_cost(Cost()) == "0.00 CPU-hours"
+
+
+def test_memory_is_in_the_unit_that_reads_best() -> None:
+    assert [memory(it) for it in (1, 500, 1023, 1024, 1536, 1_500_000)] == [
+        "1 MB", "500 MB", "1,023 MB", "1 GB", "1.5 GB", "1,464.8 GB",
+    ]  # fmt: skip
 
 
 def test_counts_have_commas_and_nouns_a_number() -> None:

@@ -192,13 +192,16 @@ class _Steps:
         argv = ["submit"]
         if dry:
             argv.append("--dry-run")
-        elif rng.random() < 0.7:
-            argv.append("--yes")
+        else:
+            argv += rng.choice((["--yes"], ["--yes"], ["--yes"], []))
         if rng.random() < 0.3:
             argv += [rng.choice(("-a", "--action")), rng.choice(PATTERNS)]
         if rng.random() < 0.3:
             argv += ["-n", str(rng.choice((0, 1, 1, 2, 3)))]
-        return self.command(*argv, stdin=False)
+        command = self.command(*argv, stdin=False)
+        # Row does not ask, and rowtui reads the answer; or there is none.
+        answered = "--yes" not in argv and not dry and rng.random() < 0.7
+        return replace(command, stdin=b"y\n") if answered else command
 
     def init(self) -> Command:
         rng = self.rng

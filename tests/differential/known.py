@@ -251,6 +251,16 @@ def _vanished_in_job(difference: Difference, context: Context) -> bool:
 # Sending
 
 
+@rule(
+    "no-answer",
+    "Without --yes and without an answer on standard input rowtui sends nothing, and exits with 1. "
+    "Row does not ask where it has no terminal.",
+    ends=True,
+)
+def _no_answer(difference: Difference, context: Context) -> bool:
+    return is_command(context, "submit") and rowtui_said(context, r"no answer(.*\n)*.*--yes")
+
+
 # Ids of the fake scheduler, and costs, which have a rule of their own.
 _NUMBERS = re.compile(r"\b1\d{3}\b|[\d.]+m?(?= [CG]PU-hours)")
 

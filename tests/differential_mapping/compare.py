@@ -31,6 +31,8 @@ FIELDS = (
 STRENGTHS = ("require", "prefer", "accept", "reject")
 # TPV numbers rules without an id from the start of the process, and shows objects' addresses.
 _ANONYMOUS_RULE = re.compile(r"tpv_rule_\d+|#\d+ of \w+ \S+ in \w+\.yml")
+# What a destination gives a job, and so its defaults.
+_PLACEMENT = {*("runner", "cores", "mem", "gpus"), *("env", "params", "resubmit", "mapped or not")}
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 # After this TPV prints the whole entity, as its library shows objects.
 _ABSTRACT = "This entity is abstract and cannot be mapped"
@@ -93,7 +95,8 @@ def _bad_id(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bo
 
 
 def _null_lists(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
-    return re.search(r"\.(tags|resubmit)\n  Input should be a valid", _told(tpv)) is not None
+    empty = r"\.(tags|resubmit|scheduling|oversize|fail_open)\n  Input should .*input_value=None"
+    return re.search(empty, _told(tpv)) is not None
 
 
 def _entity_hidden(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
@@ -110,6 +113,32 @@ def _tried_twice(_tpv: Json, _files: Mapping[str, str], difference: Difference) 
     return len(once) < len(difference.tpv) and once == difference.ours
 
 
+def _bare_destinations(_tpv: Json, files: Mapping[str, str], difference: Difference) -> bool:
+    """TPV's rank function returned destinations without their defaults, which count in scores."""
+    if not any(
+        "for d in mapper.destinations.values() if not d.abstract]" in f for f in files.values()
+    ):
+        return False
+    if difference.kind == "ranked":
+        there, here = (
+            [each["id"] for each in side or ()] for side in (difference.tpv, difference.ours)
+        )
+        return there == here
+    configuration = load(files)
+    default = configuration.of_kind("destinations").get(configuration.default_inherits or "")
+    return default is not None and difference.kind in _PLACEMENT
+
+
+def _replaced_code(tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
+    """TPV's syntax error is in one of the files, and no longer there in all of them merged."""
+    if (tpv.get("error") or {}).get("class") != "SyntaxError":
+        return False
+    fault = _told(tpv).removeprefix("f-string: ").partition(" (")[0]
+    alone = [load({name: text}) for name, text in files.items()]
+    there = any(fault in str(each) for file in alone for each in file.problems)
+    return there and not any(fault in str(each) for each in load(files).problems)
+
+
 def _no_list(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
     return "object has no attribute 'id'" in _told(tpv)  # TPV goes through a destination's fields
 
@@ -121,10 +150,12 @@ KNOWN: tuple[Known, ...] = (
     Known("an `id` key inside an entity is ignored, whatever it is", _id_key),
     Known("rules given as a map have its keys as ids", _rules_by_name),
     Known("`true` is no amount", _truth),
-    Known("an id that is no regular expression is a problem when the files are read", _bad_id),
+    Known("a problem when the files are read; the entity never matches", _bad_id),
     Known("`tags:` without anything says nothing", _null_lists),
     Known("an error that says so", _no_list),
+    Known("code that a later file replaces is not checked", _replaced_code),
     Known("a context variable cannot hide `entity`", _entity_hidden),
+    Known("`mapper.destinations` has destinations with all that they inherit", _bare_destinations),
     Known("`explain` lists a destination once that the rank function names twice", _tried_twice),
 )
 

@@ -206,6 +206,47 @@ def test_a_difference_that_is_meant_carries_its_reason(monkeypatch: pytest.Monke
     }
 
 
+def test_every_reason_is_one_of_the_documented_differences() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text(encoding="utf-8")
+    _, _, table = documented.partition("## Differences from TPV")
+    assert [each.reason for each in compare.KNOWN if each.reason not in table] == []
+
+
+def test_a_syntax_error_that_a_later_file_replaces_is_a_difference_with_a_reason() -> None:
+    told = "f-string: empty expression not allowed (<unknown>, line 1)"
+    failed = FAILED | {"phase": "load", "error": {"class": "SyntaxError", "message": told}}
+    first = "destinations: {d: {runner: r, params: {a: '{}'}}}"
+    later = "destinations: {d: {params: {a: x}}}"
+    [found] = differences(failed, ANSWER, {"a.yml": first, "b.yml": later})
+    assert found.reason == "code that a later file replaces is not checked"
+    [found] = differences(failed, ANSWER, {"a.yml": later, "b.yml": first})
+    assert found.reason == ""
+
+
+BARE = """
+global: {default_inherits: default}
+tools: {t: {rank: "[d for d in mapper.destinations.values() if not d.abstract]"}}
+destinations: {default: {abstract: true, params: {a: x}}, d: {runner: r}, e: {runner: r}}
+"""
+
+
+def test_destinations_that_rank_takes_from_the_mapper_may_differ_by_their_defaults() -> None:
+    scores = {"ranked": [{"id": "d", "score": 2}, {"id": "e", "score": 2}]}
+    [found] = differences(ANSWER, ANSWER | scores, {"a.yml": BARE})
+    assert (found.kind, "mapper.destinations" in found.reason) == ("ranked", True)
+    [found] = differences(ANSWER, ANSWER | {"params": {}}, {"a.yml": BARE})
+    assert (found.kind, "mapper.destinations" in found.reason) == ("params", True)
+
+
+def test_destinations_that_rank_takes_from_the_mapper_come_in_the_same_order() -> None:
+    turned = {"ranked": ANSWER["ranked"][::-1]}
+    [found] = differences(ANSWER, ANSWER | turned, {"a.yml": BARE})
+    assert found.reason == ""
+    no_default = BARE.replace("default_inherits: default", "context: {}")
+    [found] = differences(ANSWER, ANSWER | {"params": {}}, {"a.yml": no_default})
+    assert found.reason == ""
+
+
 def test_a_crash_of_ours_is_an_answer_that_agrees_with_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

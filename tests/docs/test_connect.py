@@ -242,9 +242,7 @@ async def until(shell: Shell, job: str, state: str) -> None:
 def states(shell: Shell) -> dict[str, str]:
     done = shell.succeed("show", "jobs", "--long", "--json", cluster=None)
     jobs = json.loads(done)["jobs"]
-    return {
-        f"{it['id']}" + ("" if it["task"] is None else f"_{it['task']}"): it["state"] for it in jobs
-    }
+    return {it["id"]: it["state"] for it in jobs}
 
 
 @pytest.mark.parametrize("typed", sorted(set(TYPED)))

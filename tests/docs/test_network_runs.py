@@ -48,7 +48,7 @@ def root(tmp_path: Path) -> Path:
 def run(root: Path) -> Run:
     network = Network("study", (Source("state", Values({"t": [1, 2]})),))
     rows = SourceRows("state", ("t",), ((1, 2),), ((0, 1),), ({"k": 1}, {}))
-    run = RunStore(root).create(network, [rows], limits=Limits(core_hours=5.0), user="me")
+    run = RunStore(root).create(network, [rows], limits=Limits(cpu_hours=5.0), user="me")
     project = Project.open(root, cluster="local")
     names = [(f"state,t={t}", {"node": "state", "t": t}) for t in (1, 2)]
     make_directories(project, names, run.note_made)
@@ -83,13 +83,13 @@ def test_the_network_and_the_run_have_the_keys_of_the_page(run: Run) -> None:
     about = read(run.folder / "run.json")
     assert about.pop("version") == 1
     assert all(f"`{key}`" in SECTION for key in about)
-    assert about["limits"] == {"core_hours": 5.0}
+    assert about["limits"] == {"cpu_hours": 5.0}
     assert all(f"`{key}`" in SECTION for key in Limits._fields)
 
 
 def test_every_event_is_on_the_page_with_its_keys() -> None:
     samples = {
-        "why": "x", "limits": Limits(), "user": "", "plan_id": "p", "jobs": (), "core_hours": 1.0,
+        "why": "x", "limits": Limits(), "user": "", "plan_id": "p", "jobs": (), "cpu_hours": 1.0,
         "node": "n", "sample": "s", "samples": (), "output": "o", "dimension": "d",
         "digest": "", "entries": (), "sink": "k", "path": "p", "success": True,
     }  # fmt: skip

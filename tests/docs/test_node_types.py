@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
-import pytest
-from rowtui.cli.main import main
 from rowtui.core.clusters import load_node_types
 from rowtui.core.clusters.load import load_clusters
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "guide.md").read_text(encoding="utf-8")
 SECTION = GUIDE.partition("### Node types\n")[2].partition("\n### ")[0]
-FORMAT = (DOCS / "formats.md").read_text(encoding="utf-8").partition(
-    "## `doctor --node-types --json`\n"
-)[2].partition("\n## ")[0]  # fmt: skip
 
 
 def keys(table: str) -> set[str]:
@@ -46,15 +40,3 @@ def test_all_keys_are_explained_and_no_others() -> None:
     types, packing = SECTION.split("| key of `packing`")
     assert keys(types.partition("| key of a node type")[2]) == set(load_node_types._NODE_TYPE)
     assert keys(packing) == {*load_node_types._PACKING, "partition.NAME"}
-
-
-def test_all_keys_of_the_json_are_explained_and_no_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    assert main(["doctor", "--node-types", "local", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    outer, inner = FORMAT.split("Of a node type,")
-    assert keys(outer) == set(found)
-    assert keys(inner.partition("| key")[2]) == set(found["node_types"][0])

@@ -100,6 +100,15 @@ class Pane:
             if left <= 0 or not select.select([self._pipe], [], [], left)[0]:
                 raise AssertionError(f"never came: {what}\n{shown}")
 
+    def rested(self, quiet: float = 0.3) -> str:
+        """The screen once nothing was drawn for so many seconds."""
+        late = time.monotonic() + PATIENCE
+        while time.monotonic() < late:
+            self._drain()
+            if not select.select([self._pipe], [], [], quiet)[0]:
+                break
+        return self.text()
+
     def _drain(self) -> None:
         try:
             while os.read(self._pipe, 1 << 16):

@@ -17,6 +17,13 @@ class DropAfter:
 
 
 @dataclass(frozen=True)
+class DropOutput:
+    """Run the command, report its exit status, and lose the connection before all its output."""
+
+    kept: int = 0  # bytes of the output that are sent
+
+
+@dataclass(frozen=True)
 class Hang:
     """Say nothing; run the command once the event is set, if there is one."""
 
@@ -44,7 +51,7 @@ class Reply:
     status: int = 0
 
 
-Fault = DropBefore | DropAfter | Hang | Delay | Refuse | Reply
+Fault = DropBefore | DropAfter | DropOutput | Hang | Delay | Refuse | Reply
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tests.rig.faults import (
     Delay,
     DropAfter,
     DropBefore,
+    DropOutput,
     Fault,
     Hang,
     LoginAttempt,
@@ -243,10 +244,14 @@ class FaultyLogin:
                 await until.wait()
             case Delay(seconds):
                 await asyncio.sleep(seconds)
-        silent = isinstance(asked.fault, DropAfter)
+        silent = isinstance(asked.fault, DropAfter | DropOutput)
         command = Command(asked, env=self.env, home=self.home)
         asked.status = await command.run(process, silent=silent)
         asked.ended.set()
+        if isinstance(asked.fault, DropOutput):
+            send(process.stdout, bytes(asked.stdout[: asked.fault.kept]))
+            # sshd sends the status when the command ends, and the output when it has read it.
+            process.channel._send_request(b"exit-status", asyncssh.packet.UInt32(asked.status))
         if silent:
             connection.abort()
         else:

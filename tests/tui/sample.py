@@ -137,6 +137,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         self.plan_error: Exception | None = None
         self.group_problems: dict[int, str] = {}  # by the group's number
         self.group_warnings: dict[int, str] = {}
+        self.groups_not_whole: set[int] = set()
         self.pack_error: Exception | None = None
         self.pack_gate: Callable[[PackChoice], Awaitable[None]] | None = None
         self.packings: list[PackChoice] = []  # what was asked for, in order
@@ -386,6 +387,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
                 cost=Cost(action.processes * action.walltime / 3600, 0.0),
                 problem=self.group_problems.get(number, ""),
                 warning=self.group_warnings.get(number, ""),
+                whole=number not in self.groups_not_whole,
             )
             for number, names in enumerate(groups, 1)
         ]

@@ -24,8 +24,8 @@ def with_failures(engine: SampleEngine | None = None) -> SampleEngine:
     engine = engine or SampleEngine()
     names = engine.names
     for state, reason, start, elapsed in (
-        (JobState.OUT_OF_MEMORY, "out of memory", 200, 2_900),
-        (JobState.TIMEOUT, "time limit", 212, 14_400),
+        (JobState.FAILED, "out of memory", 200, 2_900),
+        (JobState.FAILED, "time limit", 212, 14_400),
     ):
         those = tuple(names[start : start + 8])
         job = engine._queue(engine.actions[1], those)

@@ -45,7 +45,7 @@ from tests.tui.sample_lists import arranged
 T, P, R = Dimension("temperature", 6), Dimension("pressure", 2), Dimension("replica", 5)
 FOLD = Dimension("fold", None)
 W, RD, A, C, F, X = (
-    JobState.WAITING, JobState.READY, JobState.ACTIVE, JobState.COMPLETE, JobState.FAILED,
+    JobState.WAITING, JobState.ELIGIBLE, JobState.SUBMITTED, JobState.COMPLETED, JobState.FAILED,
     JobState.CANCELLED,
 )  # fmt: skip
 
@@ -60,19 +60,19 @@ NODES = (
     NodeView("model", "source", "", "model", (), 1, 0, (), 0),
     NodeView(
         "simulate", "node", "sample", "state", (T, P, R), 60, 0,
-        counts(complete=31, active=8, ready=20, failed=1), 1, critical=1500.0,
+        counts(completed=31, submitted=8, eligible=20, failed=1), 1, critical=1500.0,
     ),
     NodeView(
         "average", "node", "average", "average", (T, P), 12, 0,
-        counts(complete=4, ready=1, waiting=6, cancelled=1), 2, critical=40.0,
+        counts(completed=4, eligible=1, waiting=6, cancelled=1), 2, critical=40.0,
     ),
     NodeView(
         "folds", "node", "folds", "average", (T, P), 12, 8,
-        counts(complete=3, active=1, waiting=7, cancelled=1), 3,
+        counts(completed=3, submitted=1, waiting=7, cancelled=1), 3,
     ),
     NodeView(
         "train", "node", "analyze", "train", (T, P, FOLD), 15, 8,
-        counts(complete=9, active=2, ready=3, failed=1), 4,
+        counts(completed=9, submitted=2, eligible=3, failed=1), 4,
     ),
     NodeView(
         "fit", "node", "fit", "fit", (P,), 2, 0, counts(waiting=1, cancelled=1), 3, critical=90.0
@@ -103,8 +103,8 @@ FAILURES = (
 CHAIN = (
     (
         NODES[0],
-        NODES[2]._replace(counts=counts(complete=38, active=10, ready=12)),
-        NODES[3]._replace(counts=counts(complete=6, active=1, waiting=5)),
+        NODES[2]._replace(counts=counts(completed=38, submitted=10, eligible=12)),
+        NODES[3]._replace(counts=counts(completed=6, submitted=1, waiting=5)),
         NODES[6]._replace(counts=counts(waiting=2)),
         NODES[8]._replace(counts=counts(waiting=1), level=4),
         NODES[9]._replace(level=5),
@@ -113,7 +113,7 @@ CHAIN = (
 )
 """Nodes and links of a study without branches, on its way."""
 
-LIMITS = Limits(core_hours=120.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3)
+LIMITS = Limits(cpu_hours=120.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3)
 
 
 @dataclass
@@ -122,7 +122,7 @@ class SampleNetwork:
 
     now: float
     status: RunStatus | None = RunStatus.PAUSED
-    why: str = "12 more jobs would bring it to 132 core-hours, of 120 confirmed"
+    why: str = "12 more jobs would bring it to 132 CPU-hours, of 120 confirmed"
     here: bool = False
     holder: str = ""
     limits: Limits = LIMITS
@@ -177,7 +177,7 @@ class SampleNetwork:
     ) -> SamplesPage:
         """Samples whose states are as the node's counts say, failures first."""
         one = next(one for one in self.nodes if one.name == node and one.kind != "sink")
-        order = (F, A, RD, X, W, JobState.MISSING, C)
+        order = (F, A, RD, X, W, JobState.SKIPPED, C)
         every = [
             state.name.lower()
             for state in (order if one.counts else ())
@@ -222,8 +222,10 @@ class SampleNetwork:
     def waits(self, job: int) -> Waits:
         """Of every job the same: it waits for one that waits for one that runs."""
         here = WaitStep(job, "average", "average,temperature=1.0,pressure=1.0", "waiting", "", 5)
-        next_ = WaitStep(1001, "simulate", "state,temperature=1.0,pressure=1.0,replica=1", "active")
-        return Waits((here, next_), (("simulate", "active", 2), ("simulate", "ready", 3)))
+        next_ = WaitStep(
+            1001, "simulate", "state,temperature=1.0,pressure=1.0,replica=1", "submitted"
+        )
+        return Waits((here, next_), (("simulate", "submitted", 2), ("simulate", "eligible", 3)))
 
     def redo_view(self, jobs: Sequence[int]) -> RedoView:
         """Two stale results, and what was made from them."""
@@ -272,8 +274,8 @@ class SampleNetwork:
         )
 
     async def cancel(self, jobs: Sequence[int]) -> None:
-        """The jobs are given up."""
-        await self.act(f"give up {sorted(jobs)}")
+        """The jobs are cancelled."""
+        await self.act(f"cancel {sorted(jobs)}")
 
 
 def sample_row(sample: SampleView) -> dict[str, Any]:
@@ -291,7 +293,7 @@ def _moved(numbers: tuple[int, ...], old: JobState, new: JobState) -> tuple[int,
 
 def big(samples: int = 1_000_000) -> tuple[NodeView, ...]:
     """The same network with that many samples of its first node."""
-    many = counts(complete=samples // 2, active=1000, waiting=samples - samples // 2 - 1000)
+    many = counts(completed=samples // 2, submitted=1000, waiting=samples - samples // 2 - 1000)
     return tuple(
         replace_node(node, samples, many) if node.name == "simulate" else node for node in NODES
     )

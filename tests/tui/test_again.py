@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import FailedJob
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.change import Amount, Change
@@ -74,7 +73,7 @@ async def test_a_job_out_of_memory_gets_twice_as_much_with_two_keys_and_a_yes() 
     async with opened(engine) as hand:
         await on_job(hand, 4)
         await hand.press("R")
-        await hand.sees("Resubmit 1 failed job?", "4717  equilibrate  8 directories", "2x")
+        await hand.sees("Retry 1 failed job?", "4717  equilibrate  8 directories", "2x")
         await hand.press("enter")
         await hand.sees("Jobs to submit", "1 job", "Again because", "ran out of memory")
         await hand.sees(
@@ -97,7 +96,7 @@ async def test_leaving_the_plan_leads_back_to_the_queue_and_escape_before_plans_
         await hand.press("R")
         await hand.sees("4716  equilibrate  3 directories  exit code 2")
         await hand.press("escape")
-        await hand.sees("Nothing was resubmitted.")
+        await hand.sees("Nothing was retried.")
         assert not planned_again(engine)
         await hand.press("R", "enter")
         await hand.sees("failed: exit code 2;", "the same again")
@@ -132,11 +131,11 @@ async def test_the_marked_jobs_that_failed_are_tried_again_together() -> None:
         await hand.press("a")
         await hand.sees("3 of 7 jobs marked")
         await hand.press("R")
-        await hand.sees("resubmit: none of these jobs failed")
+        await hand.sees("retry: none of these jobs failed")
         await hand.press("a")
         await hand.sees("3 of 7 jobs marked")
         await hand.press("space", "R")
-        await hand.sees("Resubmit 3 failed jobs?", "1 marked did not fail")
+        await hand.sees("Retry 3 failed jobs?", "1 marked did not fail")
         await hand.sees("May help: time 1.5x for 1 job, memory 2x for 1 job")
         await hand.press("enter")
         await hand.sees("3 jobs", "reached its time")
@@ -151,9 +150,9 @@ async def test_jobs_that_did_not_fail_say_so() -> None:
     async with opened(with_failures()) as hand:
         await on_job(hand, 0)
         await hand.press("R")
-        await hand.sees("resubmit: the job has not ended")
+        await hand.sees("retry: the job has not ended")
         await hand.press("G", "R")
-        await hand.sees("resubmit: the job did not fail")
+        await hand.sees("retry: the job did not fail")
         assert not planned_again(hand.engine)
 
 
@@ -180,20 +179,20 @@ async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs
     async with opened(engine) as hand:
         await hand.sees("(✗ 19 failed)")
         await hand.press("2", "R")
-        await hand.sees("resubmit: only failed groups can be resubmitted")
+        await hand.sees("retry: only failed groups can be retried")
         hand.app.clear_notifications()
         await hand.press("1", "x")
         await hand.sees("3 groups · 19 directories")
         await hand.press("R")
-        await hand.sees("Resubmit 1 failed job?", "4716  equilibrate  3 directories")
+        await hand.sees("Retry 1 failed job?", "4716  equilibrate  3 directories")
         await hand.press("escape")
         hand.app.clear_notifications()
         await hand.press("j", "space", "space")  # of these two, 4718 is in both
         await hand.sees("2 of 3 groups marked")
         await hand.press("R")
-        await hand.sees("Resubmit 2 failed jobs?", "4717  equilibrate  8", "4718  equilibrate  8")
+        await hand.sees("Retry 2 failed jobs?", "4717  equilibrate  8", "4718  equilibrate  8")
         await hand.press("escape", "escape", "a", "R")
-        await hand.sees("Resubmit 3 failed jobs?")
+        await hand.sees("Retry 3 failed jobs?")
         await hand.press("2", "x", "enter")
         await hand.sees("Jobs to submit", "3 jobs", "reached its time")
         await hand.press("escape")
@@ -214,12 +213,14 @@ async def test_read_only_tries_nothing_again() -> None:
     async with opened(with_failures(), read_only=True) as hand:
         await on_job(hand, 4)
         await hand.press("R")
-        await hand.sees("resubmit: the project was opened read-only")
+        await hand.sees("retry: the project was opened read-only")
 
 
 async def test_names_from_outside_are_no_markup_in_the_question() -> None:
     engine = with_failures()
-    job = next(job for job in engine.jobs_by_token.values() if job.state is JobState.OUT_OF_MEMORY)
+    job = next(
+        job for job in engine.jobs_by_token.values() if job.record.end_reason == "out of memory"
+    )
     nasty = "[b]bold[/b] \x1b]0;owned\x07"
     job.record = replace(job.record, end_reason=nasty)
     async with opened(engine, size=(80, 24)) as hand:

@@ -39,7 +39,7 @@ async def test_what_breaks_while_one_watches_is_told_and_what_is_old_is_marked()
         hand.engine.refresh_error = None
         hand.engine.tell("workflow")
         await hand.sees_no("▲ STALE")
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         # an unreachable queue is shown with its age and the last jobs
         await hand.press("6")
         await hand.sees("5 jobs")
@@ -61,7 +61,7 @@ async def test_a_project_that_cannot_be_opened_says_why_and_waits() -> None:
         await hand.sees("✗ NOT LOADED", "✗ workspace is not a folder", "make the folder")
         engine.refresh_error = None
         await hand.press("r")
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.sees_no("NOT LOADED")
 
 
@@ -77,7 +77,7 @@ async def test_any_exception_of_the_engine_becomes_a_sentence(error: Exception) 
     engine = Failing()
     engine.plan_error = error
     async with opened(engine) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("s")
         await hand.sees(f"no plan: {type(error).__name__}")
         await hand.press("2")
@@ -150,7 +150,7 @@ async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with opened(size=(140, 36)) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         colours = {
             colour
             for strip in hand.app.screen._compositor.render_strips()
@@ -197,4 +197,4 @@ async def test_the_snapshot_may_come_after_every_key() -> None:
         await hand.press("s", "enter", "x", "2", "s", "a", "space", "5", "s", "6", "c", "7", "1")
         hand.text()
         engine.let.set()
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")

@@ -33,7 +33,7 @@ async def test_clusters_from_the_list_to_a_login() -> None:
         # what is known of a cluster: where it is from, its looks, its parts, what is idle
         await hand.press("j")
         await hand.sees("someone@anvil.example by asyncssh", "clusters.toml:73")
-        await hand.sees("its answer took 0.4 s", "asked every 1:00")
+        await hand.sees("its answer took 0.4 s", "asked every 00:01:00")
         await hand.sees("Partitions", "20 of 1,000", "812 / 344", "cores in 128s")
         await hand.sees("Node types", "1.28 USD", "unknown key `shh`")
         assert "clusters ▸ anvil" in hand.text()
@@ -53,7 +53,7 @@ async def test_clusters_from_the_list_to_a_login() -> None:
         await hand.press("r")
         await hand.sees("backing off", "after 3 failures in a row", "anvil ▲ no answer")
         await hand.press("enter")
-        await hand.sees("log in: anvil is connected")
+        await hand.sees("connect: anvil is connected")
 
         # one that cannot be reached says why; one that waits for a login gets it
         await hand.press("G")

@@ -19,6 +19,7 @@ from rowtui.tui.command_line import (
     read,
 )
 from rowtui.tui.line_commands import LINE_COMMANDS
+from rowtui.tui.line_commands import WORDS as ANY_WORDS
 from rowtui.tui.line_history import MOST_LINES, History, Recall
 from rowtui.tui.line_verbs import LineVerbs
 from rowtui.tui.session import Session
@@ -76,8 +77,8 @@ async def test_a_line_is_read_with_its_argument(session: Session) -> None:
     assert asked(":", session) is None
 
 
-async def test_every_command_of_the_registry_can_be_typed_by_its_id(session: Session) -> None:
-    for command in COMMANDS:
+async def test_every_command_with_a_key_can_be_typed_by_its_id(session: Session) -> None:
+    for command in (one for one in COMMANDS if one.shown_keys):
         [offer] = [one for one in offers("groups", session) if one.name == command.id]
         assert offer.command is command
         if command.scope == "queue":
@@ -88,9 +89,9 @@ async def test_a_label_means_the_command_of_the_view_at_hand(session: Session) -
     found = asked("next action", session)
     assert isinstance(found, Asked)
     assert found.offer.command is BY_ID["groups.next-action"]
-    found = asked("re-read all", session, "status")
+    found = asked("scan", session, "status")
     assert isinstance(found, Asked)
-    assert found.offer.command is BY_ID["app.reread"]
+    assert found.offer.command is BY_ID["app.scan"]
 
 
 async def test_what_is_unknown_says_what_was_probably_meant(session: Session) -> None:
@@ -157,7 +158,8 @@ def test_no_line_is_too_odd_to_be_read_or_completed(text: str) -> None:
 
 def test_every_line_command_is_carried_out_by_somebody() -> None:
     for one in LINE_COMMANDS:
-        assert callable(getattr(LineVerbs, f"_{one.name}")), one.name
+        if one.values != ANY_WORDS:
+            assert callable(getattr(LineVerbs, f"_{one.name}")), one.name
         assert one.description
         assert bool(one.argument) == bool(one.values), one.name
         assert not one.command or one.command in BY_ID

@@ -50,7 +50,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
     async with shown(recorder, (80, 24), played=demo) as hand:
         await hand.sees("DEMO ×60", "2,000 directories", "Next: ↑ ↓ choose an action   Enter")
         await hand.press("enter")
-        await hand.sees("Next: space mark a group")
+        await hand.sees("Next: space mark a group", " groups · ")  # and the groups are there
         await hand.press("space")
         await hand.sees("Next: s submit what is marked")
         await hand.press("s")

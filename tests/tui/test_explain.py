@@ -25,14 +25,14 @@ def row(hand: Hand[SampleEngine], destination: str) -> str:
 
 
 async def explained(hand: Hand[SampleEngine]) -> None:
-    await hand.sees("75 eligible")
+    await hand.sees("78 eligible")
     await hand.press("3")
     await hand.sees("✓ goes to wholenode on anvil")
 
 
 async def test_the_group_under_the_cursor_is_explained_and_one_comes_back_to_it() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("j", "j", "x")
@@ -183,7 +183,7 @@ async def test_a_what_if_never_reaches_a_plan_and_another_action_begins_without_
 
 async def test_a_job_that_a_rule_fails_says_which_rule() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("j", "j", "3")
         await hand.sees("analyze · eligible", "directories are too many", "rule not-on-mondays of")
         await hand.sees("did not get as far as this", "✓ applies  not-on-mondays")
@@ -199,7 +199,7 @@ async def test_an_untrusted_file_says_how_to_trust_it() -> None:
 
 async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("k", "3")
         await hand.sees(
             "initialize · eligible · no group", "No directory is eligible; t shows others."

@@ -6,6 +6,7 @@ import asyncio
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.screens.groups import GroupsView
+from rowtui.tui.screens.status import StatusView
 from rowtui.tui.widgets.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
@@ -14,7 +15,7 @@ from tests.tui.sample import SampleEngine
 
 async def test_from_status_to_a_followed_job_and_out() -> None:
     async with opened() as hand:
-        await hand.sees("Workflow", "equilibrate", "75 eligible")
+        await hand.sees("Workflow", "equilibrate", "78 eligible")
 
         await hand.press("enter")  # the cursor starts on the first action with work to do
         await hand.sees("Groups of equilibrate", "8 groups", "T1.1-rho0.3-s3")
@@ -77,7 +78,7 @@ async def test_anything_but_the_number_of_jobs_sends_nothing() -> None:
 
 async def test_leaving_the_plan_sends_nothing() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("s")
         await hand.sees("Jobs to submit")
         await hand.press("escape")
@@ -115,7 +116,7 @@ async def test_sending_can_be_stopped_between_two_jobs() -> None:
         await hand.sees("8 jobs")
         await hand.press("s", "8", "enter")
         await third.wait()
-        await hand.sees("sending: 2 of 8", "2 accepted", "▶ sending ", "· waiting")
+        await hand.sees("sending: 2 of 8", "2 accepted", "▶ sending ", "· not sent")
 
         await hand.press("q")  # not while jobs are being sent
         await hand.sees("Jobs are being sent. Stop and leave?")
@@ -150,6 +151,24 @@ async def test_the_next_action_becomes_eligible_while_one_watches() -> None:
         await hand.sees("equilibrate: 240 eligible")
 
 
+async def test_news_between_a_key_and_what_it_leads_to_do_not_undo_the_key() -> None:
+    async with opened() as hand:
+        await hand.sees("78 eligible")
+        view = hand.app.screen
+        assert isinstance(view, StatusView)
+        table = view.query_one("#actions", VirtualTable)
+        before = table.cursor
+
+        table.action_line_down()
+        table.action_line_down()
+        view.show_body()  # its message that the cursor moved is still on the way
+        await hand.until(lambda: view.session.action_index != before)
+        view.show_body()
+
+        assert table.cursor == before + 2
+        assert view.session.action_index == before + 2
+
+
 async def test_a_running_job_is_cancelled_only_after_yes() -> None:
     async with opened() as hand:
         await hand.press("6")
@@ -164,7 +183,7 @@ async def test_a_running_job_is_cancelled_only_after_yes() -> None:
         await hand.press("c")
         await hand.sees("Cancel 1 job?")
         await hand.press("y", "e", "s", "enter")
-        await hand.sees("✗ cancelled")
+        await hand.sees("⊘ cancelled")
         states = [job.state for job in hand.engine.jobs_by_token.values()]
         assert states.count(JobState.CANCELLED) == 1
 

@@ -30,7 +30,7 @@ async def test_a_burst_is_for_the_row_the_pane_and_the_field_that_it_leads_to() 
         assert hand.engine.submitted_plans == []
         # the pane, and its first row
         burst(hand, "tab", "G", "g", "R")
-        await hand.sees("Resubmit 1 failed job?", "8 directories")
+        await hand.sees("Retry 1 failed job?", "8 directories")
         # the field, also for what is pasted
         burst(hand, "down", "2", "x", "down", "3 x", "tab", "h", "i")
         await hand.sees("Memory     2x", "Time       2x", "CPUs       3 x", "Partition  hi")

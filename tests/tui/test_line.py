@@ -19,7 +19,7 @@ async def typed(hand: Hand[Any], text: str) -> None:
 
 async def test_commands_are_typed_completed_refused_and_remembered(tmp_path: Path) -> None:
     async with opened(with_clusters(), state=tmp_path) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
 
         # a list of what there is; Tab completes to what is common, then goes through the rest
         await hand.press("colon")
@@ -102,7 +102,7 @@ async def test_every_command_that_ran_can_be_read_and_copied() -> None:
     engine.run("anvil", "squeue --me -o '%i|%T'", seconds=0.4)
     engine.run("delta", "ssh someone@delta.example", 255, "Permission denied (publickey).")
     async with opened(engine) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("at")
         await hand.sees("Activity and commands", "opened on", "$ squeue --me", "(0.4 s, exit 0)")
         await hand.sees("(0.2 s, exit 255)", "Permission denied (publickey).")

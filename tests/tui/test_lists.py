@@ -92,3 +92,19 @@ async def test_groups_are_known_by_their_numbers_whatever_the_filter_and_the_ord
         engine.complete("equilibrate", [name for name in engine.names if "T1.0" in name])
         await hand.sees("3 of 7 shown · 1 of 7 groups marked")
         assert "T1.1-rho0.5-s5" in view.table.marks
+
+
+async def test_a_group_that_is_not_whole_says_why_and_names_no_destination(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    engine = SampleEngine()
+    engine.group_problems = {1: "it is not whole: 1 directory of the whole group is not eligible"}
+    engine.groups_not_whole = {1}
+    async with opened(engine, state=tmp_path) as hand:
+        await hand.press("2")
+        await hand.sees("▲ it is not", "Why it cannot be submitted · group 1")
+        await hand.sees("the groups of directories with other statuses")
+        await hand.sees_no("pack its job")
+        await hand.press("j")
+        await hand.sees_no("Why it cannot be submitted")

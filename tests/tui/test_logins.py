@@ -295,9 +295,9 @@ async def test_any_failure_of_a_login_is_a_sentence_and_its_hint() -> None:
 
 async def test_when_nothing_waits_for_a_login_the_key_says_so() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("L")
-        await hand.sees("log in: no cluster needs a login")
+        await hand.sees("connect: no cluster needs a login")
 
 
 async def test_the_palette_has_each_cluster_that_waits() -> None:
@@ -307,7 +307,7 @@ async def test_the_palette_has_each_cluster_that_waits() -> None:
         await hand.sees("needs login")
         await hand.press("ctrl+p")
         await hand.press(*"connect delta")
-        await hand.sees("log in to delta")
+        await hand.sees("connect to delta")
         await hand.press("down", "enter")
         await hand.sees("Password:")
         await hand.press("x", "enter")

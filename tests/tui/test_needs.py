@@ -23,7 +23,7 @@ async def test_enter_leads_to_the_next_step_of_each_need() -> None:
         await hand.press("enter")
         await hand.sees("Groups of equilibrate · failed")
         await hand.press("1", "R")
-        await hand.sees("Resubmit 1 failed job?", "exit code 2")
+        await hand.sees("Retry 1 failed job?", "exit code 2")
         await hand.press("escape", "down", "enter")
         await hand.sees("Job 4716", "Its script failed")
         await hand.press("1", "down", "enter")

@@ -24,7 +24,7 @@ def network_of(hand: Hand[SampleEngine]) -> SampleNetwork:
 
 
 async def at_network(hand: Hand[SampleEngine]) -> None:
-    await hand.sees("75 eligible")
+    await hand.sees("78 eligible")
     await hand.press("8")
     await hand.sees("Network study", "60 samples", " · all ", "Enter samples")
     await hand.rests()
@@ -34,13 +34,13 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
     async with opened(with_network()) as hand:
         await at_network(hand)
         await hand.press("1")  # among what needs a person
-        await hand.sees("network study: 12 more jobs")
+        await hand.sees("network study: 12 more jobs", "14 jobs of the network wait for inputs")
         await hand.press("8")
         await hand.sees(
-            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27:15",
-            "core-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
+            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 00:27:15",
+            "CPU-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
             "exit code 137", "7 nodes · 102 jobs", "simulate · all", "60 samples",
-            "✗ 1 failed  ▶ 8 active",
+            "✗ 1 failed",
         )  # fmt: skip
 
         # arrows move along links, and the panes follow
@@ -49,7 +49,9 @@ async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_th
         await hand.sees("average · all", "12 samples", "← simulate: energy.json  ⊃ replica ≥ 4")
         await hand.press("right")
         await hand.sees("folds · all")
-        await hand.press("h", "h")
+        await hand.press("h")
+        await hand.sees("average · all")
+        await hand.press("h")
         await hand.sees("simulate · all")
         await hand.press("left")
         await hand.sees("state · all", "temperature (6) × pressure (2) × replica (5)")
@@ -65,9 +67,9 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await hand.press("t")
         await hand.sees("simulate · failed", "1 sample")
         await hand.press("t")
-        await hand.sees("simulate · active", "8 samples")
+        await hand.sees("simulate · submitted", "8 samples")
         await hand.press("t", "t")
-        await hand.sees("simulate · complete", "31 samples")
+        await hand.sees("simulate · completed", "31 samples")
         await hand.press("t")
         await hand.sees("simulate · all")
         # where nothing ran this is said, of a source too
@@ -101,7 +103,7 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         await at_network(hand)
         await hand.press("s")
         await hand.sees(
-            "Start a new run?", "at most 35.6 core-hours", "Type yes", "no other cluster"
+            "Start a new run?", "at most 35.6 CPU-hours", "Type yes", "no other cluster"
         )
         await hand.press("n", "o", "enter")
         await hand.sees("Nothing was started.")
@@ -156,7 +158,7 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         gate.set()
         await hand.sees("▶ running")
         assert network_of(hand).limits == Limits(
-            core_hours=168.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
+            cpu_hours=168.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
         )
         assert network_of(hand).calls == ["start"]
 
@@ -187,11 +189,11 @@ async def test_all_that_failed_is_retried_after_the_number_is_typed_or_one_under
         await at_network(hand)
         await hand.press("tab", "tab", "tab")
         await hand.press("j", "R")
-        await hand.sees("Try 1 failed job again?")
+        await hand.sees("Retry 1 failed job?")
         await hand.press("escape")
         await hand.sees("Nothing was retried.")
         await hand.press("shift+tab", "shift+tab", "shift+tab", "R")
-        await hand.sees("Try 2 failed jobs again?", "all jobs that failed")
+        await hand.sees("Retry 2 failed jobs?", "all jobs that failed")
         await hand.press("2", "enter")
         await hand.sees_no("Failed: 2 jobs")
         assert network_of(hand).calls == ["retry [17, 101]"]
@@ -205,25 +207,25 @@ async def test_only_the_marked_samples_are_retried_and_the_marks_go() -> None:
         await hand.press("enter", "space", "space")
         await hand.sees("2 of 60 samples marked")
         await hand.press("R")
-        await hand.sees("Try 1 failed job again?", "marked jobs")
+        await hand.sees("Retry 1 failed job?", "marked jobs")
         await hand.press(*"yes", "enter")
         await hand.sees("1 job will be tried again.")
         await hand.sees_no("marked")
         assert network_of(hand).calls == ["retry [17]"]
 
 
-async def test_giving_up_says_how_many_jobs_depend_on_it() -> None:
+async def test_cancelling_says_how_many_jobs_depend_on_it() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)
         await hand.press("c")
         await hand.sees("the cursor is not on a job")
         await hand.press("enter", "j", "c")
-        await hand.sees("Give up 1 job?", "1 job (1 active)", "5 further jobs depend on it")
+        await hand.sees("Cancel 1 job?", "1 job (1 submitted)", "5 further jobs depend on it")
         await hand.press("enter")
-        await hand.sees("Nothing was given up.")
+        await hand.sees("Nothing was cancelled.")
         await hand.press("c", *"yes", "enter")
-        await hand.sees("1 job given up.")
-        assert network_of(hand).calls == ["give up [1001]"]
+        await hand.sees("1 job cancelled.")
+        assert network_of(hand).calls == ["cancel [1001]"]
 
 
 async def test_a_step_goes_to_the_submission_or_says_why_there_is_none() -> None:
@@ -268,13 +270,13 @@ async def test_read_only_looks_but_does_nothing() -> None:
 
 async def test_no_network_says_what_one_is_and_an_error_says_what_is_wrong() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("8")
         await hand.sees("This project has no network.", "rowtui network init")
     engine = with_network()
     async with opened(engine) as hand:
         network_of(hand).error = RowtuiError("network.toml:3:1: no such node", "look again")
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("8")
         await hand.sees("network.toml:3:1: no such node", "look again")
         network_of(hand).error = None
@@ -284,7 +286,7 @@ async def test_no_network_says_what_one_is_and_an_error_says_what_is_wrong() -> 
 
 async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
     async with opened(with_network(), size=(80, 24)) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("8")
         await hand.sees("7 nodes · 102 jobs")
         await hand.rests()
@@ -321,7 +323,7 @@ async def test_samples_are_filtered_sorted_marked_and_found() -> None:
         await hand.press("g", "v", "j", "j", "v")
         await hand.sees("3 of 15 samples marked")
         await hand.press("R")
-        await hand.sees("Try 1 failed job again?", "marked jobs")
+        await hand.sees("Retry 1 failed job?", "marked jobs")
         await hand.press("escape", "escape")
         await hand.press("o", "O")
         await hand.sees("State ▼")
@@ -335,7 +337,9 @@ async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
         await hand.press("b")
         await hand.sees("blocked by: the cursor is not on a sample")
         await hand.press("l", "enter", "b")
-        await hand.sees("What it waits for", "└ ▶ active  simulate", "All that it waits for itself")
+        await hand.sees(
+            "What it waits for", "└ ▶ submitted  simulate", "All that it waits for itself"
+        )
         await hand.press("escape", "d")
         await hand.sees("Make 5 results again?", "average 2, train 3", "goes to the trash")
         await hand.press("enter")
@@ -367,7 +371,7 @@ async def test_a_network_of_many_samples_costs_no_more_than_its_nodes() -> None:
     engine = with_network(nodes=big(200_000))
     async with opened(engine) as hand:
         await at_network(hand)
-        await hand.sees("▶ 1,000 active")
+        await hand.sees("▶ 1,000 submitted")
         picture = hand.app.screen.query_one(NetworkGraph)
         before = picture.painted_lines
         network_of(hand).generation += 1
@@ -375,7 +379,7 @@ async def test_a_network_of_many_samples_costs_no_more_than_its_nodes() -> None:
         await hand.rests()
         assert picture.painted_lines - before <= 2 * picture.size.height
         await hand.press("enter", "G")
-        await hand.sees("200,000 samples", "✓ complete")
+        await hand.sees("200,000 samples", "✓ completed")
 
 
 async def test_what_did_not_change_is_not_painted_again_and_what_changed_stands_out() -> None:
@@ -392,7 +396,7 @@ async def test_what_did_not_change_is_not_painted_again_and_what_changed_stands_
         # what changed stands out for a moment
         graph = network_of(hand)
         graph.nodes = tuple(
-            node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
+            node._replace(counts=counts(completed=32, submitted=7, eligible=20, failed=1))
             if node.name == "simulate"
             else node
             for node in graph.nodes

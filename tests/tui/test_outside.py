@@ -135,3 +135,46 @@ def test_pager_and_editor_get_the_terminal_and_give_it_back(tmp_path: Path) -> N
         assert not list(tmp_path.glob("tmp/rowtui-*"))
     finally:
         terminal.close()
+
+
+def test_a_command_of_the_command_line_keeps_the_terminal_until_enter(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "from tests.tui.sample import main\nraise SystemExit(main())\n")
+    try:
+        terminal.until(b"equilibrate")
+        terminal.seen = b""
+        os.write(terminal.master, b":doctor --help\r")
+        terminal.until(b"Enter returns to the dashboard.")
+        assert b"Usage: rowtui doctor" in terminal.seen
+        terminal.seen = b""
+        os.write(terminal.master, b"\n")
+        terminal.until(b"\x1b[?1049h")
+        terminal.until(b"equilibrate")
+        os.write(terminal.master, b"q")
+        terminal.drain()
+        assert terminal.process.wait(timeout=60) == 0
+    finally:
+        terminal.close()
+
+
+async def test_a_command_that_may_act_runs_in_the_terminal_after_a_yes_alone() -> None:
+    async with opened() as hand:
+        await hand.sees("equilibrate")
+        await hand.press("colon", *"network retire --delete", "enter")
+        await hand.sees("Run network retire in the terminal?", "rowtui network retire --delete")
+        await hand.press("escape")
+        await hand.sees("Nothing was run.")
+        await hand.press("colon", *"clean", "enter")
+        await hand.sees("Run clean in the terminal?")
+        await hand.press(*"yes", "enter")
+        await hand.sees("rowtui clean was not run: the terminal cannot be handed")
+
+
+async def test_the_palette_opens_the_line_for_the_options_of_such_a_command() -> None:
+    async with opened() as hand:
+        await hand.sees("equilibrate")
+        await hand.press("ctrl+p", *"mapping lint", "enter")
+        await hand.sees(":mapping lint")
+    async with opened(read_only=True) as hand:
+        await hand.sees("equilibrate")
+        await hand.press("colon", *"clean", "enter")
+        await hand.sees("clean: the project was opened read-only")

@@ -16,7 +16,7 @@ from tests.tui.sample_packing import PatchedEngine, SpreadEngine, with_awkward_j
 
 
 async def packed(hand: Hand[SampleEngine]) -> None:
-    await hand.sees("75 eligible")
+    await hand.sees("78 eligible")
     await hand.press("4")
     await hand.sees("✓ 8 jobs on 1 node of large: 16.0 EUR, alone 70.4 (77 % less)")
 
@@ -52,7 +52,7 @@ async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run
         await hand.sees("Bundle on large", "12 jobs in 5 lanes · 112 cores, 152 GB")
         await hand.sees("[equilibrate-T1.0-rho", "][equilibrate-T1.1-rho", "12:00:00")
         await hand.press("tab", "G")
-        await hand.sees("8:00:00 – 8:15:00", "1 core, 12 GB")
+        await hand.sees("08:00:00 – 08:15:00", "1 core, 12 GB")
         await hand.press("escape", "g")
         await hand.sees("Node type large", "128 cores, 256 GB", "4.00 EUR an hour")
 
@@ -160,16 +160,16 @@ async def test_submitting_shows_the_plan_with_the_cost_before_and_after() -> Non
         await all_packed(hand)
         await hand.press("s")
         await hand.sees("Jobs to submit", "packed      441.1 → 192.0 EUR (56 % less)")
-        await hand.sees("4 jobs with 24 requests", "bundle of 12", "# One scheduler job on a node")
+        await hand.sees("24 jobs in 4 bundles", "bundle of 12", "# One scheduler job on a node")
         await hand.press("j")
         await hand.sees("Script of request 0 of bundle 1", "#SBATCH --ntasks=32")
         assert "submit" not in hand.engine.calls
         await hand.press("s")
-        await hand.sees("Type 4 and press Enter to send 4 jobs with 24 requests")
-        await hand.press("2", "4", "enter")
-        await hand.sees("'24' is not '4': nothing was sent")
-        await hand.press("s", "4", "enter")
-        await hand.sees("24 of 24 requests accepted")
+        await hand.sees("Type 24 and press Enter to send 24 jobs in 4 bundles")
+        await hand.press("4", "enter")
+        await hand.sees("'4' is not '24': nothing was sent")
+        await hand.press("s", "2", "4", "enter")
+        await hand.sees("24 of 24 jobs accepted")
         [plan] = hand.engine.submitted_plans
         assert len({job.bundle.token for job in plan.jobs if job.bundle}) == 4
         assert plan.packed
@@ -219,9 +219,9 @@ async def test_marks_that_were_submitted_packed_are_forgotten() -> None:
         await hand.press("space", "space", "4")
         await hand.sees("✓ 2 jobs on 1 node of medium")
         await hand.press("s")
-        await hand.sees("1 job with 2 requests")
-        await hand.press("s", *"yes", "enter")
-        await hand.sees("2 of 2 requests accepted")
+        await hand.sees("2 jobs in 1 bundle")
+        await hand.press("s", "2", "enter")
+        await hand.sees("2 of 2 jobs accepted")
         await hand.press("2")
         await hand.sees("6 groups ·")
 
@@ -235,7 +235,7 @@ async def test_a_plan_in_review_is_packed_with_the_same_groups() -> None:
         await hand.press("4")
         await hand.sees("equilibrate · 2 groups", "✓ 2 jobs on 1 node of medium")
         await hand.press("s")
-        await hand.sees("1 job with 2 requests")
+        await hand.sees("2 jobs in 1 bundle")
         assert "4 packs them" not in hand.text()
 
 
@@ -265,7 +265,7 @@ async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to
     None
 ):
     async with opened(SpreadEngine()) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("4")
         await hand.sees("equilibrate · all eligible groups · local")
         await hand.press("n")
@@ -285,7 +285,7 @@ async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to
 
 async def test_what_is_left_alone_says_why() -> None:
     async with opened(with_awkward_jobs()) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("4", "a")
         await hand.sees("▲ 4 jobs not packed")
         await hand.press("j", "j")
@@ -297,7 +297,7 @@ async def test_what_is_left_alone_says_why() -> None:
 
 async def test_nothing_eligible_says_so_and_an_error_comes_with_its_hint() -> None:
     async with opened() as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("k", "4")
         await hand.sees(
             "✗ there is nothing to submit. no directory is eligible", "Nothing is packed."
@@ -412,7 +412,7 @@ NASTY = "evil\x1b]0;owned\x07 [b]bold[/b] ‮name"
 async def test_hostile_names_steer_nothing_and_are_no_markup() -> None:
     engine = PatchedEngine(lambda job: replace(job, name=NASTY, action=NASTY))
     async with opened(engine, size=(160, 50)) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("78 eligible")
         await hand.press("4")
         await hand.sees("[evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename")
         await hand.press("s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.actions import COMMANDS, TITLES
+from rowtui.tui.command import NO_KEY
 from rowtui.tui.job_verbs import CANCEL
 from textual.screen import ModalScreen
 
@@ -55,7 +56,8 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
                 hand.app.clear_notifications()
                 assert not isinstance(hand.app.screen, ModalScreen), command.id
                 assert "read-only" in command.enabled(hand.app.session), command.id
-                assert hand.app.line.run(command.id).endswith("opened read-only"), command.id
+                typed = command.id if command.keys != NO_KEY else command.twin
+                assert hand.app.line.run(typed).endswith("opened read-only"), command.id
         assert hand.app.line.run("submit") == ""
         await hand.rests()
         assert not isinstance(hand.app.screen, ModalScreen)

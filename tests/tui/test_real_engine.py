@@ -162,7 +162,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.press("x")
             await person.sees("Groups of two · failed", "✗ failed", "exit code 3")
             await person.press("a", "R")
-            await person.sees("Resubmit 1 failed job?", "two  4 directories")
+            await person.sees("Retry 1 failed job?", "two  4 directories")
             await person.press("down", "2", "x", "enter")
             await person.sees("Jobs to submit", "1 job", "attempt 2: job", "time 04:00:00 ->")
             await person.press("escape")
@@ -181,7 +181,7 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.press("escape", "c")
             await person.sees("Cancel 1 job?")
             await person.press("y", "e", "s", "enter")
-            await person.sees("1 job cancelled", "✗ cancelled")
+            await person.sees("1 job cancelled", "⊘ cancelled")
 
             await person.press("q")
         assert app.return_code == 0

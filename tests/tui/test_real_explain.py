@@ -53,6 +53,7 @@ destinations:
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where trust is remembered
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "8")
     root = tmp_path / "project"
     for number in range(5):
         (root / "workspace" / f"d{number}").mkdir(parents=True)
@@ -65,7 +66,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def opened(
     root: Path, size: tuple[int, int] = (120, 36)
 ) -> AsyncIterator[tuple[Hand[InProcessEngine], dict[str, str]]]:
-    environment = {"HOME": str(root.parent), "PATH": "/usr/bin:/bin"}
+    environment = {
+        "HOME": str(root.parent),
+        "PATH": "/usr/bin:/bin",
+        "ROWTUI_LOCAL_CORES": "8",
+    }
     engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
     app = RowtuiApp(engine)
     try:
@@ -199,7 +204,7 @@ async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> 
         await hand.sees_no("WHAT IF")
         now = before.replace(b"= 4  #", b"= 8  #").replace(b"02:00", b"03:00")
         assert file.read_bytes() == now
-        assert explained(mapped, environment)["decisions"][0]["job"]["cores"] == 8
+        assert explained(mapped, environment)["decisions"][0]["job"]["cpus"] == 8
 
         # and back
         await hand.press("U")

@@ -85,17 +85,17 @@ async def test_jobs_are_packed_on_this_machine_and_run_as_one(root: Path) -> Non
     async with opened(root) as hand:
         await hand.sees("relax: 8 eligible")
         await hand.press("4")
-        await hand.sees("relax · all eligible groups · local", "of this-machine", "core-hours")
+        await hand.sees("relax · all eligible groups · local", "of this-machine", "CPU-hours")
         await hand.sees("✓ 8 jobs on ", "the best possible")
         await hand.press("e", "2")
         await hand.sees("at most 2 in a bundle", "✓ 8 jobs on 4 nodes of this-machine")
         await hand.press("enter")
         await hand.sees("2 jobs in 2 lanes · 4 cores", "[relax-d")
         await hand.press("s")
-        await hand.sees("4 jobs with 8 requests", "packed ", "bundle of 2", "#!/bin/bash")
+        await hand.sees("8 jobs in 4 bundles", "packed ", "bundle of 2", "#!/bin/bash")
         assert not done_in(root)
-        await hand.press("s", "4", "enter")
-        await hand.sees("8 of 8 requests accepted")
+        await hand.press("s", "8", "enter")
+        await hand.sees("8 of 8 jobs accepted")
         await hand.press("1")
         await hand.sees("status     ✓ 8 completed")
         assert len(done_in(root)) == 8
@@ -105,11 +105,7 @@ async def test_jobs_that_fit_nowhere_are_left_alone_with_the_reason(root: Path) 
     async with opened(root) as hand:
         await hand.sees("wide: 8 eligible")
         await hand.press("j", "4")
-        await hand.sees("▲ 8 jobs not packed", "this-machine", "64")
-        await hand.press("]", "]", "]")
-        await hand.rests()
-        await hand.press("b")
-        await hand.sees("of 5 s")
+        await hand.sees("8 jobs left out", "the job asks for 64 CPUs", "this machine has 8")
 
 
 async def test_marked_groups_and_every_packer(root: Path) -> None:

@@ -59,6 +59,29 @@ async def planned(hand: Hand[SampleEngine]) -> None:
     await hand.sees("8 jobs", "▲ warnings")
 
 
+@pytest.mark.parametrize(("left", "sent"), [(1000, True), (100, False)])
+async def test_a_yes_before_the_budgets_are_known_counts_once_they_are(
+    left: float, sent: bool
+) -> None:
+    engine = SampleEngine()
+    engine.checks_gate = asyncio.Event()
+    budget = Budget("budget", "CPU-hours", left, 2000, ((0, 8),))
+    engine.checks["budget"] = Check("budget", OK, budgets=(budget,))
+    async with opened(engine, size=(120, 50)) as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("then type 8, sends 8 jobs")
+        await hand.press("s", "8", "enter")
+        await hand.sees("what the budgets have left")
+        assert not hand.app.session.has_submitted
+
+        engine.checks_gate.set()
+
+        await hand.sees("8 of 8" if sent else "'8' is not '8 anyway'")
+        assert hand.app.session.has_submitted is sent
+
+
 async def test_a_plan_is_looked_over_before_it_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +260,7 @@ async def test_it_goes_on_behind_other_views_and_who_leaves_is_asked() -> None:
     async with opened(engine) as hand:
         await planned(hand)
         await hand.press("s", "8", "enter")
-        await hand.sees("sending: 0 of 8", "▶ sending", "· waiting")
+        await hand.sees("sending: 0 of 8", "▶ sending", "· not sent")
         await hand.press("1")
         await hand.sees("sending 0/8")
         gates[1].set()

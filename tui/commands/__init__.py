@@ -1,1 +1,1 @@
-"""The registry of commands, a module for each view: `tui/actions.py` puts them together."""
+"""The registry of commands, a module for each view; `tui/actions.py` combines the modules."""

@@ -1,4 +1,4 @@
-"""What can be done in the view Explain."""
+"""The commands of the view Explain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rowtui.tui.reasons import (
 
 COMMANDS: tuple[Command, ...] = (
     Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
-            "explain", 1, enabled=with_decision),
+            "explain", 1, enabled=with_decision, twin="explain --cpus"),
     Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
             "explain", 2, enabled=may_reset),
     *(
@@ -39,14 +39,14 @@ COMMANDS: tuple[Command, ...] = (
             enabled=with_action),
     Command("explain.write", "W", "write…",
             "write the what-if to workflow.toml, after a look at what changes", "explain",
-            asks=True, enabled=may_write),
+            asks=True, enabled=may_write, twin="explain --write"),
     Command("explain.undo-write", "U", "undo write…",
             "take the last write to workflow.toml back", "explain", asks=True,
-            enabled=may_undo_write),
+            enabled=may_undo_write, twin="explain --undo"),
     Command("explain.lines", "w", "lines to add",
             "what to write so that the what-if becomes so, to copy", "explain",
             enabled=may_reset),
     Command("explain.json", "J", "copy JSON", "copy it as `rowtui explain --json` writes it",
-            "explain", enabled=with_decision),
+            "explain", enabled=with_decision, twin="explain --json"),
     Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain", 6),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What can be done in the view Log."""
+"""The commands of the view Log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rowtui.tui.reasons import with_job
 
 COMMANDS: tuple[Command, ...] = (
     Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,
-            enabled=with_job),
+            enabled=with_job, twin="logs --follow"),
     Command("log.find", "slash", "find", "find a text, or ~pattern", "log", 2, enabled=with_job),
     Command("log.next-match", "n", "next", "the next place with what was looked for", "log", 3,
             enabled=with_job),

@@ -1,4 +1,4 @@
-"""Moving in lists, texts and graphs, whatever the view."""
+"""The commands that move in lists, texts and graphs; they are the same in all views."""
 
 from __future__ import annotations
 

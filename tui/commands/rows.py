@@ -1,4 +1,4 @@
-"""What can be done in long lists, in the views that have such lists (`LISTED` in `command.py`)."""
+"""The commands of long lists, for the views with such lists (`LISTED` in `command.py`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Pure functions from the engine's values to lines of styled text; no terminal in sight."""
+"""Pure functions from the engine's values to lines of styled text; they use no terminal."""

@@ -1,4 +1,4 @@
-"""What happened and what was run, as rows of one list."""
+"""Events and commands that were run, as rows of one list."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.numbers import clock_time
 
 START = 21
-"""Columns of time and source."""
+"""The number of columns of time and source."""
 
 
 class Row(NamedTuple):
-    """One line. `text`: what is copied, with time and source; `style`: of what follows them."""
+    """One line. `text` is the copied text, with time and source; `style` is the style of `rest`."""
 
     at: float
     start: str
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def activity_rows(entries: Iterable[tuple[float, str, str, str]]) -> list[Row]:
-    """A row for each line of each entry."""
+    """Return a row for each line of each entry."""
     rows = []
     for at, source, text, style in entries:
         for number, part in enumerate(text.splitlines() or [""]):
@@ -38,7 +38,9 @@ def activity_rows(entries: Iterable[tuple[float, str, str, str]]) -> list[Row]:
 
 
 def command_rows(ran: Iterable[RanCommand]) -> list[Row]:
-    """A row for each command, in the order of their beginnings; and one for a complaint."""
+    """Return a row for each command, in the order of their starts; and a row for its
+    error message.
+    """
     rows = []
     for one in ran:
         end = "?" if one.exit_status is None else f"exit {one.exit_status}"
@@ -51,7 +53,7 @@ def command_rows(ran: Iterable[RanCommand]) -> list[Row]:
 
 
 def row_line(row: Row) -> Line:
-    """A row with its colours."""
+    """Return a row with its colours."""
     return line((row.start, "dim"), (row.rest, row.style))
 
 

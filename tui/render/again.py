@@ -1,7 +1,7 @@
-"""Resubmission as text: what failed, what might help, and what a person types to change it.
+"""Resubmission as text: the failures, the changes that may help, and the fields for a change.
 
-Takes the failed jobs and the texts of the fields; gives lines, a `Change`, and a sentence for each
-field that cannot be read. An empty field leaves the job as it was.
+The input is the failed jobs and the texts of the fields; the output is lines, a `Change`, and a
+sentence for each field that cannot be parsed. An empty field leaves the job unchanged.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Line, line
 
 MOST_LISTED = 4
-"""Jobs that are listed; the rest is counted."""
+"""The number of jobs that are listed; the others are counted."""
 
 
 class Field(NamedTuple):
-    """One thing that can be changed. `name` is that of `Change`."""
+    """One amount that can be changed. `name` is the name of the attribute of `Change`."""
 
     name: str
     label: str
@@ -49,14 +49,16 @@ FIELDS = (
 
 
 class TypedChange(NamedTuple):
-    """What the fields ask for, and a sentence by the field's name for what cannot be read."""
+    """The change in the fields, and by field name a sentence about each text that cannot
+    be parsed.
+    """
 
     change: Change
     wrong: Mapping[str, str]
 
 
 def read_change(texts: Mapping[str, str]) -> TypedChange:
-    """The change that these texts ask for."""
+    """Return the change that these texts describe."""
     found: dict[str, Any] = {}
     wrong = {}
     for field in FIELDS:
@@ -71,7 +73,9 @@ def read_change(texts: Mapping[str, str]) -> TypedChange:
 
 
 def prefilled(jobs: Sequence[FailedJob]) -> dict[str, str]:
-    """What would help all of these jobs, as texts for the fields; nothing if they differ."""
+    """Return the change that may help all of these jobs, as texts for the fields; empty if they
+    differ.
+    """
     suggested = {suggested_change(job.cause) for job in jobs}
     change = suggested.pop() if len(suggested) == 1 else NO_CHANGE
     amounts = {"memory": change.memory, "walltime": change.walltime, "cpus": change.cpus}
@@ -83,7 +87,7 @@ def _typed(amount: Amount) -> str:
 
 
 def failed_lines(jobs: Sequence[FailedJob]) -> list[Line]:
-    """The jobs, and what might help some of them if not all failed for the same cause."""
+    """Return the jobs as lines, and the changes that may help some of them if the causes differ."""
     listed = jobs if len(jobs) <= MOST_LISTED else jobs[: MOST_LISTED - 1]
     names = max((len(job.name or "–") for job in listed), default=0)
     actions = max((len(visible(job.action)) for job in listed), default=0)

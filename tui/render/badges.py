@@ -1,4 +1,4 @@
-"""How the clusters are, in the line at the top: `anvil ● 15 s  delta ▲ login  frontier ◐ slow`."""
+"""The state of the clusters in the top line: `anvil ● 15 s  delta ▲ login  frontier ◐ slow`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rowtui.tui.render.marks import Mark
 
 MOST_BADGES = 6
-"""More are counted: the view Clusters has them all."""
+"""The number of badges; further clusters are counted. The view Clusters shows all clusters."""
 
 _WELL = (HERE, CONNECTED)
 _WORDS = {
@@ -38,9 +38,10 @@ _SHORT_NAME = 5
 def cluster_badges(
     clusters: Sequence[ClusterView], now: float, connecting: Collection[str] = ()
 ) -> list[list[Line]]:
-    """The badges in one form after the other, the longest first; none where all is as usual.
+    """Return the badges in several forms, the longest first; empty if there is nothing to report.
 
-    One cluster alone that is well needs no badge. Those that need somebody stay the longest.
+    A single cluster without a problem needs no badge. Clusters with a problem keep their badges and
+    words the longest.
     """
     marks = {one.name: cluster_mark(one, connecting) for one in clusters}
     if len(clusters) < 2 and all(mark in _WELL for mark in marks.values()):

@@ -1,4 +1,4 @@
-"""Lines of bash with colours: directives of schedulers, keywords, strings, variables, comments."""
+"""Lines of bash with colours: scheduler directives, keywords, strings, variables, comments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r"(#(?:SBATCH|PBS|FLUX|\$)\s+)(-{1,2}[\w-]+)([= ]?)(.*)"
 
 
 def script_line(text: str) -> Line:
-    """One line of a shell script; what it shows is the line itself, made visible."""
+    """Return one line of a shell script; the spans contain the whole line, made visible."""
     shown = visible(text.expandtabs(4))
     if shown.startswith(("#SBATCH", "#!", "#PBS", "#FLUX", "#$")):
         return _directive(shown)
@@ -36,7 +36,7 @@ def script_line(text: str) -> Line:
 
 
 def _directive(shown: str) -> Line:
-    """`#SBATCH --time=240`: the value stands out of what is always there."""
+    """Return `#SBATCH --time=240` with the value in another style than the constant part."""
     match = _DIRECTIVE.fullmatch(shown)
     if match is None or not match[4]:
         return (Span(shown, "directive"),)

@@ -1,7 +1,8 @@
-"""A packing as rows: node types, beneath each its bundles, and what is left alone.
+"""A packing as rows: node types, beneath each its bundles, and the jobs that are not packed.
 
-Bundles that are alike are one row with a count, so that a thousand of them stay readable. Takes
-the engine's `PackedPlan`; gives values that are made once for each answer, and the cells of rows.
+Bundles that are alike are one row with a count, so that a list of a thousand stays readable. The
+input is the engine's `PackedPlan`; the output is values that are computed once for each answer, and
+the cells of rows.
 """
 
 from __future__ import annotations
@@ -30,32 +31,35 @@ if TYPE_CHECKING:
     from rowtui.tui.render.cells import Cell, Line
 
 FINE = 10_000
-"""Shares are drawn in so many parts."""
+"""The number of parts into which shares are divided."""
 
 HALF = 0.5
-"""Of a node: a bundle that holds less of it is worth a look."""
+"""Share of a node: a bundle that holds less than this share is highlighted."""
 
 AXES = 3
-"""Cores, memory and GPUs: what bars are drawn of. Nobody pays for local disks alone."""
+"""Cores, memory and GPUs, for which bars are drawn. Local disks have no price of their own."""
 
 
 class Share(NamedTuple):
-    """What of a node is used: `busy` over the time that is paid for, `held` for any of it."""
+    """The used share of a node: `busy` over the time that is paid for, `held` for any
+    part of it.
+    """
 
     busy: float
     held: float
 
     @property
     def percent(self) -> str:
-        """How much is busy, as bars say it: 100 % only where nothing is idle."""
+        """The busy share as text for a bar: 100 % only if nothing is idle."""
         return percentage(round(self.busy * FINE), FINE).strip()
 
 
-Shares = tuple[Share | None, ...]  # of cores, memory, GPUs; None: the node has none, or unknown
+# Of cores, memory and GPUs; None if the node has none, or the amount is unknown.
+Shares = tuple[Share | None, ...]
 
 
 class BundleRow(NamedTuple):
-    """Bundles that are alike: one of them, how many there are, what all of them cost."""
+    """Bundles that are alike: one of them, their number, and their total cost."""
 
     key: tuple[str, str, int]
     bundle: BundleView
@@ -66,12 +70,12 @@ class BundleRow(NamedTuple):
 
     @property
     def jobs(self) -> int:
-        """How many jobs all of them have."""
+        """The number of jobs in all of these bundles."""
         return self.times * self.bundle.jobs
 
 
 class TypeRow(NamedTuple):
-    """A node type, and what all bundles on it come to. `on`: jobs may be packed on it."""
+    """A node type, and the totals of all bundles on it. `on`: jobs may be packed on this type."""
 
     key: tuple[str, str, int]
     node_type: NodeTypeView
@@ -79,12 +83,12 @@ class TypeRow(NamedTuple):
     nodes: int
     jobs: int
     shares: Shares
-    seconds: int  # of the longest bundle
+    seconds: int  # The time of the longest bundle.
     cost: float
 
 
 class AloneRow(NamedTuple):
-    """Jobs that are not packed, and why."""
+    """Jobs that are not packed, and the reason."""
 
     key: tuple[str, str, int]
     left: LeftAlone
@@ -98,9 +102,9 @@ class Look:
     """The packing at one destination, ready to be drawn."""
 
     of: PackedDestination
-    known: tuple[NodeTypeView, ...]  # all node types there, also those that are switched off
+    known: tuple[NodeTypeView, ...]  # All node types there, including those switched off.
     rows: tuple[Row, ...]
-    nodes: tuple[tuple[str, int], ...]  # name and number of each node type that is used
+    nodes: tuple[tuple[str, int], ...]  # Name and number of nodes of each node type that is used.
     total: Shares
 
 
@@ -116,13 +120,13 @@ Known = Mapping[str, tuple[NodeTypeView, ...]]
 
 
 def picture_of(packed: PackedPlan, known: Known) -> Picture:
-    """All that is drawn of a packing. `known`: the node types there are, by destination."""
+    """Return all values that are drawn for a packing. `known` has the node types by destination."""
     jobs = packed.plan.jobs
     return Picture(packed, tuple(_look(there, jobs, known) for there in packed.destinations))
 
 
 class _Sum:
-    """What bundles come to, weighted by their time."""
+    """The totals of bundles, weighted by their time."""
 
     def __init__(self) -> None:
         self.paid = [0.0] * AXES
@@ -130,7 +134,7 @@ class _Sum:
         self.held = [0.0] * AXES
 
     def add(self, bundle: BundleView, node: Amounts, times: int = 1) -> None:
-        seconds = (bundle.seconds or 1) * times
+        seconds = (bundle.busy_seconds or 1) * times
         for at in range(AXES):
             busy = sum(lane.amounts[at] * (sum(lane.seconds) or 1) for lane in bundle.lanes) * times
             held = max(bundle.used[at], sum(lane.amounts[at] for lane in bundle.lanes))
@@ -195,7 +199,9 @@ def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) ->
 
 
 def _shape(bundle: BundleView, jobs: Sequence[PlannedJob]) -> tuple[object, ...]:
-    """Equal for bundles that look alike: sizes, times and actions, whatever the directories."""
+    """Return a key that is equal for bundles with equal sizes, times and actions; directories may
+    differ.
+    """
     lanes = sorted(
         (lane.amounts, lane.seconds, tuple(jobs[at].action for at in lane.jobs))
         for lane in bundle.lanes
@@ -225,7 +231,7 @@ def _type_row(node_type: NodeTypeView, bundles: Iterable[BundleRow], shares: Sha
 
 
 def bundle_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """The columns for these rows; those that would be empty are left out."""
+    """Return the columns for these rows; columns that would be empty are left out."""
     packed = [row for row in rows if not isinstance(row, AloneRow)]
     names = [len(visible(row.node_type.name)) + 2 for row in packed]
     columns = [
@@ -245,7 +251,7 @@ def bundle_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
 
 
 def half_empty(row: Row) -> bool:
-    """Less than half of the node's cores is held by anything, and of its memory and GPUs too."""
+    """Whether the jobs hold less than half of the node's cores, of its memory and of its GPUs."""
     if not isinstance(row, BundleRow):
         return False
     held = [share.held for share in row.shares if share is not None]
@@ -253,7 +259,7 @@ def half_empty(row: Row) -> bool:
 
 
 def bundle_values(row: Row) -> dict[str, Any]:
-    """What filters and files see of a row; numbers as numbers."""
+    """Return the values of a row for filters and files; numbers as numbers."""
     if isinstance(row, AloneRow):
         words = {"what": "not packed", "jobs": len(row.left.jobs), "cores": row.left.reason}
         return dict.fromkeys(("nodes", "memory", "gpus", "time", "cost"), "") | words
@@ -270,7 +276,9 @@ def bundle_values(row: Row) -> dict[str, Any]:
 
 
 def bundle_cells(row: Row) -> dict[str, Cell]:
-    """One row: a node type, bundles that are alike, or jobs that are not packed."""
+    """Return the cells of one row: a node type, bundles that are alike, or jobs that are not
+    packed.
+    """
     if isinstance(row, AloneRow):
         return {
             "what": line(("▲ ", "warning"), ("not packed", "warning")),
@@ -313,12 +321,12 @@ def bundle_cells(row: Row) -> dict[str, Cell]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A share as a bar: busy, held but idle, and free differ in their glyph and colour."""
+    """A share as a bar: busy, held but idle, and free parts differ in their glyph and colour."""
 
     share: Share
 
     def at(self, width: int) -> Line:
-        """`██████▒▒░░  61%`."""
+        """Return `██████▒▒░░  61%`."""
         busy = round(self.share.busy * FINE)
         percent = percentage(busy, FINE)
         room = width - len(percent)
@@ -336,13 +344,13 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class TimeBar:
-    """How long something takes, as a bar of how long it may take if there is a limit."""
+    """A duration as a bar, relative to the longest possible duration if there is a limit."""
 
     seconds: int
     longest: int | None
 
     def at(self, width: int) -> Line:
-        """`████░░░░  4:00:00`."""
+        """Return `████░░░░  4:00:00`."""
         text = f" {duration(self.seconds):>8}"
         room = width - len(text)
         if room < 3 or not self.longest:
@@ -352,7 +360,7 @@ class TimeBar:
 
 
 def price(amount: float) -> str:
-    """A cost as a number for people: `0`, `0.042`, `3.25`, `41.0`, `1,234`."""
+    """Return a cost as a number for the user: `0`, `0.042`, `3.25`, `41.0`, `1,234`."""
     if amount >= 1000:
         return f"{amount:,.0f}"
     if amount >= 10:
@@ -363,5 +371,5 @@ def price(amount: float) -> str:
 
 
 def costs(amount: float, unit: str) -> str:
-    """`12.3 core-hours`; `12.3` where nobody said what prices are in."""
+    """Return `12.3 CPU-hours`; only `12.3` if the unit of the prices is unknown."""
     return f"{price(amount)} {visible(unit)}".rstrip()

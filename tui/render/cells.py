@@ -1,7 +1,8 @@
 """Styled text as plain values: spans, lines, and cells that are drawn at a width.
 
-A style is a name (`completed`, `dim`, ...), never a colour: `tui/themes.py` has the colours. Text
-is made visible when a span is built, so nothing from outside can steer the terminal.
+A style is a name (`completed`, `dim`, ...), never a colour: `tui/themes.py` has the colours.
+Control characters are made visible when a span is built, so that no text from outside can control
+the terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rowtui.core.text import count, si, visible
 
 
 class Span(NamedTuple):
-    """A piece of text in one style. `style` may have several names, separated by spaces."""
+    """A piece of text in one style. `style` may contain several names, separated by spaces."""
 
     text: str
     style: str = ""
@@ -27,10 +28,10 @@ Line = tuple[Span, ...]
 
 
 class Fitted(Protocol):
-    """A cell that decides what to show when it knows its width."""
+    """A cell whose content depends on its width."""
 
     def at(self, width: int) -> Line:
-        """The cell in at most `width` columns."""
+        """Return the cell in at most `width` columns."""
         ...
 
 
@@ -38,7 +39,7 @@ Cell = Line | Fitted
 
 
 def line(*parts: str | tuple[str, str]) -> Line:
-    """A line of text; each part is a string or (string, style name)."""
+    """Return a line of text; each part is a string or (string, style name)."""
     spans = []
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part
@@ -47,7 +48,7 @@ def line(*parts: str | tuple[str, str]) -> Line:
 
 
 def width_of(spans: Iterable[Span]) -> int:
-    """How many columns of a terminal the spans take."""
+    """Return the number of terminal columns that the spans take."""
     width = 0
     for span in spans:
         text = span.text
@@ -56,12 +57,12 @@ def width_of(spans: Iterable[Span]) -> int:
 
 
 def plain(spans: Iterable[Span]) -> str:
-    """The text alone."""
+    """Return the text without styles."""
     return "".join(span.text for span in spans)
 
 
 def cut(spans: Line, width: int) -> Line:
-    """The line in at most `width` columns; an ellipsis says that something was cut."""
+    """Return the line in at most `width` columns; an ellipsis marks a cut."""
     if width <= 0:
         return ()
     if width_of(spans) <= width:
@@ -82,9 +83,10 @@ def cut(spans: Line, width: int) -> Line:
 
 
 def wrapped(spans: Line, width: int, indent: int = 0) -> list[Line]:
-    """The line broken at blanks into lines of at most `width` columns; later ones are indented.
+    """Return the line broken at blanks into lines of at most `width` columns; later lines are
+    indented.
 
-    A word that is too long for a line of its own is cut by whoever draws it.
+    A word that is too long for a line of its own is cut when the line is drawn.
     """
     if width <= 0 or width_of(spans) <= width:
         return [spans]
@@ -109,11 +111,11 @@ def _without_blanks_at_the_end(spans: list[Span]) -> Line:
 
 
 def shifted(spans: Line, columns: int, width: int) -> Line:
-    """A line that is wider than `width`, without its first `columns`; its end stays in sight."""
+    """Return a line wider than `width` without its first `columns`; its end stays visible."""
     columns = min(columns, width_of(spans) - width)
     if columns <= 0:
         return spans
-    left = columns + 1  # the ellipsis takes one
+    left = columns + 1  # The ellipsis takes one column.
     kept: list[Span] = []
     for text, style in spans:
         gone = 0
@@ -131,7 +133,7 @@ def _blank(width: int) -> Span:
 
 
 def fit(cell: Cell, width: int, align: str = "left") -> Line:
-    """The cell in exactly `width` columns."""
+    """Return the cell in exactly `width` columns."""
     spans = cell if isinstance(cell, tuple) else cell.at(width)
     one = spans[0].text if len(spans) == 1 else None
     room = width - (len(one) if one is not None and one.isascii() else width_of(spans))
@@ -145,7 +147,9 @@ def fit(cell: Cell, width: int, align: str = "left") -> Line:
 
 
 def dimmed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
-    """The cells of a row without their colours: old, or not ours."""
+    """Return the cells of a row without their colours: for old rows, or jobs outside the
+    project.
+    """
     return {
         name: (Dim(cell) if not isinstance(cell, tuple) else _dim(cell))
         for name, cell in cells.items()
@@ -158,29 +162,29 @@ def _dim(spans: Line) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """Any cell without its colours."""
+    """A cell without its colours."""
 
     cell: Fitted
 
     def at(self, width: int) -> Line:
-        """The cell, dim."""
+        """Return the cell, dim."""
         return _dim(self.cell.at(width))
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count: with thousands commas where they fit, else with an SI suffix."""
+    """A count: with thousands commas if they fit, otherwise with an SI suffix."""
 
     value: int
     style: str = ""
 
     def text(self, width: int) -> str:
-        """`12,800`, else `13K`."""
+        """Return `12,800`, or `13K` if the former does not fit."""
         exact = count(self.value)
         return exact if len(exact) <= width else si(self.value)
 
     def at(self, width: int) -> Line:
-        """The text, in its style."""
+        """Return the text, in its style."""
         return (Span(self.text(width), self.style),)
 
 
@@ -191,7 +195,7 @@ class Choice:
     texts: tuple[Line, ...]
 
     def at(self, width: int) -> Line:
-        """The first text that is not wider."""
+        """Return the first text that fits."""
         for text in self.texts:
             if width_of(text) <= width:
                 return text
@@ -210,7 +214,9 @@ class Bar:
     total: int
 
     def at(self, width: int) -> Line:
-        """`████▒▒░░░░  40%`; a bar is never full, or empty, unless it is so exactly."""
+        """Return `████▒▒░░░░  40%`; a bar is full, or empty, only if the share is exactly
+        1, or 0.
+        """
         percent = percentage(self.done, self.total)
         room = width - len(percent)
         if room < 3:
@@ -226,7 +232,9 @@ class Bar:
 
 
 def percentage(part: int, total: int) -> str:
-    """Five columns: ` 100%`; 100 and 0 only where nothing is missing, or nothing is there."""
+    """Return five columns: ` 100%`; 100 only if nothing is missing, and 0 only if nothing
+    is done.
+    """
     if not total:
         return "    –"
     whole = 100 * part // total
@@ -236,7 +244,7 @@ def percentage(part: int, total: int) -> str:
 
 
 def portion(part: int, total: int, room: int) -> int:
-    """How many of `room` blocks stand for `part` of `total`."""
+    """Return how many of `room` blocks stand for `part` of `total`."""
     if not total or not part:
         return 0
     if part >= total:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rowtui.tui.render.cells import Line
 
 STALE_AFTER = 150.0
-"""Seconds after which data counts as stale: twice the full refresh, and a little."""
+"""Seconds after which data counts as stale: a little more than twice the full refresh."""
 
 
 class Freshness(NamedTuple):
-    """How old the data is and whether it can still be trusted. `word` is "" when it can."""
+    """The age of the data and whether the data is still reliable. `word` is "" if it is."""
 
     seconds: float
     word: str = ""
@@ -36,11 +36,11 @@ def header(
     busy: str = "",
     played: str = "",
 ) -> Line:
-    """Project, what the view is about, directories and age; on the right how the clusters are.
+    """Return the header: project, subject of the view, directories and age; clusters on the right.
 
-    `badges`: one form of all badges after the other, the longest first. What is out of the ordinary
-    is always there, and what goes on behind (`busy`); directories, cluster, badges and the outer
-    crumbs go as the line gets narrower.
+    `badges` has several forms of all badges, the longest first. Exceptional states and work in the
+    background (`busy`) are always shown; directories, cluster, badges and the outer crumbs are
+    dropped as the line gets narrower.
     """
     words: list[tuple[str, str]] = [(f" {played} ", "badge")] if played else []
     if fresh.word:
@@ -56,7 +56,7 @@ def header(
         return _ends(cut(whole, max(0, width - width_of(always))), always, width)
     lefts = _lefts(start, crumbs, snapshot, fresh, bool(badges))
     rights = [(*_spread(form), *always) for form in badges] or [always]
-    # The crumbs matter more than how many directories there are, and the badges than those.
+    # The crumbs matter more than the number of directories, and the badges more than that number.
     room = width - 1
     for left, right in _by_importance(lefts, rights, always):
         if width_of(left) + width_of(right) <= room:
@@ -71,7 +71,7 @@ def _lefts(
     fresh: Freshness,
     with_badges: bool,
 ) -> list[Line]:
-    """What stands on the left, from the longest form to the shortest."""
+    """Return the left side in several forms, from the longest to the shortest."""
     many = plural(snapshot.directories, "directory", "directories")
     few = f"{si(snapshot.directories)} dirs"
     old = age(fresh.seconds)
@@ -93,7 +93,7 @@ def _lefts(
 def _by_importance(
     lefts: Sequence[Line], rights: Sequence[Line], always: Line
 ) -> Iterator[tuple[Line, Line]]:
-    """Pairs in the order in which they are tried."""
+    """Yield pairs of a left and a right side, in the order in which they are tried."""
     whole, shorter = rights[0], rights[1:]
     yield from ((left, whole) for left in lefts[:5])
     for right in shorter:
@@ -102,7 +102,7 @@ def _by_importance(
 
 
 def _spread(parts: Sequence[Line]) -> Line:
-    """The parts one after the other, and a blank at the end."""
+    """Return the parts one after the other, and a blank at the end."""
     found: list[Span] = []
     for part in parts:
         found += [*part, Span("  ")]
@@ -131,7 +131,7 @@ class Pressable(NamedTuple):
 
 
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
-    """` [1 Status] 2 Groups ...`, with shorter titles where the line is too narrow."""
+    """Return ` [1 Status] 2 Groups ...`, with shorter titles if the line is too narrow."""
     right = ((":", "key"), (" command  ", "dim"), ("?", "key"), (" help ", "dim"))
     short = (right[2], (" ", ""))
     for length, tail in (
@@ -154,7 +154,7 @@ def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pr
 
 
 class Hint(NamedTuple):
-    """One key in the bottom line. `enabled` False: shown dim."""
+    """One key in the bottom line. With `enabled` False, the key is dim."""
 
     key: str
     label: str
@@ -163,15 +163,15 @@ class Hint(NamedTuple):
 
 
 MOST_HINTS = 8
-"""More hints are not read; the rest is one `?` away."""
+"""The number of hints: users do not read more; `?` shows the others."""
 
 
 def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]]:
-    """The keys that matter here, in order of importance, as many as fit."""
+    """Return the keys for this view, in the order of importance, as many as fit."""
     spans: list[tuple[str, str]] = [(" ", "")]
     areas = []
     at = 1
-    last = keys[-1:]  # quit, say: always there
+    last = keys[-1:]  # The last hint, for example quit, is always shown.
     rest = width - (width_of(_hint(last[0])) if last else 0)
     for hint in [*_that_fit(keys[:-1], rest), *last]:
         text = _hint(hint)
@@ -185,7 +185,7 @@ def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]
 
 
 def _that_fit(keys: Sequence[Hint], width: int) -> list[Hint]:
-    """At most as many as are read. Of a view's own, those that can be used now go first."""
+    """Return at most `MOST_HINTS` hints. Of a view's own hints, the usable ones come first."""
     taken: set[int] = set()
     at = 1
     ranks = [(key.command.startswith("app."), not key.enabled) for key in keys]

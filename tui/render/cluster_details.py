@@ -1,4 +1,4 @@
-"""The view Clusters as cells and lines: one row for each cluster, and all that is known of one."""
+"""The view Clusters as cells and lines: one row for each cluster, and the details of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rowtui.core.clusters.model import NodeKind, Partition, PartitionLoad
 from rowtui.core.clusters.poll_policy import Pace
-from rowtui.core.clusters.show_node_types import duration as long_duration
 from rowtui.core.engine import ClusterDetail, ClusterNodes, ClusterView
 from rowtui.core.errors import Problem
 from rowtui.core.text import plural
@@ -17,16 +16,16 @@ from rowtui.tui.render.marks import AWAY, Mark
 from rowtui.tui.render.numbers import age, duration
 
 LABEL = 12
-"""Columns of the words on the left of the details."""
+"""The number of columns of the labels on the left of the details."""
 
 
 def cluster_columns() -> tuple[Column, ...]:
-    """The columns, the least important last to be dropped first."""
+    """Return the columns; the columns with the highest priority numbers are dropped first."""
     return (
         Column("name", "Cluster", 6, 16, grow=1),
         Column("state", "State", 15),
         Column("running", "Running", 4, 7, "right", 1, short="Run"),
-        Column("waiting", "Waiting", 4, 7, "right", 2, short="Wait"),
+        Column("waiting", "Pending", 4, 7, "right", 2, short="Pend"),
         Column("seen", "Asked", 8, 9, "right", 3),
         Column("next", "Next", 6, 8, "right", 5),
         Column("took", "Answer", 6, 7, "right", 6),
@@ -37,7 +36,7 @@ def cluster_columns() -> tuple[Column, ...]:
 
 
 def mark_of(cluster: ClusterDetail, connecting: Collection[str] = ()) -> Mark:
-    """How a cluster is reached."""
+    """Return the mark for the connection to a cluster."""
     if cluster.away:
         return AWAY
     view = ClusterView(
@@ -50,7 +49,7 @@ def mark_of(cluster: ClusterDetail, connecting: Collection[str] = ()) -> Mark:
 def cluster_cells(
     cluster: ClusterDetail, now: float, connecting: Collection[str] = ()
 ) -> Mapping[str, Cell]:
-    """One row."""
+    """Return the cells of one row."""
     name = "title" if cluster.chosen else "dim" if cluster.away else ""
     pace = "warning" if cluster.pace in (Pace.SLOWED, Pace.BACKING_OFF) else "dim"
     known = cluster.looked_at
@@ -90,7 +89,7 @@ def detail_lines(
     refused: str = "",
     asking: bool = False,
 ) -> list[Line]:
-    """All that is known of one cluster, for a width."""
+    """Return all details of one cluster, for a width."""
     mark = mark_of(cluster, connecting)
     lines = [
         *_entry("state", [mark.spans, *_state_words(cluster)], width),
@@ -100,13 +99,14 @@ def detail_lines(
         lines += _entry("jobs go here", [line((cluster.chosen, ""))], width)
     if not cluster.away:
         lines += _entry("its queue", _looks(cluster, now), width)
-    lines += _asked_nodes(nodes, now, width, refused, asking)  # what was wanted last comes first
+    # The answer to the latest request comes first.
+    lines += _asked_nodes(nodes, now, width, refused, asking)
     lines += [(), *_partitions(cluster, width), (), *_node_types(cluster, width)]
     return [cut(one, width) for one in lines]
 
 
 def problem_lines(problems: Sequence[Problem], width: int) -> list[Line]:
-    """What is wrong in the files: clusters with an error are in no list."""
+    """Return the errors in the files: a cluster with an error is in no list."""
     found = []
     for one in problems:
         style = "failed" if one.severity == "error" else "warning"
@@ -135,7 +135,7 @@ def _state_words(cluster: ClusterDetail) -> list[Line]:
 def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
     if not cluster.looked_at:
         return [line(("not asked yet", "dim"))]
-    jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} wait"
+    jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} are pending"
     if cluster.as_of is not None:
         jobs += f" · as of {_ago(cluster.as_of, now)}"
     asked = []
@@ -186,7 +186,7 @@ def _kind_row(kind: NodeKind, currency: str, count: str = "") -> tuple[Line, ...
     memory = "–" if kind.memory_mb is None else f"{kind.memory_mb / 1024:,.0f} GB"
     price = "–" if kind.price is None else f"{kind.price:,.2f} {currency}".rstrip()
     many = count or ("–" if kind.at_most is None else f"{kind.at_most:,}")
-    longest = "–" if kind.longest_seconds is None else long_duration(kind.longest_seconds)
+    longest = "–" if kind.longest_seconds is None else duration(kind.longest_seconds)
     whole = " whole" if kind.whole_node else ""
     texts = (
         kind.partition or "any", f"{kind.cpus:,}{whole}", memory,
@@ -216,7 +216,7 @@ def _asked_nodes(
 
 
 def limits(partition: Partition) -> list[str]:
-    """What a job must be like to go there, in words."""
+    """Return the limits of a partition for a job, in words."""
     told = []
     if partition.maximum_cpus_per_job is not None:
         told.append(f"at most {plural(partition.maximum_cpus_per_job, 'core')}")
@@ -241,7 +241,7 @@ def limits(partition: Partition) -> list[str]:
     if partition.gpus_per_node:
         told.append(f"{plural(partition.gpus_per_node, 'GPU')} a node")
     if partition.maximum_walltime_seconds is not None:
-        told.append(f"{long_duration(partition.maximum_walltime_seconds)} at most")
+        told.append(f"{duration(partition.maximum_walltime_seconds)} at most")
     if partition.account_suffix:
         told.append(f"account ends with {partition.account_suffix}")
     if partition.prevent_auto_select:
@@ -252,7 +252,7 @@ def limits(partition: Partition) -> list[str]:
 def _table(
     title: str, note: str, heads: Sequence[str], rows: Sequence[Sequence[Line]], width: int
 ) -> list[Line]:
-    """A heading, and the rows in columns as wide as their texts; the last one is cut."""
+    """Return a heading, and the rows in columns as wide as their texts; the last column is cut."""
     head = cut(line((title, "heading"), (f"  {note}" if note else "", "dim")), width)
     if not rows:
         return [head] if note else [cut(line((title, "heading"), ("  none", "dim")), width)]
@@ -272,7 +272,7 @@ def _joined(lines: Iterable[Line]) -> Line:
 
 
 def _entry(label: str, texts: Sequence[Line], width: int) -> list[Line]:
-    """A word on the left, and lines beside it."""
+    """Return a label on the left, and lines beside it."""
     found: list[Line] = []
     for text in texts:
         for part in wrapped(text, width - LABEL - 2):

@@ -1,4 +1,4 @@
-"""The clusters as lines: how each one is reached, what runs there, how old that knowledge is."""
+"""The clusters as lines: the connection to each one, its jobs, and the age of this information."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     )
 
 MOST_LINES = 4
-"""Clusters with a line of their own; the rest is counted."""
+"""The number of clusters with a line of their own; the others are counted."""
 
 GAP = Span("  ")
 
 
 class Counts(NamedTuple):
-    """How many of a person's jobs on a cluster run, and how many wait."""
+    """The numbers of the user's running and waiting jobs on a cluster."""
 
     running: int
     waiting: int
 
 
 def counted(states: Iterable[tuple[JobState, int]]) -> Counts:
-    """What there is of each, from counts by state."""
+    """Return the numbers of running and waiting jobs, from counts by state."""
     running = waiting = 0
     for state, number in states:
         if state is JobState.RUNNING or state is JobState.COMPLETING:
@@ -52,7 +52,7 @@ def counted(states: Iterable[tuple[JobState, int]]) -> Counts:
 
 
 def cluster_mark(cluster: ClusterView, connecting: Collection[str] = ()) -> Mark:
-    """How a cluster is reached."""
+    """Return the mark for the connection to a cluster."""
     if cluster.name in connecting:
         return CONNECTING
     if cluster.login:
@@ -72,9 +72,9 @@ def cluster_lines(
     width: int,
     connecting: Collection[str] = (),
 ) -> list[Line]:
-    """One line for each cluster, and one for those for which there are too many.
+    """Return one line for each cluster, and one line for the clusters that do not fit.
 
-    Where there are, those that need somebody go before those that are well.
+    If not all fit, clusters that need the user come before clusters without a problem.
     """
     marks = {cluster.name: cluster_mark(cluster, connecting) for cluster in clusters}
     counts = {cluster.name: counted(cluster.counts) for cluster in clusters}
@@ -106,7 +106,9 @@ def clusters_in_one_line(
     width: int,
     connecting: Collection[str] = (),
 ) -> Line:
-    """`anvil ● 142R 70PD 10 s  delta ▲ needs login L`; if that is too long, those first."""
+    """Return `anvil ● 142R 70PD 10 s  delta ▲ needs login L`; if that text is too long, clusters
+    with a problem come first.
+    """
     parts = [_in_brief(one, now, connecting) for one in clusters]
     whole = _in_a_row([part for _, part in parts])
     if width_of(whole) > width:
@@ -141,18 +143,18 @@ def _in_brief(cluster: ClusterView, now: float, connecting: Collection[str]) -> 
 
 
 def _numbers(cluster: ClusterView, counts: Mapping[str, Counts]) -> Line:
-    """`12 running  3 waiting`, those of all clusters below one another."""
+    """Return `12 running  3 pending`, aligned with the numbers of the other clusters."""
     widest = max((len(f"{one.running:,}") for one in counts.values()), default=1)
     wider = max((len(f"{one.waiting:,}") for one in counts.values()), default=1)
     its = counts.get(cluster.name, Counts(0, 0))
     return line(
         (f"{its.running:>{widest},} running", "submitted" if its.running else "dim"),
-        (f"  {its.waiting:>{wider},} waiting", "" if its.waiting else "dim"),
+        (f"  {its.waiting:>{wider},} pending", "" if its.waiting else "dim"),
     )
 
 
 def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int) -> Line:
-    """What a line says after name and state."""
+    """Return the text after name and state."""
     if mark is CONNECTING:
         return line((cluster.where, "dim"))
     if mark is NEEDS_LOGIN:
@@ -181,7 +183,7 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
 
 
 def _freshness(cluster: ClusterView, now: float) -> str:
-    """`15 s ago, next in 45 s`."""
+    """Return `15 s ago, next in 45 s`."""
     assert cluster.as_of is not None
     told = _ago(now - cluster.as_of)
     if not cluster.next_at:
@@ -196,5 +198,5 @@ def _ago(seconds: float) -> str:
 
 
 def _long(seconds: float) -> str:
-    """An amount of time to come or gone; coarse, and never nothing."""
+    """Return a past or future duration; coarse, and never zero."""
     return age(max(5.0, seconds))

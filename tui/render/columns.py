@@ -1,4 +1,4 @@
-"""Which columns of a table are shown at a width, and how wide each one is."""
+"""The columns of a table that are shown at a width, and the width of each one."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 GAP = 2
-"""Blank columns between two columns of a table."""
+"""The number of blank columns between two columns of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `priority` 0 is never dropped; the highest number goes first.
+    """One column. A column with `priority` 0 is never dropped; the highest number is dropped first.
 
-    `minimum` columns are needed, `ideal` are enough (0: the minimum); what is left over goes to
-    the columns with `grow`, in proportion. `short` replaces a title that does not fit; columns of
-    one `family` all get their ideal width or none does, so that their titles are of one kind.
+    A column needs `minimum` columns; `ideal` columns are enough (0 means the minimum). The
+    remaining columns go to those with `grow`, in proportion. `short` replaces a title that does not
+    fit. All columns of one `family` get their ideal width, or none of them does, so that their
+    titles have the same form.
     """
 
     id: str
@@ -38,13 +39,13 @@ class Placed:
 
     @property
     def title(self) -> str:
-        """The title, or its short form where the title does not fit."""
+        """The title, or its short form if the title does not fit."""
         fits = len(self.column.title) <= self.width
         return self.column.title if fits else self.column.short or self.column.title
 
 
 def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
-    """The columns that fit into `width`, in order, with their widths."""
+    """Return the columns that fit into `width`, in order, with their widths."""
     kept = list(columns)
     while len(kept) > 1 and _needed(kept) > width:
         last = max(kept, key=lambda column: column.priority)
@@ -77,7 +78,7 @@ def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
         more = min(left, -(-max(0, spare) * column.grow // weights))
         widths[column.id] += more
         left -= more
-    if spare < 0:  # even what is never dropped is too wide: the widest give way
+    if spare < 0:  # The columns that are never dropped are still too wide: reduce the widest ones.
         for _ in range(-spare):
             widest = max(widths, key=lambda name: widths[name])
             widths[widest] = max(1, widths[widest] - 1)

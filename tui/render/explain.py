@@ -1,8 +1,8 @@
 """A decision as a table of destinations, and as the reasons for one of them.
 
-Takes `Explanation`s and `Decision`s; gives lines of at most a width. Every mark has its word, every
-number its two sides (asked, offered), and everything that came from outside is made visible.
-The job's own story is `story.py`'s.
+The input is `Explanation`s and `Decision`s; the output is lines of at most a width. Every mark has
+its word, every number its two sides (asked, offered), and all text from outside is made visible.
+`story.py` draws the steps that lead to the decision about the job.
 """
 
 from __future__ import annotations
@@ -44,18 +44,20 @@ NOWHERE = Mark("✗", "nowhere", "failed")
 
 
 class Row(NamedTuple):
-    """One destination of a decision. `of` is what the decision says of it."""
+    """One destination of a decision. `of` is the part of the decision about it."""
 
     name: str
     mark: Mark
-    rank: int  # 0: it has none
+    rank: int  # 0 means that the destination has no rank.
     score: int | None
     why: str
     of: Candidate | Refusal
 
 
 def destination_rows(decision: Decision | None) -> list[Row]:
-    """The candidates in the order of trying, then those that refuse the job."""
+    """Return the candidates in the order in which they are tried, then the destinations that
+    refuse.
+    """
     if decision is None:
         return []
     rows = [_candidate_row(candidate) for candidate in decision.candidates]
@@ -73,7 +75,9 @@ def destination_rows(decision: Decision | None) -> list[Row]:
 
 
 def refusal_in_words(refusal: Refusal) -> str:
-    """The first failed check, and how many more: `asks 16 CPUs, accepts at most 8; 2 more`."""
+    """Return the first failed check, and the number of further ones: `asks 16 CPUs, accepts at most
+    8; 2 more`.
+    """
     if not refusal.failed:
         return ""
     first, *more = dict.fromkeys(map(_in_short, refusal.failed))
@@ -81,7 +85,9 @@ def refusal_in_words(refusal: Refusal) -> str:
 
 
 def _in_short(check: Check) -> str:
-    """A failed check in words: `asks 16 CPUs, accepts at most 8`, `tag gpu is required there`."""
+    """Return a failed check in words: `asks 16 CPUs, accepts at most 8`, `tag gpu is required
+    there`.
+    """
     if not check.constraint.startswith("tag "):
         return check_in_words(check)
     if "does not have" in check.offered:
@@ -100,7 +106,7 @@ def _candidate_row(candidate: Candidate) -> Row:
 
 
 def destination_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """The columns for these destinations."""
+    """Return the columns for these destinations."""
     longest = max((len(visible(row.name)) for row in rows), default=11)
     return (
         Column("rank", "#", 2, align="right"),
@@ -112,7 +118,7 @@ def destination_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
 
 
 def destination_cells(row: Row) -> dict[str, Cell]:
-    """One row of the table of destinations; those that refuse the job are dim."""
+    """Return one row of the table of destinations; destinations that refuse the job are dim."""
     dim = "dim" if row.mark is REFUSED else ""
     word = (row.mark.word, row.mark.style)
     forms = (line(word, (f": {row.why}", dim)), line((row.why, dim))) if row.why else (line(word),)
@@ -127,14 +133,16 @@ def destination_cells(row: Row) -> dict[str, Cell]:
 
 
 def destination_values(row: Row) -> dict[str, Any]:
-    """What filters and files see of a destination; those without a rank stand last."""
+    """Return the values of a destination for filters and files; those without a rank are sorted
+    last.
+    """
     verdict = row.mark.word + (f": {row.why}" if row.why else "")
     score = "" if row.score is None else row.score
     return {"rank": row.rank or "", "name": row.name, "score": score, "verdict": verdict}
 
 
 def changed_cells(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[str, str]]:
-    """(destination, column) of what is said otherwise than before."""
+    """Return the cells (destination, column) whose content has changed."""
     before = {row.name: destination_cells(row) for row in old}
     return [
         (row.name, column)
@@ -149,7 +157,7 @@ def changed_cells(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[str, str
 
 
 def who(decision: Decision | None) -> str:
-    """`someone · roles physics, gpu-users`, for a frame."""
+    """Return `someone · roles physics, gpu-users`, for a frame."""
     user = decision.request.user if decision else None
     if user is None:
         return ""
@@ -160,7 +168,7 @@ def who(decision: Decision | None) -> str:
 
 
 def job_lines(explanation: Explanation, width: int) -> list[Line]:
-    """How it ends, what to do about it, and what the job asks for."""
+    """Return the outcome, the next step, and the resources that the job asks for."""
     decision = explanation.decision
     lines = []
     if explanation.problem:
@@ -176,7 +184,7 @@ def job_lines(explanation: Explanation, width: int) -> list[Line]:
 
 
 def outcome_lines(placement: Placement, width: int) -> list[Line]:
-    """The outcome in words, and the next step where there is one."""
+    """Return the outcome in words, and the next step if there is one."""
     mark = OUTCOMES.get(placement.outcome, NOWHERE)
     sentence = outcome_sentence(placement)
     if placement.runner and not placement.name.startswith(placement.runner):
@@ -191,9 +199,10 @@ def outcome_lines(placement: Placement, width: int) -> list[Line]:
 
 
 def amounts_text(decision: Decision) -> str:
-    """`16 cores · 64 GB · no GPUs · 4:00:00`."""
+    """Return `16 cores · 64 GB · no GPUs · 4:00:00`."""
     job, request = decision.job, decision.request
-    if not decision.contributions and job == (None, None, None):  # it never got so far
+    # The mapper stopped before it computed the job's amounts.
+    if not decision.contributions and job == (None, None, None):
         job = request.declared
     cores = "cores not said" if job.cores is None else f"{amount_text(job.cores)} cores"
     memory = "memory not said" if job.mem is None else f"{amount_text(job.mem)} GB"
@@ -206,7 +215,7 @@ def amounts_text(decision: Decision) -> str:
 
 
 def walltime_of(decision: Decision) -> int | None:
-    """The walltime that counts: the one that is wondered about, else the job's."""
+    """Return the effective walltime in seconds: that of the what-if, otherwise that of the job."""
     what_if, totals = decision.request.what_if, decision.request.totals
     if what_if is not None and what_if.walltime_seconds is not None:
         return what_if.walltime_seconds
@@ -217,11 +226,14 @@ def walltime_of(decision: Decision) -> int | None:
 
 
 def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> list[Line]:
-    """Why the job goes there, could go there, or cannot. `keys`: those of the changes."""
+    """Return why the job goes there, could go there, or cannot. `keys` are the keys of
+    the changes.
+    """
     lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
     where = wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
     if isinstance(row.of, Refusal):
-        lines += [*_changes(row.of, keys, width), *where]  # what to do about it is in sight
+        # The possible changes come first, so that they are visible.
+        lines += [*_changes(row.of, keys, width), *where]
         lines += _checks("Fails", row.of.failed, row.of.checks, width)
     else:
         lines += where
@@ -284,10 +296,10 @@ def _how_many(some: Sequence[Check], of: Sequence[Check]) -> str:
 
 
 def check_lines(check: Check, width: int) -> list[Line]:
-    """One check: what was asked, what is offered, how to mend it, who says so."""
+    """Return one check: what was asked, what is offered, a possible change, and the origin."""
     glyph, style = ("✓", "completed") if check.passed else ("✗", "failed")
     asked, offered = "asked ", ", offered "
-    if check.constraint.startswith("tag "):  # says already who asks and who offers
+    if check.constraint.startswith("tag "):  # The texts of a tag already name both sides.
         asked, offered = "", ", "
     elif check.constraint == "cluster":
         asked, offered = (
@@ -355,7 +367,7 @@ def _signed(points: int) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    """`rule large of tool bwa in mapping.yml:12`, with what is not trusted marked."""
+    """Return `rule large of tool bwa in mapping.yml:12`; a source that is not trusted is marked."""
     text = "the what-if" if origin.kind == "what-if" else visible(str(origin))
     if origin.kind == "request":
         text = "the action in workflow.toml"

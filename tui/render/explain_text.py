@@ -1,7 +1,7 @@
 """An explanation as text to paste into a mail or an issue, and a what-if as lines to write down.
 
-Takes an `Explanation`; gives lines without colours. A what-if is written nowhere by itself: here
-stands what somebody would add to make it so.
+The input is an `Explanation`; the output is lines without colours. The dashboard does not write a
+what-if to a file by itself: the lines are for the user to add.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ WIDTH = 100
 
 
 def explanation_text(explanation: Explanation, rows: Sequence[Row], action: str) -> str:
-    """All of it: the job, every destination in a line, why it goes where it goes, its story."""
+    """Return all of it: the job, each destination in a line, the reason for the choice,
+    the story.
+    """
     title = f"{visible(action)}, group {explanation.group:,} of {explanation.groups:,}"
     lines = [title, *map(plain, job_lines(explanation, WIDTH)), ""]
     for row in rows:
@@ -40,7 +42,9 @@ def explanation_text(explanation: Explanation, rows: Sequence[Row], action: str)
 
 
 def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> list[str]:
-    """What to write, and where, so that a what-if becomes so; nothing of it is written here."""
+    """Return the lines, with their files, that make a what-if permanent; this function writes
+    nothing.
+    """
     amounts = asked.change.amounts
     lines: list[str] = []
     if asked.change.walltime_seconds is not None:
@@ -76,7 +80,9 @@ def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> 
 
 
 def _where_its_tool_is(decision: Decision | None, action: str) -> str:
-    """The file and line of the action's tool; without one, the project's own file."""
+    """Return the file and line of the action's tool; without a tool, the name of the project's
+    file.
+    """
     for matched in reversed(decision.matched if decision is not None else ()):
         origin = matched.origin
         if origin.kind == "tool" and origin.id == action and origin.place.file:
@@ -89,7 +95,7 @@ def _clock(seconds: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in YAML, whatever is in it."""
+    """Return a text in YAML, with quotes where they are necessary."""
     import json
 
     plain_word = text.replace("_", "").replace("-", "").isalnum() and not text.isdecimal()

@@ -14,7 +14,9 @@ from rowtui.tui.render.numbers import cost_forms, duration
 
 
 def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, ...]:
-    """The columns for these groups: those that would be empty for all of them are left out."""
+    """Return the columns for these groups; columns that would be empty for all of them are left
+    out.
+    """
     first = max((len(group.first) for group in groups), default=9)
     columns = [
         Column("number", "#", max(2, len(f"{total:,}")), align="right"),
@@ -46,7 +48,7 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
 
 
 def group_cells(group: GroupSummary) -> dict[str, Cell]:
-    """One row of the groups table."""
+    """Return one row of the groups table."""
     style = "warning" if group.problem else ""
     trouble = group.problem or group.warning
     return {
@@ -63,7 +65,7 @@ def group_cells(group: GroupSummary) -> dict[str, Cell]:
 
 
 def group_values(group: GroupSummary) -> dict[str, Any]:
-    """The row for a file. Cost: CPU- or GPU-hours; walltime: seconds."""
+    """Return the row for a file. Cost is CPU-hours plus GPU-hours; walltime is in seconds."""
     return {
         "number": group.number,
         "size": group.size,
@@ -78,14 +80,18 @@ def group_values(group: GroupSummary) -> dict[str, Any]:
 
 
 def group_weight(group: GroupSummary) -> tuple[float, float, float]:
-    """Directories, CPU-hours and GPU-hours: what is added up of marked groups."""
+    """Return directories, CPU-hours and GPU-hours: the values that are summed over marked
+    groups.
+    """
     return group.size, group.cost.cpu_hours, group.cost.gpu_hours
 
 
 def why_lines(group: GroupSummary, width: int) -> list[Line]:
-    """What is wrong with a group, and the keys that help."""
+    """Return the problem of a group, and the keys that help."""
     trouble = group.problem or group.warning
     lines = wrapped(line(trouble), width)
+    if not group.whole:
+        return [*lines, (), line(("t", "key"), "  the groups of directories with other statuses")]
     what = "it cannot go anywhere" if group.problem else "it goes there"
     return [
         *lines,
@@ -96,7 +102,7 @@ def why_lines(group: GroupSummary, width: int) -> list[Line]:
 
 
 def directory_values(row: DirectoryRow, pointers: Sequence[str]) -> dict[str, Any]:
-    """The row for a file."""
+    """Return the row for a file."""
     fields = dict(zip(pointers, row.fields, strict=False))
     about = {"name": row.name, "status": row.status.value, "job": row.job, "detail": row.detail}
     return about | fields | {"value": row.value}
@@ -105,7 +111,7 @@ def directory_values(row: DirectoryRow, pointers: Sequence[str]) -> dict[str, An
 def directory_columns(
     rows: Sequence[DirectoryRow], pointers: Sequence[str] = ()
 ) -> tuple[Column, ...]:
-    """The columns for these directories; one for each of the pointers into their values."""
+    """Return the columns for these directories; one for each of the pointers into their values."""
     longest = max((len(row.name) for row in rows), default=9)
     columns = [
         Column("name", "Directory", 9, min(max(longest, 9), 40)),
@@ -125,7 +131,7 @@ def directory_columns(
 
 
 def directory_cells(row: DirectoryRow, pointers: Sequence[str] = ()) -> dict[str, Cell]:
-    """One row of the directories table."""
+    """Return one row of the directories table."""
     mark = STATUS_MARKS[row.status]
     fields: dict[str, Cell] = {
         name: line(text) for name, text in zip(pointers, row.fields, strict=False)
@@ -142,9 +148,10 @@ def directory_cells(row: DirectoryRow, pointers: Sequence[str] = ()) -> dict[str
 def marked_summary(
     marked: int, directories: int, total: int, sums: Sequence[float] = (), tally: str = ""
 ) -> str:
-    """`3 of 187 groups marked · 384 directories, 6,144 CPU-hours`, or what there is in all.
+    """Return `3 of 187 groups marked · 384 directories, 6,144 CPU-hours`; without marks, the
+    totals.
 
-    `tally`: how many of them a filter leaves; `directories` is then of those.
+    `tally` is the number of groups that a filter leaves; `directories` then counts only theirs.
     """
     noun = plural(total, "group")
     if not marked:

@@ -1,4 +1,4 @@
-"""Jobs of this project in a few lines, and the words for one of them."""
+"""Jobs of this project in a few lines, and the texts about one of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _first_columns(jobs: Sequence[JobView]) -> list[Column]:
     return [
         Column("state", "State", 11, max(11, widest)),
         Column("id", "Job", max(3, *map(len, ids), 0), align="right"),
-        Column("action", "Action", min(max(names, 6), 12), min(max(names, 6), 30)),
+        Column("action", "Action", min(max(names, 6), 10), min(max(names, 6), 30)),
     ]
 
 
@@ -36,9 +36,10 @@ def _elapsed_column(jobs: Sequence[JobView]) -> Column:
 
 
 def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
-    """At most `room` jobs as lines of `width` columns: what runs, some that wait, what ended.
+    """Return at most `room` jobs as lines of `width` columns: running ones, some waiting ones,
+    ended ones.
 
-    Those that wait are many and alike, so they leave a half of the room to those that ended.
+    Waiting jobs are many and alike, so they leave half of the room to the jobs that have ended.
     """
     ordered = in_order(jobs)
     running = sum(1 for job in jobs if job.state is JobState.RUNNING)
@@ -71,31 +72,30 @@ def _cells(job: JobView) -> dict[str, Cell]:
         "id": line(job_id(job.record)),
         "action": line(job.record.action),
         "elapsed": Choice(_times(job.state, job.elapsed, job.limit)),
-        "reason": line((why(job), "failed" if job.state.bad else "dim")),
+        "reason": line((job.why, "failed" if job.state.bad else "dim")),
     }
 
 
 def job_id(record: JobRecord) -> str:
-    """`4711`, `4711_3` for a task of an array, `–` as long as it has none."""
-    return record.label if record.job_id else "–"
+    """Return `4711`, `4711_3` for a task of an array, `–` for a job without an id."""
+    return record.label
 
 
 def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line, ...]:
-    """How long it runs, from wide to narrow; with its limit while it counts."""
-    passed = duration(elapsed)
+    """Return the elapsed time in forms from wide to narrow; with the limit while the job
+    is active.
+    """
+    passed = duration(None if state.waits else elapsed)
     limit = duration(most)
     if limit and state.active:
         return line(passed or "–", (f" / {limit}", "dim")), line(passed or "–")
     return (line(passed),)
 
 
-def why(job: JobView) -> str:
-    """Why the job waits, or how it ended."""
-    return job.record.end_reason or job.reason
-
-
 def in_order(jobs: Sequence[JobView]) -> list[JobView]:
-    """What runs, what waits, what ended; each newest first."""
+    """Return the running jobs, then the waiting ones, then the ended ones; each part
+    newest first.
+    """
     return sorted(
         jobs, key=lambda job: (job.state is not JobState.RUNNING) + (not job.state.active)
     )

@@ -1,7 +1,8 @@
-"""What stands beneath a packing: the lanes of a bundle over its time, a node type, what is alone.
+"""The lines beneath a packing: the lanes of a bundle over time, a node type, or jobs not packed.
 
-Takes a row of the packing and the plan's jobs; gives lines of at most a width. Jobs in a lane run
-one after another from left to right, each between brackets, with its name where there is room.
+The input is a row of the packing and the plan's jobs; the output is lines of at most a width. Jobs
+in a lane run one after another from left to right, each between brackets, with its name if there is
+room.
 """
 
 from __future__ import annotations
@@ -18,28 +19,28 @@ from rowtui.tui.render.cells import Line, Span, cut, fit, line, wrapped
 from rowtui.tui.render.numbers import duration
 
 COLOURS = ("submitted", "string", "keyword", "variable", "directive")
-"""Of actions, by their index: only a help to the eye, the names say it."""
+"""Styles of actions, by their index: only a visual aid, because the names identify the actions."""
 
 NAMED_FROM = 10
-"""Columns that a job needs for its name; narrower ones are drawn several together."""
+"""Columns that a job needs for its name; narrower jobs are drawn together as one piece."""
 
 TOGETHER = 20
-"""Columns of a piece with several jobs in it, which says how many and of which action."""
+"""Columns of a piece with several jobs, which shows their number and their action."""
 
 LEAST_NAME = 4
-"""Columns of a name below which it says nothing."""
+"""Least number of columns of a name; a shorter one is not readable."""
 
 MOST_LANES = 256
-"""Lanes that are drawn: more than any node has cores now."""
+"""The number of lanes that are drawn: more than any current node has cores."""
 
 MOST_JOBS = 400
-"""Jobs that are listed one by one; a packed plan of all of them is one key away."""
+"""The number of jobs that are listed one by one; one key opens the plan with all of them."""
 
 
 def row_lines(
     row: Row, jobs: Sequence[PlannedJob], unit: str, width: int, *, axis: str = "time"
 ) -> list[Line]:
-    """What there is to say of the row under the cursor; lanes over `axis`: time, cores, memory."""
+    """Return the details of the row under the cursor; lanes over `axis`: time, cores or memory."""
     if isinstance(row, AloneRow):
         return _alone_lines(row, jobs, width)
     if isinstance(row, TypeRow):
@@ -48,7 +49,7 @@ def row_lines(
 
 
 def row_title(row: Row | None) -> str:
-    """What the frame around it says."""
+    """Return the title of the frame around the details."""
     if row is None:
         return "Bundle"
     if isinstance(row, AloneRow):
@@ -60,7 +61,7 @@ def row_title(row: Row | None) -> str:
 
 
 def amounts_words(amounts: Amounts) -> str:
-    """`16 cores, 32 GB, 2 GPUs`; what is zero, or not known, is left out."""
+    """Return `16 cores, 32 GB, 2 GPUs`; amounts that are zero, or unknown, are left out."""
     words = [plural(amounts.cpus, "core")]
     if amounts.memory_mb:
         words.append(memory_text(amounts.memory_mb))
@@ -70,7 +71,7 @@ def amounts_words(amounts: Amounts) -> str:
 
 
 def memory_text(megabytes: int) -> str:
-    """`512 MB`, `32 GB`, `1.5 TB`."""
+    """Return `512 MB`, `32 GB`, `1.5 TB`."""
     size, units = float(megabytes), ["MB", "GB", "TB", "PB"]
     while size >= 1024 and len(units) > 1:
         size, units = size / 1024, units[1:]
@@ -102,7 +103,7 @@ def _bundle_lines(
         from rowtui.tui.render.node_cells import node_lines
 
         return [*lines, *node_lines(row, jobs, axis, width), (), *empty]
-    chart = _Chart(bundle.lanes, bundle.seconds, width)
+    chart = _Chart(bundle.lanes, bundle.busy_seconds, width)
     lines.append(chart.axis())
     lines += [
         chart.lane(number, lane, jobs) for number, lane in enumerate(bundle.lanes[:MOST_LANES], 1)
@@ -115,7 +116,7 @@ def _bundle_lines(
 
 
 class _Chart:
-    """Lanes over time. What a lane takes stands on the left of it."""
+    """Lanes over time, with the amounts of each lane on the left."""
 
     def __init__(self, lanes: Sequence[LaneView], seconds: int, width: int) -> None:
         self.seconds = max(1, seconds)
@@ -123,19 +124,20 @@ class _Chart:
         self.gpus = any(lane.amounts.gpus for lane in lanes)
         self.digits = max(len(f"{len(lanes):,}"), len("lane"))
         self.left = self.digits + 7 + 9 * self.memory + 6 * self.gpus
-        if width - self.left < 24:  # the times say more than the amounts, which stand below too
+        # The times matter more than the amounts, which are also shown below.
+        if width - self.left < 24:
             self.memory = self.gpus = False
             self.left = self.digits + 7
         self.room = max(8, width - self.left - 1)
 
     def axis(self) -> Line:
-        """The times above the lanes."""
+        """Return the times above the lanes."""
         heads = f"{'lane':>{self.digits}}  cores"
         heads += f"{'memory':>9}" if self.memory else ""
         heads += f"{'GPUs':>6}" if self.gpus else ""
         ticks = 4 if self.room >= 60 else 2 if self.room >= 30 else 1
         text = [" "] * self.room
-        free = self.room  # from the right: the end is always said
+        free = self.room  # Labels are placed from the right, so that the end is always shown.
         for tick in range(ticks, -1, -1):
             label = duration(self.seconds * tick // ticks) if tick else "0"
             end = min(self.room, round(self.room * tick / ticks) + (len(label) + 1) // 2)
@@ -146,7 +148,7 @@ class _Chart:
         return line((heads + " ", "heading"), ("".join(text)[: self.room], "dim"))
 
     def lane(self, number: int, lane: LaneView, jobs: Sequence[PlannedJob]) -> Line:
-        """One lane: what it takes, and its jobs from left to right."""
+        """Return one lane: its amounts, and its jobs from left to right."""
         amounts = f"{number:>{self.digits},}  {lane.amounts.cpus:>5,}"
         if self.memory:
             memory = memory_text(lane.amounts.memory_mb) if lane.amounts.memory_mb else "–"
@@ -171,7 +173,9 @@ class _Block(NamedTuple):
 
 
 def _blocks(lane: LaneView, seconds: int, room: int) -> list[_Block]:
-    """The pieces of a lane: jobs one by one where their names have room, else some together."""
+    """Return the pieces of a lane: single jobs if their names have room, otherwise several
+    together.
+    """
     total = sum(lane.seconds)
     wide = room * total / seconds
     together = 1
@@ -240,7 +244,7 @@ def _amounts(job: PlannedJob) -> Amounts:
     return Amounts(job.cpus, job.memory_mb or 0, job.gpus)
 
 
-# A node type, and what is alone
+# A node type, and jobs that are not packed
 
 
 def _type_lines(row: TypeRow, unit: str, width: int) -> list[Line]:

@@ -1,4 +1,4 @@
-"""A line of a job's log as it is safe to show."""
+"""A line of a job's log in a form that is safe to show."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BAD = re.compile(
 _WARNING = re.compile(r"\bwarn(ing)?\b", re.IGNORECASE)
 
 MOST_COLUMNS = 2000
-"""A line is cut there: nobody reads on, and a line may be as long as the file."""
+"""Columns after which a line is cut: a line may be as long as the file."""
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 def _readable(text: str) -> str:
     text = text.rstrip("\r\n")
-    if "\r" in text:  # a progress bar that was drawn over and over: what remained visible
+    if "\r" in text:  # A progress bar redraws its line: keep the part that remained visible.
         text = text.rpartition("\r")[2]
     shown = _COLOURS.sub("", text).expandtabs(8)
     return shown[:MOST_COLUMNS] + "…" if len(shown) > MOST_COLUMNS else shown
@@ -36,9 +36,10 @@ def _style(shown: str) -> str:
 
 
 def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) -> Line:
-    """A row with its number in front; what was looked for stands out, the latest hit most.
+    """Return a row with its number in front; matches stand out, and the latest match most.
 
-    `number`: None where it is not known. `found`: a text, or what `Engine.log_find` takes.
+    `number` is None if the number is unknown. `found` is a text, or an argument of
+    `Engine.log_find`.
     """
     shown = _readable(row.text)
     style = _style(shown)
@@ -57,12 +58,14 @@ def row_line(row: LogRow, number: int | None, rows: int, found: str, hit: bool) 
 
 
 def _places(text: str, found: str) -> list[tuple[int, int]]:
-    """Where what was looked for stands in a row; not for patterns, which only the engine runs."""
+    """Return the positions of the matches in a row; empty for patterns, which only the
+    engine runs.
+    """
     if not found or found == "!" or found.startswith("~"):
         return []
     folds = found == found.lower()
     where, wanted = (text.lower(), found) if folds else (text, found)
-    if len(where) != len(text):  # a letter whose small form is longer
+    if len(where) != len(text):  # The lower-case form of some letter is longer than the letter.
         where = text
     places: list[tuple[int, int]] = []
     at = where.find(wanted)
@@ -73,7 +76,9 @@ def _places(text: str, found: str) -> list[tuple[int, int]]:
 
 
 def trouble_line(counts: Sequence[int], width: int) -> Line:
-    """Where in the log the lines are that look like errors: `▁▁▂█▁▁  14 lines look like errors`."""
+    """Return the distribution of lines that look like errors: `▁▁▂█▁▁  14 lines look like
+    errors`.
+    """
     total = sum(counts)
     text = f"  {total:,} line{'s' if total != 1 else ''} like an error  "
     room = max(4, width - len(text) - 11)

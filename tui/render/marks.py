@@ -1,4 +1,4 @@
-"""Every state as glyph, word and colour, in that order of importance."""
+"""Every state as glyph, word and colour, in this order of importance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Mark(NamedTuple):
-    """How a state looks. `style` is the name of a style."""
+    """The appearance of a state. `style` is the name of a style."""
 
     glyph: str
     word: str
@@ -22,7 +22,7 @@ class Mark(NamedTuple):
 
     @property
     def spans(self) -> Line:
-        """`✓ completed`."""
+        """The spans of `✓ completed`."""
         return line((f"{self.glyph} {self.word}", self.style))
 
 
@@ -45,23 +45,27 @@ JOB_MARKS = {
     JobState.COMPLETED: Mark("✓", "completed", "completed"),
     JobState.FAILED: Mark("✗", "failed", "failed"),
     JobState.TIMEOUT: Mark("✗", "timeout", "failed"),
-    JobState.CANCELLED: Mark("✗", "cancelled", "failed"),
+    JobState.CANCELLED: Mark("⊘", "cancelled", "warning"),
     JobState.OUT_OF_MEMORY: Mark("✗", "out of memory", "failed"),
     JobState.NODE_FAIL: Mark("✗", "node failed", "failed"),
     JobState.LOST: Mark("✗", "lost", "failed"),
+    JobState.REFUSED: Mark("✗", "refused", "failed"),
+    JobState.NOT_REACHED: Mark("◌", "not reached", "warning"),
+    JobState.NEVER_SENT: Mark("○", "never sent", "warning"),
+    JobState.RESERVED: Mark("·", "reserved", "waiting"),
     JobState.UNKNOWN: Mark("▲", "unknown", "warning"),
 }
 
 GRAPH_MARKS = {
-    GraphState.COMPLETE: Mark("✓", "complete", "completed"),
-    GraphState.ACTIVE: Mark("▶", "active", "submitted"),
-    GraphState.READY: Mark("○", "ready", "eligible"),
+    GraphState.COMPLETED: Mark("✓", "completed", "completed"),
+    GraphState.SUBMITTED: Mark("▶", "submitted", "submitted"),
+    GraphState.ELIGIBLE: Mark("○", "eligible", "eligible"),
     GraphState.WAITING: Mark("·", "waiting", "waiting"),
     GraphState.FAILED: Mark("✗", "failed", "failed"),
     GraphState.CANCELLED: Mark("⊘", "cancelled", "warning"),
-    GraphState.MISSING: Mark("◌", "missing", "dim"),
+    GraphState.SKIPPED: Mark("◌", "skipped", "dim"),
 }
-"""Jobs of a network."""
+"""The states of the jobs of a network."""
 
 HERE = Mark("●", "here", "completed")
 CONNECTED = Mark("●", "connected", "completed")
@@ -71,10 +75,10 @@ NEEDS_LOGIN = Mark("▲", "needs login", "warning")
 SILENT = Mark("▲", "no answer", "warning")
 UNREACHABLE = Mark("✗", "unreachable", "failed")
 SLOW = Mark("◐", "slow", "warning")
-"""Asked more seldom than it was set, since its answers take long."""
+"""Polled less often than configured, because the answers take long."""
 
 WELL = (HERE, CONNECTED, SLOW)
-"""Clusters that answer."""
+"""The marks of clusters that answer."""
 
 CLUSTER_MARKS = (HERE, CONNECTED, SLOW, APART, CONNECTING, NEEDS_LOGIN, SILENT, UNREACHABLE)
 AWAY = Mark("·", "elsewhere", "waiting")

@@ -1,7 +1,7 @@
-"""What waits for a person, as a list of values: each with its cause and its next step.
+"""The items that wait for the user, as a list of values: each with its cause and its next step.
 
-Pure: takes the engine's last answers, gives `Need`s, the worst first. `tui/need_steps.py` carries a
-step out.
+Pure functions: the input is the engine's last answers; the output is `Need`s, the worst first.
+`tui/need_steps.py` carries out a step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class NextStep(enum.Enum):
-    """What Enter does about a need; the value says it to the person."""
+    """What Enter does about a need; the value is the text for the user."""
 
     NOTHING = ""
     EDIT = "open the file"
@@ -40,10 +40,10 @@ class NextStep(enum.Enum):
 
 
 class Need(NamedTuple):
-    """One thing that waits for a person. `subject` makes it unique; `more`: what else is known.
+    """One item that waits for the user. `subject` makes it unique; `more` has further information.
 
-    `cause`, `cluster`, `place` (a file, with `line` and `column`) and `token` say what the next
-    step is about.
+    `cause`, `cluster`, `place` (a file, with `line` and `column`) and `token` identify the object
+    of the next step.
     """
 
     glyph: str
@@ -62,12 +62,12 @@ class Need(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is, whatever its numbers are now."""
+        """The identity of the need, independent of its current numbers."""
         return (self.step.name, self.subject or self.text)
 
     @property
     def spans(self) -> Line:
-        """`✗ equilibrate: 12 failed: out of memory`."""
+        """The spans of `✗ equilibrate: 12 failed: out of memory`."""
         return line((self.glyph + " ", self.style), self.text)
 
 
@@ -75,12 +75,12 @@ COLUMNS = (Column("text", "the worst first", 8, grow=1),)
 
 
 def need_cells(need: Need) -> dict[str, Cell]:
-    """One row of the list."""
+    """Return one row of the list."""
     return {"text": need.spans}
 
 
 def need_detail(need: Need, width: int) -> list[Line]:
-    """All that is known of a need, and what Enter does about it."""
+    """Return all information about a need, and what Enter does about it."""
     lines = wrapped(need.spans, width, 2)
     for text in need.more:
         lines += wrapped(line(("  " + text, "dim")), width, 2)
@@ -98,7 +98,9 @@ def needs(
     network: NetworkView | None = None,
     sending: Sending | None = None,
 ) -> list[Need]:
-    """What needs a person, the worst first: errors, failures, warnings, then what is ready."""
+    """Return the items that need the user, the worst first: errors, failures, warnings, then ready
+    work.
+    """
     found = list(_broken(broken))
     if snapshot is None:
         return found
@@ -113,7 +115,7 @@ def needs(
         if action.problem
     ]  # fmt: skip
     found += _sending(sending)
-    found += _logins(jobs)  # without one, nothing else there is known
+    found += _logins(jobs)  # Without a login, no other information about the cluster is available.
     found += _failures(snapshot)
     if network is not None and network.run is not None and network.run.why:
         text = f"network {network.name}: {network.run.why}"
@@ -135,7 +137,7 @@ def needs(
     found += [Need("▲", notice, "warning") for notice in snapshot.notices]
     found += [
         Need(
-            "○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible",
+            "○", f"{action.name}: {_eligible(action)}", "eligible",
             NextStep.SUBMIT, str(action.index), action_index=action.index,
             more=_among_eligible(action),
         )
@@ -145,11 +147,17 @@ def needs(
     return found
 
 
+def _eligible(action: ActionSummary) -> str:
+    """Return `887 eligible, 13 of them failed`, with the numbers of the status table and of the
+    plan.
+    """
+    failed = f", {action.failed:,} of them failed" if action.failed else ""
+    return f"{action.eligible:,} eligible{failed}"
+
+
 def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
-    """How the last job ended at eligible directories; the plan has those that failed as well."""
+    """Return the other ways in which the last job ended at eligible directories."""
     more = []
-    if action.failed:
-        more.append(f"the plan has the {action.failed:,} that failed too")
     if action.not_reached:
         more.append(f"{action.not_reached:,} were not reached by their last job")
     if action.cancelled:
@@ -158,7 +166,7 @@ def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
 
 
 def _failures(snapshot: Snapshot) -> Iterable[Need]:
-    """Failed directories by action and cause; without causes, by action."""
+    """Yield failed directories by action and cause; without causes, by action."""
     told = {one.action_index for one in snapshot.failures}
     for action in snapshot.actions:
         if not action.failed:
@@ -180,7 +188,7 @@ def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]
 
 
 def _sending(sending: Sending | None) -> Iterable[Need]:
-    """A submission that was stopped or broke off: what was not sent waits for somebody."""
+    """Yield a submission that was stopped or broke off: its remaining jobs wait for the user."""
     if sending is None or sending.phase not in ("stopped", "broken"):
         return
     left = len(sending.plan.jobs) - len(sending.outcomes)
@@ -191,7 +199,7 @@ def _sending(sending: Sending | None) -> Iterable[Need]:
 
 
 def _logins(jobs: JobsView | None) -> list[Need]:
-    """Clusters that wait for a login."""
+    """Return clusters that wait for a login."""
     return [
         Need(
             "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
@@ -203,7 +211,7 @@ def _logins(jobs: JobsView | None) -> list[Need]:
 
 
 def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
-    """Clusters whose queue does not answer."""
+    """Return clusters whose queue does not answer."""
     if jobs is None:
         return []
     silent = [(one.name, one.error) for one in jobs.clusters if one.error and not one.login]
@@ -216,7 +224,7 @@ def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
 
 
 def _queued(jobs: JobsView | None) -> Iterable[Need]:
-    """Jobs that cannot start, wait for days or failed at once, by cause."""
+    """Yield jobs that cannot start, wait for days or failed at once, by cause."""
     for one in jobs.needs if jobs is not None else ():
         text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
         if one.cause:
@@ -254,7 +262,7 @@ def _problem(problem: Problem) -> Need:
 
 
 def nothing_needed(snapshot: Snapshot) -> Line:
-    """The one calm line for a project that needs nobody."""
+    """Return the one line for a project without needs."""
     if not snapshot.actions:
         return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
     if not snapshot.directories:
@@ -267,7 +275,7 @@ def nothing_needed(snapshot: Snapshot) -> Line:
 
 
 def distinct(found: Sequence[Need]) -> list[Need]:
-    """Without what says the same twice: the list keeps its rows by key."""
+    """Return the needs without duplicate keys, because the list identifies its rows by key."""
     first: dict[tuple[str, str], Need] = {}
     for need in found:
         first.setdefault(need.key, need)

@@ -1,4 +1,4 @@
-"""The Network view's texts: the run, its limits, a node, its samples, and what failed."""
+"""The Network view's texts: the run, its limits, a node, its samples, and the failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.engine import JobState
-from rowtui.core.runs.limits import amount
+from rowtui.core.runs.limits import amount, cost_text
 from rowtui.core.runs.moments import time_text
 from rowtui.core.text import plural
 from rowtui.core.values import compact
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
     from rowtui.tui.render.cells import Cell, Line
 
-_STATE_MARKS = {state.name.lower(): GRAPH_MARKS[state] for state in JobState}
-_LIMIT_BAR = 10  # columns
+_STATE_MARKS = {name.lower(): GRAPH_MARKS[it] for name, it in JobState.__members__.items()}
+_LIMIT_BAR = 10  # Columns of a bar.
 
 NO_NETWORK = (
     line(("This project has no network.", "title")),
@@ -40,7 +40,7 @@ NO_NETWORK = (
     line(("rowtui network init", "key"), "  writes a network.toml to begin with"),
     line(("docs/network.md", "key"), "  has it key by key; ", ("examples/study", "key"), " is one"),
 )
-"""Where there is no network.toml."""
+"""Shown for a project without a network.toml."""
 
 
 # The run
@@ -49,9 +49,9 @@ NO_NETWORK = (
 def run_lines(
     view: NetworkView, width: int, *, frozen: bool, busy: str = "", brief: bool = False
 ) -> list[Line]:
-    """Where the run stands, when it will be done, and what of its limits is spent.
+    """Return the state of the run, its estimated end, and the spent part of its limits.
 
-    `brief`: where there is room for few lines.
+    `brief`: there is room for few lines only.
     """
     lines: list[Line] = []
     if busy:
@@ -79,6 +79,8 @@ def run_lines(
     if view.retired:
         text = plural(view.retired, "directory is", "directories are")
         lines.append(line(("▲ ", "warning"), f"{text} of samples that no source has any more"))
+    for refused in view.refused:
+        lines += wrapped(line(("✗ ", "failed"), str(refused)), width, 2)
     return lines
 
 
@@ -113,7 +115,7 @@ def _left(view: NetworkView) -> list[Line]:
 
 
 def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
-    """When it will be done, and which way is the longest."""
+    """Return the estimated end, and the longest path."""
     guess = view.estimate
     if guess is None or not guess.jobs:
         return []
@@ -137,7 +139,7 @@ def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
 
 
 def moment(at: float, now: float) -> str:
-    """`18:45`, with the day where that is another one."""
+    """Return `18:45`, with the day if that is not today."""
     there, here = time.localtime(at), time.localtime(now)
     if there[:3] == here[:3]:
         return time.strftime("%H:%M", there)
@@ -145,10 +147,10 @@ def moment(at: float, now: float) -> str:
 
 
 def _limits(run: RunView, width: int, room: int) -> list[Line]:
-    """Every limit with what is spent of it: as many on a line as there is room for."""
+    """Return every limit with its spent part: as many on a line as there is room for."""
     limits, spent = run.limits, run.spent
     bars = [
-        _bar("core-hours", spent.core_hours, limits.core_hours, room),
+        _bar("CPU-hours", spent.cpu_hours, limits.cpu_hours, room),
         _bar("GPU-hours", spent.gpu_hours, limits.gpu_hours, room),
         _bar("jobs", spent.jobs_in_queue, limits.jobs_in_queue, room),
         _bar("failures in a row", spent.failures_in_a_row, limits.failures_in_a_row, room),
@@ -158,7 +160,7 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
         paid = spent.money.get(limits.currency, 0.0)
         bars.insert(2, _bar(limits.currency or "money", paid, limits.money, room))
     if run.used is not None:
-        bars.insert(1, line(("used ", "dim"), f"{amount(run.used)} core-hours"))
+        bars.insert(1, line(("used ", "dim"), cost_text(run.used)))
     pieces = [one for one in bars if one]
     if limits.destinations is not None:
         pieces.append(line(("to ", "dim"), ", ".join(limits.destinations) or "no destination"))
@@ -177,7 +179,7 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
 def _bar(name: str, spent: float, most: float | None, room: int) -> Line:
     if most is None:
         shown = amount(spent)
-        return line((f"{name} ", "dim"), shown) if spent and name == "core-hours" else ()
+        return line((f"{name} ", "dim"), shown) if spent and name == "CPU-hours" else ()
     full = portion(min(round(spent * 1e6), round(most * 1e6)), round(most * 1e6), room)
     style = "failed" if most and spent >= most else "warning" if spent > 0.8 * most else "completed"
     return line(
@@ -186,11 +188,11 @@ def _bar(name: str, spent: float, most: float | None, room: int) -> Line:
     )  # fmt: skip
 
 
-# What failed
+# Failures
 
 
 def failure_columns(failures: Sequence[FailureView]) -> tuple[Column, ...]:
-    """The columns of the failures."""
+    """Return the columns of the failures."""
     widest = 2 + max((len(one.node) for one in failures), default=4)
     longest = max((len(one.directory) for one in failures), default=9)
     return (
@@ -202,7 +204,7 @@ def failure_columns(failures: Sequence[FailureView]) -> tuple[Column, ...]:
 
 
 def failure_cells(failure: FailureView) -> dict[str, Cell]:
-    """One failure, and how many jobs cannot run because of it."""
+    """Return one failure, and the number of jobs that cannot run because of it."""
     lost = line((f"{failure.lost:,} more", "warning")) if failure.lost else line(("none", "dim"))
     return {
         "node": line(("✗ ", "failed"), (failure.node, "failed")),
@@ -216,7 +218,7 @@ def failure_cells(failure: FailureView) -> dict[str, Cell]:
 
 
 def sample_columns(node: NodeView | None, samples: Sequence[SampleView]) -> tuple[Column, ...]:
-    """State, dimensions, directory, and why."""
+    """Return the columns: state, dimensions, directory, and reason."""
     dimensions = [one.name for one in node.dimensions] if node else []
     columns = []
     if not samples or any(one.state for one in samples):
@@ -243,7 +245,7 @@ def sample_columns(node: NodeView | None, samples: Sequence[SampleView]) -> tupl
 
 
 def sample_cells(sample: SampleView) -> dict[str, Cell]:
-    """One row of the samples."""
+    """Return one row of the samples."""
     mark = _STATE_MARKS.get(sample.state)
     cells: dict[str, Cell] = {
         "state": mark.spans if mark else (),
@@ -256,13 +258,13 @@ def sample_cells(sample: SampleView) -> dict[str, Cell]:
 
 
 def state_mark(state: str) -> str:
-    """`✗ failed`, for a page of text."""
+    """Return `✗ failed`, for a page of text."""
     mark = _STATE_MARKS.get(state)
     return f"{mark.glyph} {mark.word}" if mark else state
 
 
 def value_text(value: object) -> str:
-    """A value of a dimension, short."""
+    """Return a value of a dimension, short."""
     return value if isinstance(value, str) else compact(value)
 
 
@@ -270,7 +272,7 @@ def value_text(value: object) -> str:
 
 
 def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
-    """What a node is: its jobs, dimensions, action, and what it takes from whom."""
+    """Return the details of a node: its jobs, dimensions, action, and inputs with their sources."""
     lines: list[Line] = []
     if not node.needed:
         lines.append(line(("not needed by any sink: it is not run", "warning")))
@@ -322,7 +324,7 @@ def _states(node: NodeView) -> Line:
 
 
 def sample_lines(sample: SampleView, width: int) -> list[Line]:
-    """One sample: its state, why, and its values."""
+    """Return one sample: its state, the reason, and its values."""
     mark = _STATE_MARKS.get(sample.state)
     lines: list[Line] = [mark.spans] if mark else []
     if sample.reason:
@@ -342,7 +344,7 @@ def _fields(name: str, text: str, width: int) -> list[Line]:
 
 
 def jobs_with_states(jobs: Mapping[int, str]) -> str:
-    """`3 jobs (2 failed, 1 waiting)`."""
+    """Return `3 jobs (2 failed, 1 waiting)`."""
     counts: dict[str, int] = {}
     for state in jobs.values():
         counts[state] = counts.get(state, 0) + 1

@@ -1,6 +1,7 @@
-"""What stands in the box of a node of a network, and beside a link: names, progress, numbers.
+"""The content of the box of a node of a network, and of a link: names, progress, numbers.
 
-Every state is glyph, word and colour; where there is no room for words the legend has them.
+Every state has a glyph, a word and a colour; if there is no room for words, the legend explains the
+glyphs.
 """
 
 from __future__ import annotations
@@ -19,25 +20,28 @@ if TYPE_CHECKING:
     from rowtui.tui.render.cells import Line
 
 NodeKey = tuple[str, str]
-"""Kind and name: a sink may have the name of a node."""
+"""Kind and name: a sink may have the same name as a node."""
 
 LEAST, MOST = 12, 24
 """Columns inside a box; a longer name is cut."""
 
 IN_ORDER = (
-    JobState.FAILED,
-    JobState.ACTIVE,
-    JobState.READY,
-    JobState.COMPLETE,
+    JobState.COMPLETED,
+    JobState.SUBMITTED,
+    JobState.ELIGIBLE,
     JobState.WAITING,
+    JobState.FAILED,
     JobState.CANCELLED,
-    JobState.MISSING,
+    JobState.SKIPPED,
 )
-"""What stands first where there is no room for all."""
+"""The order of the states, as in the table of actions."""
+
+URGENT_FIRST = (JobState.FAILED, *(state for state in IN_ORDER if state is not JobState.FAILED))
+"""The order of the states where there is no room for all."""
 
 
 class Arrow(NamedTuple):
-    """A link as it is drawn: from where to where, and what it does with samples."""
+    """A link as it is drawn: its ends, and what it does with samples."""
 
     source: NodeKey
     target: NodeKey
@@ -45,12 +49,12 @@ class Arrow(NamedTuple):
 
 
 def key_of(node: NodeView) -> NodeKey:
-    """What a box is called."""
+    """Return the key of a box."""
     return ("sink" if node.kind == "sink" else "", node.name)
 
 
 def arrows(view: NetworkView) -> tuple[Arrow, ...]:
-    """All links, also those into sinks; alike ones once."""
+    """Return all links, also those into sinks; equal links appear once."""
     names = {node.name for node in view.nodes if node.kind != "sink"}
     found = [
         Arrow(("", one.source), ("", one.target), link_mark(one))
@@ -66,7 +70,7 @@ def arrows(view: NetworkView) -> tuple[Arrow, ...]:
 
 
 def link_mark(link: LinkView) -> str:
-    """`⊃ replica`, `⊂ fold`, `≥ 4`: what a link collapses, expands and requires."""
+    """Return `⊃ replica`, `⊂ fold`, `≥ 4`: what a link collapses, expands and requires."""
     parts = []
     if link.collapse:
         parts.append("⊃ " + ", ".join(link.collapse))
@@ -78,10 +82,10 @@ def link_mark(link: LinkView) -> str:
 
 
 def progress_bar(node: NodeView, width: int) -> Line:
-    """`████▒▒░░░  45%`: complete, with a scheduler, open, and lost at the end."""
+    """Return `████▒▒░░░  45%`: completed, submitted, open, and at the end lost jobs."""
     counts = node.counts
-    total = sum(counts) - counts[JobState.MISSING]
-    done, moving = counts[JobState.COMPLETE], counts[JobState.ACTIVE]
+    total = sum(counts) - counts[JobState.SKIPPED]
+    done, moving = counts[JobState.COMPLETED], counts[JobState.SUBMITTED]
     lost = counts[JobState.FAILED] + counts[JobState.CANCELLED]
     percent = percentage(done, total)
     room = width - len(percent)
@@ -100,11 +104,18 @@ def progress_bar(node: NodeView, width: int) -> Line:
 
 
 def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
-    """How many jobs are in which state, in words where there is room. `more`: lists will come."""
-    there = [state for state in IN_ORDER if counts and counts[state]]
+    """Return the numbers of jobs by state, in words if there is room. `more`: lists will
+    add jobs.
+    """
     tail = [("+?", "waiting")] if more else []
     forms: list[list[tuple[str, str]]] = []
-    for number, words, gap in ((str_of, True, "  "), (str_of, False, " "), (si, False, " ")):
+    for order, number, words, gap in (
+        (IN_ORDER, str_of, True, "  "),
+        (IN_ORDER, str_of, False, " "),
+        (IN_ORDER, si, False, " "),
+        (URGENT_FIRST, si, False, " "),
+    ):
+        there = [state for state in order if counts and counts[state]]
         parts: list[tuple[str, str]] = []
         for state in there:
             mark = GRAPH_MARKS[state]
@@ -122,19 +133,21 @@ def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
 
 
 def str_of(number: float) -> str:
-    """With thousands commas."""
+    """Return the number with thousands commas."""
     return f"{number:,.0f}"
 
 
 def size_text(node: NodeView) -> str:
-    """`3×2×2`: the sizes of its dimensions."""
+    """Return `3×2×2`: the sizes of the dimensions."""
     if not node.dimensions:
         return ""
     return "×".join("?" if one.size is None else f"{one.size:,}" for one in node.dimensions)
 
 
 def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line]:
-    """The two lines in a box. `made_of`: of a sink, the node whose results it takes."""
+    """Return the two lines in a box. `made_of`: for a sink, the node whose results the
+    sink takes.
+    """
     if not node.needed:
         return [line(("not needed", "dim")), line(("by any sink", "dim"))]
     if node.kind == "source":
@@ -150,20 +163,20 @@ def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line
         ]
     second = counts_line(shown.counts, width, bool(shown.lists))
     if node.kind == "sink":
-        done, total = shown.counts[JobState.COMPLETE], sum(shown.counts)
+        done, total = shown.counts[JobState.COMPLETED], sum(shown.counts)
         more = "+?" if shown.lists else ""
         second = line((f"{done:,} of {total:,}{more}", "completed" if done == total else ""))
     return [progress_bar(shown, width), second]
 
 
 def inner_width(names: Sequence[str], marks: Sequence[str], least: int = LEAST) -> int:
-    """How wide a box is inside: it does not depend on numbers, which change."""
+    """Return the inner width of a box: it does not depend on numbers, which change."""
     widest = max((width_of(line(text)) for text in (*names, *marks)), default=0)
     return max(least, min(MOST, widest))
 
 
 def title_of(node: NodeView, *, critical: bool) -> str:
-    """The name in the frame; the critical path has a diamond."""
+    """Return the name in the frame; a node on the critical path has a diamond."""
     return f"{node.name} ◆" if critical else node.name
 
 
@@ -173,7 +186,7 @@ Direction = tuple[int, int]
 def nearest(
     places: dict[Hashable, tuple[float, float]], here: Hashable, way: Direction
 ) -> Hashable | None:
-    """The box in that direction that is nearest; None if there is none."""
+    """Return the nearest box in that direction; None if there is none."""
     x, y = places[here]
     best: tuple[float, Hashable] | None = None
     for key, (other_x, other_y) in places.items():

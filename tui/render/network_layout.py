@@ -1,10 +1,10 @@
-"""Where the boxes and links of a network go on a canvas of characters. Pure.
+"""The layout of the boxes and links of a network on a canvas of characters. Pure functions.
 
-Takes boxes with their sizes and levels, and links from lower to higher levels; gives places and
-paths. Levels are columns. A link that skips levels passes through the columns between as a lane of
-one line; between two columns every link has a vertical track where it needs one. No two links share
-a piece of line unless they come from one box or end in one place. Source: layered drawing after
-Sugiyama, channel routing with doglegs.
+The input is boxes with their sizes and levels, and links from lower to higher levels; the output is
+places and paths. Levels are columns. A link that skips levels passes through the columns between as
+a lane of one line; between two columns every link has a vertical track if it needs one. No two
+links share a piece of line unless they start at one box or end in one place. Source: layered
+drawing after Sugiyama, channel routing with doglegs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ GAP = 1
 """Blank lines between two boxes of a column."""
 
 SWEEPS = 4
-"""There and back again over the columns, to put neighbours beside each other."""
+"""Number of passes over the columns, forward and back, that place neighbours beside each other."""
 
 Key = Hashable
-Point = tuple[int, int]  # column, line
+Point = tuple[int, int]  # Column, line.
 
 
 class Box(NamedTuple):
-    """A box to be placed. `leaves`: the line in it from which its links start."""
+    """A box to be placed. `leaves` is the line of the box from which its links start."""
 
     key: Key
     level: int
@@ -35,7 +35,7 @@ class Box(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link to be drawn. `enters`: the line of its target at which it ends."""
+    """A link to be drawn. `enters` is the line of its target at which the link ends."""
 
     source: Key
     target: Key
@@ -43,7 +43,7 @@ class Link(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a box is: its upper left corner, and its size."""
+    """The position of a box: its upper left corner, and its size."""
 
     x: int
     y: int
@@ -52,14 +52,16 @@ class Place(NamedTuple):
 
 
 class Path(NamedTuple):
-    """How a link goes: corners from the box that it leaves to the one it enters, both outside."""
+    """The path of a link: corners from the box that it leaves to the box that it enters, both
+    outside.
+    """
 
     link: Link
     points: tuple[Point, ...]
 
 
 class Layout(NamedTuple):
-    """Everything in its place. `width`, `height`: of the canvas."""
+    """All places and paths. `width` and `height` are those of the canvas."""
 
     boxes: Mapping[Key, Place]
     paths: tuple[Path, ...]
@@ -69,7 +71,7 @@ class Layout(NamedTuple):
 
 @dataclass(eq=False)
 class _Item:
-    """A box in its column, or a lane for the links of one box that pass through."""
+    """A box in its column, or a lane for the links of one box that pass through the column."""
 
     level: int
     width: int
@@ -97,19 +99,21 @@ class _Hop:
 
     @property
     def into(self) -> int:
-        """The line on which it arrives."""
+        """The line on which the hop arrives."""
         return self.target.y + self.enters
 
 
 @dataclass(eq=False)
 class _Net:
-    """What leaves one item on one line: drawn with one vertical. `rows` are where it arrives."""
+    """All hops that leave one item on one line, drawn with one vertical. `rows` are their target
+    lines.
+    """
 
     row: int
     rows: set[int]
-    item: _Item | None = None  # None: the second half of a net that goes a roundabout way
+    item: _Item | None = None  # None in the second half of a net that makes a detour.
     track: int = -1
-    rest: _Net | None = None  # the second half
+    rest: _Net | None = None  # The second half of a net that makes a detour.
 
     @property
     def straight(self) -> bool:
@@ -162,7 +166,7 @@ def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
 def _columns(
     boxes: Sequence[Box], links: Sequence[Link]
 ) -> tuple[list[list[_Item]], list[list[_Hop]]]:
-    """The items of each level, and for each link its hops."""
+    """Return the items of each level, and for each link its hops."""
     levels = sorted({box.level for box in boxes})
     number = {level: at for at, level in enumerate(levels)}
     columns: list[list[_Item]] = [[] for _ in levels]
@@ -200,7 +204,7 @@ def _columns(
 
 
 def _order(columns: list[list[_Item]]) -> None:
-    """Put items beside those that they are linked with, so that few links cross."""
+    """Put items beside the items that they are linked with, so that few links cross."""
     for sweep in range(SWEEPS):
         places = {id(it): at / len(column) for column in columns for at, it in enumerate(column)}
         forward = sweep % 2 == 0
@@ -222,7 +226,7 @@ def _order(columns: list[list[_Item]]) -> None:
 
 
 def _settle(columns: list[list[_Item]]) -> None:
-    """Give every item its line: near what it is linked with, and none upon another."""
+    """Give every item its line: near the linked items, and without overlaps."""
     for column in columns:
         _stack(column, [0.0] * len(column))
     for column in columns[1:]:
@@ -238,7 +242,9 @@ def _settle(columns: list[list[_Item]]) -> None:
 
 
 def _wish(it: _Item, *, backward: bool) -> float:
-    """The line at which the links on one side would be straight; where it is if there are none."""
+    """Return the line at which the links on one side would be straight; without links, the current
+    line.
+    """
     if backward:
         wishes = [hop.into - it.leaves for hop in it.after]
     else:
@@ -246,19 +252,20 @@ def _wish(it: _Item, *, backward: bool) -> float:
     if not wishes:
         return it.y
     wishes.sort()
-    return wishes[(len(wishes) - 1) // 2]  # the median: one link at least is straight
+    return wishes[(len(wishes) - 1) // 2]  # The median makes at least one link straight.
 
 
 def _stack(column: list[_Item], wishes: Sequence[float]) -> None:
-    """Items from top to bottom without touching, as near to their wishes as that allows.
+    """Place items from top to bottom without contact, as near to their wishes as possible.
 
-    Those that would overlap form a block, which goes to the mean of what its members wish.
+    Items that would overlap form a block, which goes to the mean of the wishes of its members.
     """
     offsets = [0]
     for upper, lower in pairwise(column):
         between = GAP if upper.box or lower.box else 0
         offsets.append(offsets[-1] + upper.height + between)
-    blocks: list[tuple[float, int]] = []  # (sum of wishes without offsets, members)
+    # Each block has the sum of wishes without offsets, and the number of members.
+    blocks: list[tuple[float, int]] = []
     for wish, offset in zip(wishes, offsets[: len(column)], strict=True):
         blocks.append((wish - offset, 1))
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
@@ -273,37 +280,37 @@ def _stack(column: list[_Item], wishes: Sequence[float]) -> None:
 
 
 def _nets(column: Sequence[_Item]) -> list[_Net]:
-    """What leaves the items of a column."""
+    """Return the nets that leave the items of a column."""
     return [_Net(it.out, {hop.into for hop in it.after}, it) for it in column if it.after]
 
 
 def _every(nets: Sequence[_Net]) -> list[_Net]:
-    """The nets and the second halves; those that need a track."""
+    """Return the nets and the second halves that need a track."""
     halves = [net.rest for net in nets if net.rest is not None]
     return [net for net in (*nets, *halves) if not net.straight]
 
 
 def _first(nets: Sequence[_Net]) -> dict[int, list[_Net]]:
-    """For each net (by id) those that must have their vertical to the left of it.
+    """Return for each net (by id) the nets whose vertical must be to the left of it.
 
-    A line that leaves to the right and one that arrives from the left may be on one row; then the
-    one that leaves has to turn off first.
+    A line that leaves to the right and a line that arrives from the left may be on one row; then
+    the line that leaves must turn off first.
     """
     every = [*nets, *(net.rest for net in nets if net.rest is not None)]
     leaving = {net.row: net for net in every if net.item is not None}
     found: dict[int, list[_Net]] = {}
     for net in every:
         others = [leaving[row] for row in net.rows if row in leaving and leaving[row] is not net]
-        if net.item is None:  # its own first half comes before it
+        if net.item is None:  # A second half comes after its own first half.
             others += [one for one in nets if one.rest is net and one not in others]
         found[id(net)] = others
     return found
 
 
 def _break_circles(nets: list[_Net], bottom: int) -> int:
-    """Send some nets a roundabout way over a free line, so that an order of tracks exists.
+    """Let some nets make a detour over a free line, so that an order of tracks exists.
 
-    Gives the height that is needed then.
+    Return the height that is then necessary.
     """
     used = {row for net in nets for row in (net.row, *net.rows)}
     while (net := _in_circle(nets)) is not None:
@@ -316,12 +323,12 @@ def _break_circles(nets: list[_Net], bottom: int) -> int:
 
 
 def _near(row: int, bottom: int) -> list[int]:
-    """All lines, the nearest first; one below them all is free in any case."""
+    """Return all lines, the nearest first; the lines below all others are always free."""
     return [*sorted(range(bottom), key=lambda one: abs(one - row)), *range(bottom, 2 * bottom + 2)]
 
 
 def _in_circle(nets: Sequence[_Net]) -> _Net | None:
-    """A net in a circle of those that must be left of each other, if there is any."""
+    """Return a net in a cycle of the relation "must be left of", if there is a cycle."""
     before = _first(nets)
     state: dict[int, int] = {}
     for start in nets:
@@ -351,7 +358,7 @@ def _to_be_split(stack: Sequence[tuple[_Net, int]], start: _Net) -> _Net:
 
 
 def _assign_tracks(nets: Sequence[_Net]) -> None:
-    """Tracks from the left: after those that come first, and without touching another's line."""
+    """Assign tracks from the left: after the nets that come first, and without overlaps."""
     before = _first(nets)
     tracks: list[list[tuple[int, int]]] = []
     done: set[int] = set()
@@ -382,7 +389,7 @@ def _assign_tracks(nets: Sequence[_Net]) -> None:
 def _path(
     chain: Sequence[_Hop], nets: Mapping[int, _Net], tracks_at: Sequence[Mapping[int, int]]
 ) -> tuple[Point, ...]:
-    """The corners of a link."""
+    """Return the corners of a link."""
     first = chain[0].source
     points: list[Point] = [(first.x + (first.box.width if first.box else 0), first.out)]
     for hop in chain:

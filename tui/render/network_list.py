@@ -1,7 +1,7 @@
-"""The nodes of a network as a list: each below all that it takes from, with its progress.
+"""The nodes of a network as a list: each below all of its inputs, with its progress.
 
-Takes a `NetworkView`; gives rows, columns and cells. A list is what there is room for where a
-picture of the network would not fit, and what can be filtered and sorted.
+The input is a `NetworkView`; the output is rows, columns and cells. A list fits where a picture of
+the network would not, and a list can be filtered and sorted.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from rowtui.tui.render.network_boxes import (
 
 
 class NodeRow(NamedTuple):
-    """One node. `shown`: whose jobs count, of a sink those of the node that it takes from.
+    """One node. `shown` is the node whose jobs are counted: for a sink, the node that it takes
+    from.
 
-    `depth`: how many nodes it is behind the sources; `marks`: what its links do with samples.
+    `depth` is the number of steps from the sources; `marks` shows what its links do with samples.
     """
 
     key: NodeKey
@@ -40,7 +41,7 @@ class NodeRow(NamedTuple):
 
 
 def node_rows(view: NetworkView) -> list[NodeRow]:
-    """All nodes, each after all that it takes from."""
+    """Return all nodes, each after all of its inputs."""
     links = arrows(view)
     nodes = {key_of(node): node for node in view.nodes}
     rows = []
@@ -53,7 +54,7 @@ def node_rows(view: NetworkView) -> list[NodeRow]:
 
 
 def node_columns(rows: Sequence[NodeRow]) -> tuple[Column, ...]:
-    """The columns for these nodes."""
+    """Return the columns for these nodes."""
     names = [width_of(_name(row)) for row in rows]
     marks = max((width_of(line(row.marks)) for row in rows), default=0)
     columns = [
@@ -70,33 +71,33 @@ def node_columns(rows: Sequence[NodeRow]) -> tuple[Column, ...]:
 
 
 def node_cells(row: NodeRow) -> dict[str, Cell]:
-    """One row of the list."""
+    """Return one row of the list."""
     return {
         "node": _name(row),
         "done": _Done(row.node, row.shown),
         "jobs": _Jobs(row.node, row.shown),
         "links": line((row.marks, "eligible")),
         "failed": _count(row, "failed", JobState.FAILED),
-        "left": _count(row, "", JobState.WAITING, JobState.READY),
+        "left": _count(row, "", JobState.WAITING, JobState.ELIGIBLE),
     }
 
 
 def node_values(row: NodeRow) -> dict[str, Any]:
-    """What filters and files see of a node; numbers as numbers."""
+    """Return the values of a node for filters and files; numbers as numbers."""
     counts = row.shown.counts if row.shown else ()
     total = sum(counts)
     return {
         "node": row.node.name,
-        "done": 100 * counts[JobState.COMPLETE] // total if total else "",
+        "done": 100 * counts[JobState.COMPLETED] // total if total else "",
         "jobs": total if counts else "",
         "links": row.marks,
         "failed": _number(row, JobState.FAILED) if counts else "",
-        "left": _number(row, JobState.WAITING, JobState.READY) if counts else "",
+        "left": _number(row, JobState.WAITING, JobState.ELIGIBLE) if counts else "",
     }
 
 
 def changed_nodes(old: Sequence[NodeRow], new: Sequence[NodeRow]) -> dict[NodeKey, tuple[str, ...]]:
-    """The nodes whose numbers are others than before, with the columns that say so."""
+    """Return the nodes whose numbers have changed, with the columns of those numbers."""
     before = {row.key: node_values(row) for row in old}
     found = {}
     for row in new:
@@ -132,7 +133,7 @@ def _count(row: NodeRow, style: str, *states: JobState) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The bar of a node: of a source what it has."""
+    """The bar of a node; for a source, its samples."""
 
     node: NodeView
     shown: NodeView | None
@@ -147,7 +148,7 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """How many jobs are in which state, as far as there is room."""
+    """The numbers of jobs by state, as far as there is room."""
 
     node: NodeView
     shown: NodeView | None
@@ -161,7 +162,9 @@ class _Jobs:
 
 
 def in_order(nodes: Sequence[NodeView], links: Sequence[Arrow]) -> list[tuple[NodeKey, int]]:
-    """Each node after all that it takes from, as near to one of them as can be; with its depth."""
+    """Return each node after all of its inputs, as near to one of them as possible; with
+    its depth.
+    """
     after: dict[NodeKey, list[NodeKey]] = {key_of(node): [] for node in nodes}
     left = {key_of(node): set[NodeKey]() for node in nodes}
     for one in links:

@@ -1,7 +1,7 @@
 """A network as a picture of characters: boxes with links between them.
 
-Lines are made one by one, when they are looked at. A link is drawn in the colour of the node that
-is chosen if it touches that; heavy where it is on the critical path.
+Each line is computed when it is drawn. A link that touches the chosen node has the colour of that
+node; a link on the critical path is heavy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRAMES = {"": "╭╮╰╯─│", "chosen": "┏┓┗┛━┃", "critical":
 
 
 def critical_links(view: NetworkView) -> frozenset[tuple[str, str]]:
-    """The links that the longest way goes along, by names."""
+    """Return the links on the longest path, as pairs of names."""
     steps = [step.node for step in view.estimate.critical_path] if view.estimate else []
     return frozenset(pairwise(steps))
 
@@ -53,7 +53,8 @@ class Graph:
     marks: Mapping[NodeKey, tuple[str, ...]]
     layout_of: tuple[list[Box], list[Link]] = field(default_factory=lambda: ([], []))
     critical: frozenset[tuple[str, str]] = field(init=False)
-    changed: frozenset[NodeKey] = frozenset()  # boxes whose numbers stand out for a moment
+    # Boxes whose changed numbers are highlighted for a moment.
+    changed: frozenset[NodeKey] = frozenset()
 
     def __post_init__(self) -> None:
         self.critical = critical_links(self.view)
@@ -61,7 +62,7 @@ class Graph:
 
     @property
     def places(self) -> Mapping[NodeKey, Place]:
-        """Where each box is."""
+        """The position of each box."""
         return self.layout.boxes  # type: ignore[return-value]
 
     @property
@@ -71,7 +72,9 @@ class Graph:
 
     @cached_property
     def _cells(self) -> dict[int, dict[int, tuple[int, set[int]]]]:
-        """By line and column: in which directions links go from there, and which do."""
+        """By line and column: the directions in which links go from there, and the numbers of the
+        links.
+        """
         cells: dict[int, dict[int, tuple[int, set[int]]]] = {}
 
         def add(x: int, y: int, bits: int, number: int) -> None:
@@ -106,7 +109,7 @@ class Graph:
         return found
 
     def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
-        """One line of the canvas."""
+        """Return one line of the canvas."""
         pieces: list[tuple[int, Line]] = []
         for key in self._crossed.get(y, ()):
             place = self.places[key]
@@ -122,7 +125,9 @@ class Graph:
         return tuple(spans)
 
     def _link_spans(self, y: int, chosen: NodeKey | None) -> list[tuple[int, Span]]:
-        """Pieces of links on a line, with their columns; neighbours of one look together."""
+        """Return the pieces of links on a line, with their columns; adjacent pieces of one style
+        are joined.
+        """
         found: list[tuple[int, Span]] = []
         last = -2
         for x, (bits, numbers) in sorted(self._cells.get(y, {}).items()):
@@ -159,12 +164,14 @@ class Graph:
         lines = box_lines(node, made_of, inner)
         lines += [line((mark, "eligible")) for mark in self.marks[key]]
         text = fit(lines[at - 1] if at <= len(lines) else (), inner)
-        if key in self.changed and at == 2:  # the line of the numbers
+        if key in self.changed and at == 2:  # The second line has the numbers.
             text = tuple(Span(span.text, "changed") for span in text)
         return (Span(frame[5] + " ", style), *text, Span(" " + frame[5], style))
 
     def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
-        """Along a link where there is one that goes there, else the nearest box."""
+        """Return the node at the end of a link in that direction, or the nearest box without such a
+        link.
+        """
         centres = {
             key: (place.x + place.width / 2, 2.0 * (place.y + place.height / 2))
             for key, place in self.places.items()
@@ -190,7 +197,9 @@ class Graph:
 
 
 def graph(view: NetworkView, least: int = LEAST, known: Graph | None = None) -> Graph:
-    """The picture of a network. `known`: one whose layout is taken if it is of the same shape."""
+    """Return the picture of a network. `known`: a picture whose layout is reused for an equal
+    shape.
+    """
     links = arrows(view)
     nodes = {key_of(node): node for node in view.nodes}
     into: dict[NodeKey, list[Arrow]] = {key: [] for key in nodes}

@@ -1,7 +1,7 @@
-"""The lanes of a bundle over the cores or the memory of its node: who has what, what is free.
+"""The lanes of a bundle over the cores or the memory of its node: the use of each, and the rest.
 
-Takes a row of the packing; gives lines of at most a width. A lane has a letter; each letter takes
-as many columns as the lane has of the node.
+The input is a row of the packing; the output is lines of at most a width. A lane has a letter; each
+letter takes as many columns as the lane has of the node.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from rowtui.tui.render.numbers import duration
 LETTERS = ascii_uppercase + ascii_lowercase
 MOST_LANES = 256
 MOST_COLUMNS = 128
-"""Of the bar: more columns say no more."""
+"""The number of columns of the bar: more columns add no information."""
 
 
 def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int) -> list[Line]:
-    """The node as a bar over its `axis`, "cores" or "memory"; then what each letter is."""
+    """Return the node as a bar over its `axis`, "cores" or "memory"; then the meaning of each
+    letter.
+    """
     at = 0 if axis == "cores" else 1
     total = row.node_type.amounts[at]
     if not total:
@@ -66,7 +68,7 @@ def node_lines(row: BundleRow, jobs: Sequence[PlannedJob], axis: str, width: int
 
 
 def _each(whole: int, room: int, least: int) -> int:
-    """What a column stands for: the least amount, doubled until all of it has room."""
+    """Return the amount for one column: the least amount, doubled until the whole fits."""
     each = least
     while whole > each * room:
         each *= 2
@@ -74,5 +76,5 @@ def _each(whole: int, room: int, least: int) -> int:
 
 
 def letter(number: int) -> str:
-    """The letter of a lane, from 0; round and round where there are more lanes than letters."""
+    """Return the letter of a lane, from 0; letters repeat if there are more lanes than letters."""
     return LETTERS[number % len(LETTERS)]

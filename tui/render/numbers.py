@@ -1,31 +1,25 @@
-"""Durations, ages and costs as short text for people."""
+"""Durations, ages and costs as short text for the user."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import hours, si
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.text import Cost
 
 
 def duration(seconds: int | None) -> str:
-    """`0:45`, `12:05`, `3:12:44`, `2d 03:04`; empty for None."""
-    if seconds is None:
-        return ""
-    minutes, second = divmod(max(0, int(seconds)), 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    if days:
-        return f"{days}d {hour:02d}:{minute:02d}"
-    if hours:
-        return f"{hours}:{minute:02d}:{second:02d}"
-    return f"{minute}:{second:02d}"
+    """Return `00:12:05`, `2-03:04:00`, as commands show it; empty for None."""
+    return "" if seconds is None else format_duration(max(0, int(seconds)))
 
 
 def age(seconds: float) -> str:
-    """`now`, `15 s`, `3 min`, `2 h`, `5 d`: coarse, so that it seldom changes on the screen."""
+    """Return `now`, `15 s`, `3 min`, `2 h`, `5 d`: coarse, so that the text seldom changes on
+    screen.
+    """
     whole = int(seconds)
     if whole < 5:
         return "now"
@@ -39,7 +33,7 @@ def age(seconds: float) -> str:
 
 
 def short_cost(cost: Cost) -> str:
-    """`461K CPU-h`, `12 GPU-h`, both with `+`; `–` for nothing."""
+    """Return `461K CPU-h`, `12 GPU-h`, both with `+`; `–` for a cost of zero."""
     parts = []
     if cost.cpu_hours > 0:
         parts.append(f"{hours(cost.cpu_hours)} CPU-h")
@@ -49,9 +43,9 @@ def short_cost(cost: Cost) -> str:
 
 
 def cost_forms(cost: Cost) -> tuple[str, ...]:
-    """The same from wide to narrow, each with its unit: `512 CPU-h + 12 GPU-h`, `512+12 GPU-h`.
+    """Return the cost from wide to narrow, with its unit: `512 CPU-h + 12 GPU-h`, `512+12 GPU-h`.
 
-    Never a bare `h`: that reads as a duration.
+    The unit is never a bare `h`, which would read as a duration.
     """
     full = short_cost(cost)
     if cost.gpu_hours <= 0 or cost.cpu_hours <= 0:
@@ -60,20 +54,20 @@ def cost_forms(cost: Cost) -> tuple[str, ...]:
 
 
 def file_size(size: int) -> str:
-    """`22 B`, `4 kB`."""
+    """Return `22 B`, `4 kB`."""
     text = si(size)
     return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
 
 
 def clock_time(at: float) -> str:
-    """Local time of day, `04:51:12`."""
+    """Return the local time of day, `04:51:12`."""
     import time
 
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def day(at: float) -> str:
-    """Local date, `2026-11-19`."""
+    """Return the local date, `2026-11-19`."""
     import time
 
     return time.strftime("%Y-%m-%d", time.localtime(at))

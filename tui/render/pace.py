@@ -1,4 +1,6 @@
-"""The last day of an action as a row of bars, and when the rest would be done."""
+"""The last day of an action as a row of bars, and the estimated end of the remaining
+directories.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
-    """Directories in each hour of the last day, and when the rest would be done."""
+    """Return completed directories in each hour of the last day, and the estimated end of
+    the rest.
+    """
     if view is None or action is None:
         return []
     pace = next((one for one in view.paces if one.action == action.name), None)
@@ -43,7 +47,7 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
 
 
 def in_words(hours: float) -> str:
-    """`40 min`, `12 h 30 min`, `2 d 7 h`."""
+    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
     minutes = max(1, round(hours * 60))
     if minutes < 60:
         return f"{minutes} min"

@@ -1,8 +1,8 @@
-"""The limits of a packing as typed text: how many jobs, how long, how many times their time.
+"""The limits of a packing as typed text: jobs in a bundle, longest bundle, time factor.
 
-Takes the texts of the fields; gives the choice with those that can be read, and a sentence for
-each that cannot (yet: it is read at every key) and changes nothing. An empty field is as
-clusters.toml says.
+The input is the texts of the fields, parsed at every key. The output is the choice with the limits
+that can be parsed, and a sentence for each text that cannot; such a text changes nothing. An empty
+field means the value of clusters.toml.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
 
 
 class Typed(NamedTuple):
-    """The choice that the fields make, and (field, sentence) for what cannot be read."""
+    """The choice of the fields, and (field, sentence) for each text that cannot be parsed."""
 
     choice: PackChoice
     wrong: tuple[tuple[str, str], ...] = ()
 
 
 def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
-    """The choice with the limits of these texts; what cannot be read stays as it was chosen."""
+    """Return the choice with the limits of these texts; a text that cannot be parsed changes
+    nothing.
+    """
     found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
     before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
     wrong = []
@@ -52,7 +54,7 @@ def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
 
 
 def limit_texts(choice: PackChoice) -> dict[str, str]:
-    """What stands in the fields for a choice."""
+    """Return the texts of the fields for a choice."""
     minutes, second = divmod(choice.longest_seconds or 0, 60)
     longest = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
     return {
@@ -81,6 +83,6 @@ def _factor(text: str) -> float:
         value = float(text.lstrip("x×* ").rstrip("x×* "))
     except ValueError:
         value = math.nan
-    if not LEAST_FACTOR <= value <= MOST_FACTOR:  # also not a number
+    if not LEAST_FACTOR <= value <= MOST_FACTOR:  # The comparison is also false for NaN.
         raise Unreadable(f"{visible(text)} is not a factor such as 1.5 (at most {MOST_FACTOR:g})")
     return value

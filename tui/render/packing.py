@@ -1,7 +1,7 @@
-"""A packing in words: what it comes to, what a change of a choice made of it, how it was chosen.
+"""A packing in words: its result, the effect of a changed choice, and how it was chosen.
 
-Takes pictures and choices; gives lines. Whether it is the best possible, or how far from it at
-most, is always said.
+The input is pictures and choices; the output is lines. The text always states whether the packing
+is the best possible, or its largest distance from the best.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from rowtui.tui.packing import Compared
 
 CONFIGURED = "as configured"
-"""A packer that nobody chose: clusters.toml says which, or nobody does."""
+"""The name of the packer that clusters.toml sets, or of the default."""
 
 LEAST_GAP = 1e-6
-"""A packing that is not even so much dearer than the bound is the best: sums are rounded."""
+"""Below this relative distance from the bound, a packing counts as the best: sums are rounded."""
 
 MOST_NAMED = 3
-"""Node types that the first line names; the rest is counted."""
+"""The number of node types that the first line names; the others are counted."""
 
 
-# What it comes to
+# The result
 
 
 def head_lines(look: Look) -> list[Line]:
-    """`40 jobs on 3 nodes of large: 12.3 core-hours`, how good that is, and how full they are."""
+    """Return `40 jobs on 3 nodes of large: 12.3 CPU-hours`, the quality, and the used shares."""
     packed, there = look.of.packed, look.of
     if not packed.jobs:
         return _nothing_packed(there)
@@ -107,7 +107,7 @@ def _left(there: PackedDestination) -> list[str | tuple[str, str]]:
     return [(" · ", "dim"), (f"▲ {plural(jobs, 'job')} not packed", "warning")] if jobs else []
 
 
-# What changed
+# The change
 
 
 class Figures(NamedTuple):
@@ -120,7 +120,7 @@ class Figures(NamedTuple):
 
 
 def figures_of(picture: Picture) -> Figures:
-    """The numbers that two packings are compared by."""
+    """Return the numbers by which two packings are compared."""
     packed = [look.of.packed for look in picture.looks]
     units = {one.unit for one in packed}
     return Figures(
@@ -132,7 +132,7 @@ def figures_of(picture: Picture) -> Figures:
 
 
 def change_line(change: str, before: Picture, now: Picture) -> Line:
-    """`packer seed: nodes 12 → 9, cost 41.0 → 38.2`; says so where nothing is different."""
+    """Return `packer seed: nodes 12 → 9, cost 41.0 → 38.2`, or that nothing has changed."""
     old, new = figures_of(before), figures_of(now)
     parts: list[str | tuple[str, str]] = [(f"  {visible(change)}: ", "key")]
     told = []
@@ -155,18 +155,18 @@ def _style(good: bool) -> str:
     return "completed" if good else "warning"
 
 
-# How it is packed
+# The choice
 
 
 def packer_name(name: str) -> str:
-    """A packer for people."""
+    """Return the name of a packer for the user."""
     return name or CONFIGURED
 
 
 def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) -> str:
-    """The packer after this one: as configured, then the others, round and round.
+    """Return the next packer: first as configured, then the others, in a cycle.
 
-    The first of them is what is used where nobody says otherwise, so it comes last.
+    The first of `packers` is the default, so it comes last.
     """
     names = [one for one, _ in packers]
     round_ = ["", *names[1:], *names[:1]]
@@ -175,7 +175,7 @@ def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) ->
 
 
 def choice_words(choice: PackChoice) -> list[str]:
-    """What a person chose, in words; nothing for what is as configured."""
+    """Return the user's choices in words; nothing for a setting that is as configured."""
     words = []
     if choice.packer:
         words.append(f"packer {choice.packer}")
@@ -191,7 +191,7 @@ def choice_words(choice: PackChoice) -> list[str]:
 
 
 def what_changed(old: PackChoice, new: PackChoice, known: Sequence[str]) -> str:
-    """The change of a choice in a few words. `known`: all node types there are."""
+    """Return the change of a choice in a few words. `known` has all node types there are."""
     words = []
     if old.packer != new.packer:
         words.append(f"packer {packer_name(new.packer)}")
@@ -229,9 +229,10 @@ def settings_lines(
     *,
     about: bool = True,
 ) -> list[Line]:
-    """The page of choices, each with its key: packers with the chosen one marked, then limits.
+    """Return the page of choices, each with its key: packers with the chosen one marked, then
+    limits.
 
-    `about`: also what the chosen packer does.
+    `about`: also describe the chosen packer.
     """
     packers = picture.packed.packers if picture else ()
     names: list[str | tuple[str, str]] = []
@@ -258,7 +259,9 @@ def settings_lines(
 def compared_lines(
     compared: Sequence[Compared], comparing: str, chosen: str, width: int
 ) -> list[Line]:
-    """What every packer makes of the same jobs, the cheapest first; `chosen`: in use now."""
+    """Return each packer's result for the same jobs, the cheapest first; `chosen` is the current
+    packer.
+    """
     if not compared and not comparing:
         return []
     lines: list[Line] = [line(("packer       nodes  idle    cost", "heading"))]
@@ -277,7 +280,7 @@ def compared_lines(
 
 
 _LABEL = 18
-"""Columns of a key and what it changes."""
+"""Columns of a key and of the name of its setting."""
 
 
 def _setting(key: str, name: str, value: Line, width: int) -> list[Line]:
@@ -290,13 +293,13 @@ def _limit(value: int | None, time: bool = False) -> str:
     return f"at most {duration(value) if time else f'{value:,}'}"
 
 
-# What is packed
+# The packed jobs
 
 
 def scope(
     action: ActionSummary | None, everything: bool, groups: int | None, destination: str
 ) -> str:
-    """`equilibrate · 3 groups · anvil/shared`, for a frame."""
+    """Return `equilibrate · 3 groups · anvil/shared`, for a frame."""
     parts = ["all actions" if everything or action is None else action.name]
     if not everything:
         parts.append("all eligible groups" if groups is None else f"{plural(groups, 'group')}")

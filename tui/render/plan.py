@@ -1,4 +1,4 @@
-"""A plan that is looked at and sent: its rows, its page of costs and checks, how far it is."""
+"""A plan in review and submission: its rows, its page of costs and checks, its progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle
-from rowtui.core.submission.model import Step
+from rowtui.core.project.review_views import CheckState
+from rowtui.core.submission.model import Step, count_jobs
 from rowtui.core.text import plural
 from rowtui.tui.render.bundles import costs, price
 from rowtui.tui.render.cells import Choice, Number, dimmed, line
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class Wanted(NamedTuple):
     """The eligible groups that would be submitted: of one action, or of all (None).
 
-    `groups` are positions from 0, None for all of them; `firsts` their first directories.
+    `groups` are positions from 0, None for all groups; `firsts` are their first directories.
     """
 
     action: int | None
@@ -38,7 +39,7 @@ class Wanted(NamedTuple):
 
 
 class Became(enum.Enum):
-    """How a job of a plan stands once it was tried."""
+    """The state of a job of a plan after an attempt to submit it."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -47,7 +48,7 @@ class Became(enum.Enum):
 
 
 class Outcome(NamedTuple):
-    """What was answered for a job; `error` is "" where nothing went wrong."""
+    """The answer for a job; `error` is "" if there was no error."""
 
     became: Became
     message: str
@@ -55,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(step: SubmitProgress) -> Outcome:
-    """What one answer of the engine means for its job."""
+    """Return the outcome of a job for one answer of the engine."""
     message, error = step.message, step.error
     if step.became is Step.UNKNOWN:
         return Outcome(Became.UNCLEAR, message, error)
@@ -66,49 +67,58 @@ def outcome_of(step: SubmitProgress) -> Outcome:
 
 @dataclass(slots=True)
 class Sending:
-    """How far a confirmed plan has got. `outcomes` has what became of each token.
+    """The progress of a confirmed plan. `outcomes` has the outcome of each token.
 
     `phase` is "review", "sending", "stopping", "stopped", "done" or "broken".
     """
 
     plan: Plan
     phase: str = "review"
-    copying: Copying = field(default_factory=Copying)  # what goes to clusters before
-    copied: str = ""  # how far that is
+    # The files that are copied to clusters before the jobs are submitted.
+    copying: Copying = field(default_factory=Copying)
+    copied: str = ""  # The progress of the copies.
     done: int = 0
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     error: str = ""
-    first_error: str = ""  # the first that was about a job
-    under_way: str = ""  # the token that was sent and has no answer yet
-    asked_in: str = "groups"  # the view where the plan was asked for
-    wanted: Wanted | None = None  # what it was asked for; None: it tries failed jobs again
-    members: dict[str, tuple[str, ...]] | None = None  # tokens by token, of bundles and arrays
+    first_error: str = ""  # The first error that concerns a job.
+    under_way: str = ""  # The token that was sent and has no answer yet.
+    asked_in: str = "groups"  # The view from which the plan was requested.
+    # The groups of the request; None if the plan has no groups, for example for a retry.
+    wanted: Wanted | None = None
+    members: dict[str, tuple[str, ...]] | None = None  # Tokens by token, of bundles and arrays.
     checks: dict[str, Check] = field(default_factory=dict)
-    started: float | None = None  # when sending began
+    started: float | None = None  # The time at which sending began.
     counts: Counter[Became] = field(default_factory=Counter)
-    then_leave: bool = False  # the person wants to quit as soon as it has stopped
+    then_leave: bool = False  # The dashboard ends as soon as sending has stopped.
+    unsent_yes: str = ""  # A word that the user typed before the remaining budgets were known.
     _chosen: Chosen | None = None
 
     @property
     def chosen(self) -> Chosen:
-        """Which of its jobs are on."""
+        """The jobs of the plan that are on."""
         if self._chosen is None:
             self._chosen = Chosen(self.plan)
         return self._chosen
 
     def send_instead(self, plan: Plan) -> None:
-        """What is left of it is sent."""
+        """Continue with a plan of the remaining jobs."""
         self.plan, self._chosen, self.members = plan, None, None
 
+    @property
+    def awaits_budgets(self) -> bool:
+        """Whether the remaining budgets are not known yet."""
+        budget = self.checks.get("budget")
+        return budget is not None and budget.state is CheckState.PENDING
+
     def take(self, check: Check) -> None:
-        """One more check is known."""
+        """Store the result of one more check."""
         self.checks[check.name] = check
         if check.budgets:
             budgets = [it for one in self.checks.values() for it in one.budgets]
             self.chosen.use_budgets(budgets)
 
     def note(self, token: str, outcome: Outcome) -> None:
-        """What became of a job, and of those that are sent with it."""
+        """Record the outcome of a job, and of the jobs that are sent with it."""
         if outcome.error and token and not self.first_error:
             self.first_error = outcome.error
         alone = outcome.became is Became.SKIPPED or (
@@ -118,7 +128,7 @@ class Sending:
         for one in together:
             before = self.outcomes.get(one)
             if before is not None and one != token:
-                continue  # it was passed over before the others were sent
+                continue  # This job was skipped before the others were sent.
             if before is not None:
                 self.counts[before.became] -= 1
             self.outcomes[one] = outcome
@@ -126,31 +136,33 @@ class Sending:
 
     @property
     def accepted(self) -> int:
-        """How many jobs a scheduler has."""
+        """The number of jobs that a scheduler has."""
         return self.counts[Became.ACCEPTED]
 
     @property
     def refused(self) -> int:
-        """How many jobs were answered with an error."""
+        """The number of jobs that were answered with an error."""
         return self.counts[Became.REFUSED]
 
     @property
     def unclear(self) -> int:
-        """How many jobs nobody knows of whether the scheduler has them."""
+        """The number of jobs for which it is unknown whether the scheduler has them."""
         return self.counts[Became.UNCLEAR]
 
     @property
     def skipped(self) -> int:
-        """How many jobs were passed over."""
+        """The number of jobs that were skipped."""
         return self.counts[Became.SKIPPED]
 
     @property
     def not_sent(self) -> int:
-        """How many jobs have no answer."""
+        """The number of jobs without an answer."""
         return len(self.plan.jobs) - len(self.outcomes)
 
     def sent_with(self, token: str) -> tuple[str, ...]:
-        """The tokens of all jobs of its bundle or array; of another job its own; none of none."""
+        """Return the tokens of all jobs in the same bundle or array; for any other job, its own
+        token; for an empty token, nothing.
+        """
         if self.members is None:
             self.members = {}
             together: dict[str, list[str]] = {}
@@ -163,19 +175,19 @@ class Sending:
 
     @property
     def running(self) -> bool:
-        """Jobs are being sent now."""
+        """Whether jobs are being sent now."""
         return self.phase in ("sending", "stopping")
 
 
 LONGEST_ID = 24
-"""Columns in which `✓ job 12345678_[0-99]` is whole: what became of a job always has them."""
+"""Columns in which `✓ job 12345678_[0-99]` fits: the outcome of a job is always shown in full."""
 
 
 def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
-    """The columns of the list of planned jobs; `sent` adds what became of each."""
+    """Return the columns of the list of planned jobs; `sent` adds the outcome of each."""
     bundled = any(job.bundle is not None for job in jobs)
     names = max((len(job.action) for job in jobs), default=6)
-    if bundled:  # headings of bundles, and requests are indented
+    if bundled:  # Bundles have headings, and their requests are indented.
         names = max(names + 2, len(f"bundle of {len(jobs):,}"))
     columns = [] if sent else [Column("on", "On", 2)]
     columns += [
@@ -213,14 +225,17 @@ _WHO = re.compile(r"attempt \d+: (?:job [\d_]+ )?")
 
 
 def reason_again(job: PlannedJob) -> str:
-    """`ran out of memory; memory 2 GB -> 4 GB`; "" at the first try. The checks have all of it."""
+    """Return `ran out of memory; memory 2 GB -> 4 GB`; "" at the first attempt.
+
+    The checks contain the whole text.
+    """
     if job.attempt < 2 or not job.reasons:
         return ""
     return _WHO.sub("", job.reasons[0], count=1)
 
 
 def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell]:
-    """One row of the list of planned jobs. `number` counts from 1."""
+    """Return one row of the list of planned jobs. `number` counts from 1."""
     on = sending.chosen.is_on(job.token)
     cells: dict[str, Cell] = {
         "on": line(("☑", "key") if on else ("☐", "dim")),
@@ -241,7 +256,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
 
 
 def outcome_cell(job: PlannedJob, sending: Sending) -> Line:
-    """What became of a job; of those that are sent together, each has the same."""
+    """Return the outcome of a job; all jobs that are sent together have the same outcome."""
     outcome = sending.outcomes.get(job.token)
     if outcome is not None:
         return _OUTCOMES[outcome.became](outcome)
@@ -252,12 +267,11 @@ def outcome_cell(job: PlannedJob, sending: Sending) -> Line:
         if f" on {where}" in sending.copied or f" to {where}:" in sending.copied:
             word = "copying" if sending.copied.startswith("copying") else "comparing"
             return line((f"◐ {word}", "submitted"))
-    word = "waiting" if sending.running else "not sent"
-    return line((f"· {word}", "waiting"))
+    return line(("· not sent", "waiting"))
 
 
 def not_accepted(job: PlannedJob, sending: Sending) -> Line:
-    """Why a job was refused, skipped or is unclear, to be read in full; () for any other."""
+    """Return why a job was refused, skipped or is unclear, without cuts; () for any other job."""
     outcome = sending.outcomes.get(job.token)
     if outcome is None or outcome.became is Became.ACCEPTED:
         return ()
@@ -278,7 +292,9 @@ def cost_and_checks(
     copying: Copying | None = None,
     hints: Sequence[Line] = (),
 ) -> list[Line]:
-    """What that costs, what was checked, what is left out, and why the job goes where it goes."""
+    """Return the cost, the checks, the groups that are left out, and the reason for the
+    destination.
+    """
     plan, chosen = sending.plan, sending.chosen
     off = len(plan.jobs) - chosen.requests
     many = plural(chosen.directories, "directory", "directories")
@@ -296,7 +312,7 @@ def cost_and_checks(
     lines += left_out(plan)
     if job is not None:
         if "warnings" not in sending.checks:
-            which = f"job {chosen.at(job.token) + 1}" if job.bundle is None else "this request"
+            which = f"job {chosen.at(job.token) + 1}" if job.bundle is None else "this job"
             lines += [line(("▲ ", "warning"), f"{which}: {text}") for text in job.warnings]
         again, rest = job.reasons[: job.attempt > 1], job.reasons[job.attempt > 1 :]
         lines += [line(("· ", "dim"), text) for text in again]
@@ -305,7 +321,7 @@ def cost_and_checks(
 
 
 def packed_lines(plan: Plan) -> list[Line]:
-    """What packing does to the cost, for each destination."""
+    """Return the effect of packing on the cost, for each destination."""
     several = len({packed.destination for packed in plan.packed}) > 1
     lines = []
     for packed in plan.packed:
@@ -315,7 +331,7 @@ def packed_lines(plan: Plan) -> list[Line]:
 
 
 def before_and_after(packed: Packed) -> list[str | tuple[str, str]]:
-    """`41.0 → 12.3 core-hours (70 % less)`."""
+    """Return `41.0 → 12.3 CPU-hours (70 % less)`."""
     parts: list[str | tuple[str, str]] = [
         f"{price(packed.alone)} → ",
         (costs(packed.cost, packed.unit), "title"),
@@ -326,7 +342,7 @@ def before_and_after(packed: Packed) -> list[str | tuple[str, str]]:
 
 
 def left_out(plan: Plan) -> list[Line]:
-    """What the plan does not send, and why."""
+    """Return the parts that the plan does not submit, with the reasons."""
     return [
         line(("– ", "dim"), (text if "left out" in text else f"left out: {text}") + _or_here(text))
         for text in plan.skipped
@@ -334,7 +350,7 @@ def left_out(plan: Plan) -> list[Line]:
 
 
 def _or_here(text: str) -> str:
-    """Trust can be given in the dashboard too: Status has the file under what needs a person."""
+    """Return a hint at the dashboard's way to trust a file: Status lists it among the needs."""
     return ", or 1, then Enter on it" if "rowtui mapping trust" in text else ""
 
 
@@ -344,7 +360,7 @@ def _by(plan: Plan, where: str) -> list[tuple[str, str]]:
 
 
 def checks_in_short(sending: Sending) -> Line:
-    """The same in one line, for low terminals."""
+    """Return costs and checks in one line, for low terminals."""
     plan, chosen = sending.plan, sending.chosen
     parts: list[str | tuple[str, str]] = ["up to ", (str(chosen.cost), "title")]
     for packed in plan.packed[:1]:
@@ -357,52 +373,27 @@ def checks_in_short(sending: Sending) -> Line:
 
 
 def chosen_words(sending: Sending) -> str:
-    """`8 jobs`, of those that are on; with requests where some of them are bundles."""
-    return _words(sending.chosen.units, sending.chosen.requests)
+    """Return `8 jobs`, `9 jobs in 1 bundle`, for the jobs that are on."""
+    return str(sending.chosen.counts)
 
 
 def all_words(sending: Sending) -> str:
-    """`8 jobs`, `7 of 8 jobs` where some are off."""
+    """Return `8 jobs`, or `7 of 8 jobs` if some are off."""
     chosen = sending.chosen
-    off = f"{chosen.units:,} of " if chosen.off else ""
-    return off + _words(chosen.all_units, len(sending.plan.jobs))
-
-
-def _words(jobs: int, requests: int) -> str:
-    shown = plural(jobs, "job")
-    return shown if jobs == requests else f"{shown} with {plural(requests, 'request')}"
-
-
-def jobs_to_send(plan: Plan) -> int:
-    """How many jobs the scheduler would get: a bundle is one."""
-    single = sum(1 for job in plan.jobs if job.bundle is None)
-    return single + len({job.bundle.token for job in plan.jobs if job.bundle is not None})
-
-
-def jobs_words(plan: Plan) -> str:
-    """`8 jobs`; `3 jobs with 40 requests` where some of them are bundles."""
-    jobs = plural(jobs_to_send(plan), "job")
-    if all(job.bundle is None for job in plan.jobs):
-        return jobs
-    return f"{jobs} with {plural(len(plan.jobs), 'request')}"
-
-
-def requests_words(plan: Plan) -> str:
-    """`8 jobs`; `40 requests` where some of them are in bundles: what has an answer each."""
-    bundled = any(job.bundle is not None for job in plan.jobs)
-    return plural(len(plan.jobs), "request" if bundled else "job")
+    off = f"{chosen.requests:,} of " if chosen.off else ""
+    return f"{off}{count_jobs(sending.plan.jobs)}"
 
 
 def may_gain(plan: Plan) -> bool:
-    """Whether its jobs could be packed, and are not."""
+    """Whether the plan's jobs could be packed, and are not."""
     return len(plan.jobs) > 1 and not plan.packed
 
 
 def confirm_word(plan: Plan) -> str:
-    """What has to be typed to send the plan: the number of jobs; `yes` for a single one."""
-    return word_for(jobs_to_send(plan), objection=False)
+    """Return the text that confirms the plan: the number of jobs; `yes` for a single one."""
+    return word_for(len(plan.jobs), objection=False)
 
 
 def confirms(plan: Plan, typed: str) -> bool:
-    """Whether what was typed is the explicit yes for this plan."""
+    """Whether the typed text confirms this plan."""
     return bool(plan.jobs) and says_yes(confirm_word(plan), typed)

@@ -1,7 +1,7 @@
-"""The checks of a plan as lines, in one line, and as what they ask of the yes.
+"""The checks of a plan: as lines, in one line, and as the text that the confirmation needs.
 
-Takes the checks and the choice of jobs; what is said follows the choice at once: a finding about
-jobs that are all off is no finding.
+The input is the checks and the choice of jobs. The text follows the choice at once: a finding about
+jobs that are all off is not shown.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import Check, CheckState, Finding
 from rowtui.core.project.review_views import NAMES, worst
+from rowtui.core.runs.limits import amount
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import line, portion
 
@@ -27,19 +28,19 @@ MARKS = {
     CheckState.NOT_OFFERED: ("–", "dim"),
 }
 ANYWAY = "anyway"
-"""The word that is typed besides, where a check failed or a budget does not suffice."""
+"""The additional word for a confirmation if a check failed or a budget does not suffice."""
 
 BAR = 16
 MOST_NUMBERS = 3
-"""Jobs that are named before a finding."""
+"""The number of jobs that are named before a finding."""
 
-_WIDTH = 11  # of a name
+_WIDTH = 11  # Columns of a name.
 
 Checks = Mapping[str, Check]
 
 
 class Standing(NamedTuple):
-    """A check as it stands for the jobs that are on."""
+    """The result of a check for the jobs that are on."""
 
     check: Check
     state: CheckState
@@ -48,7 +49,10 @@ class Standing(NamedTuple):
 
 
 def standing(check: Check, chosen: Chosen) -> Standing:
-    """What is left of a check. What it said as a whole counts if no finding says why."""
+    """Return the result of a check for the jobs that are on.
+
+    The state of the check as a whole counts if no finding gives the reason.
+    """
     left = tuple(it for it in check.findings if chosen.concerns(it))
     over = tuple(it for it in chosen.overdrawn if it[0] in check.budgets)
     state = check.state
@@ -62,7 +66,7 @@ def standing(check: Check, chosen: Chosen) -> Standing:
 
 
 def standings(checks: Checks, chosen: Chosen) -> list[Standing]:
-    """All that is known: what is wrong first, then what is spent, then the rest."""
+    """Return all results: problems first, then spent budgets, then the rest."""
     found = [standing(checks[name], chosen) for name in NAMES if name in checks]
     return sorted(found, key=_importance)
 
@@ -76,7 +80,7 @@ def _importance(one: Standing) -> int:
 
 
 def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
-    """Each check with what it found, and what can be done."""
+    """Return each check with its findings, and possible actions."""
     lines: list[Line] = []
     for one in standings(checks, chosen):
         lines += _check(one, chosen)
@@ -84,7 +88,7 @@ def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
 
 
 def indent_of(spans: Line) -> int:
-    """Where the rest of a line that is too long goes on: below its text."""
+    """Return the indent of the continuation of a long line: below its text."""
     named = len(spans) > 1 and spans[1].style == "dim" and len(spans[1].text) == _WIDTH
     return INDENT if named or spans[:1] == _BLANK else 2
 
@@ -118,7 +122,7 @@ def _check(one: Standing, chosen: Chosen) -> list[Line]:
 
 
 def _about(finding: Finding, chosen: Chosen) -> str:
-    """`jobs 4, 8: `; nothing where it is about all of them, or says so itself."""
+    """Return `jobs 4, 8: `; empty if the finding concerns all jobs, or names the jobs itself."""
     total = sum(last - first for first, last in finding.jobs)
     everyone = total == len(chosen.plan.jobs) and total > 1
     if not total or everyone or finding.state is CheckState.OK or finding.text.startswith("job "):
@@ -130,7 +134,7 @@ def _about(finding: Finding, chosen: Chosen) -> str:
 
 
 def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
-    """`118,204 → 110,508 CPU-hours`, and how much of the whole that takes."""
+    """Return `118,204 → 110,508 CPU-hours`, and the share of the whole budget."""
     lines = []
     for number, budget in enumerate(chosen.budgets):
         if budget not in budgets:
@@ -139,11 +143,11 @@ def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
         name = f"{budget.name} " if budget.name != "budget" else ""
         style = "failed" if left < -1e-6 else "title"
         lines.append(
-            line(name, f"{budget.left:,.0f} → ", (f"{left:,.0f}", style), f" {budget.unit}",
+            line(name, f"{_hours(budget.left)} → ", (_hours(left), style), f" {budget.unit}",
                  (f"  {budget.where}", "dim"))
         )  # fmt: skip
         if left < -1e-6:
-            lines.append(line((f"✗ {-left:,.0f} {budget.unit} too many", "failed")))
+            lines.append(line((f"✗ {_hours(-left)} {budget.unit} too many", "failed")))
         elif budget.whole:
             used = max(0.0, budget.whole - left)
             full = portion(round(used), round(budget.whole), BAR)
@@ -155,17 +159,22 @@ def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
     return lines
 
 
+def _hours(number: float) -> str:
+    """Return `118,204`; below a hundred, with the significant decimals."""
+    return f"{number:,.0f}" if abs(number) >= 100 else amount(number)
+
+
 def checks_short(checks: Checks, chosen: Chosen) -> Line:
-    """`✓ 4 checks  ▲ 1 warning: ...`, for low terminals: the worst one with its words."""
+    """Return `✓ 4 checks  ▲ 1 warning: ...`, for low terminals: the worst result with its text."""
     found = standings(checks, chosen)
     by = {state: [it for it in found if it.state is state] for state in CheckState}
     parts: list[str | tuple[str, str]] = []
     for number, budget in enumerate(chosen.budgets):
         left = chosen.left_of(number)
         style = "failed" if left < -1e-6 else ""
-        parts.append((f"  {budget.name} → {left:,.0f} h", style))
+        parts.append((f"  {budget.name} → {_hours(left)} h", style))
     if by[CheckState.PENDING]:
-        parts.append((f"  ◌ {len(by[CheckState.PENDING])} pending", "dim"))
+        parts.append((f"  ◌ {len(by[CheckState.PENDING])} to do", "dim"))
     if by[CheckState.FAILED]:
         parts.append((f"  ✗ {plural(len(by[CheckState.FAILED]), 'check')} failed", "failed"))
     elif by[CheckState.WARNING]:
@@ -181,26 +190,30 @@ def checks_short(checks: Checks, chosen: Chosen) -> Line:
 
 
 def why_not(checks: Checks, chosen: Chosen) -> str:
-    """Why the yes needs one more word: what failed, in short; "" if nothing did."""
+    """Return why the confirmation needs one more word: the failures, in short; "" if
+    there is none.
+    """
     whys = []
     for one in standings(checks, chosen):
         if one.over:
             budget, missing = one.over[0]
-            whys.append(f"over {budget.name} by {missing:,.0f} {budget.unit}")
+            whys.append(f"over {budget.name} by {_hours(missing)} {budget.unit}")
         elif one.state is CheckState.FAILED:
             bad = [it for it in one.findings if it.state is CheckState.FAILED]
             whys.append(f"{one.check.name}: {bad[0].text if bad else one.check.text}")
     return "; ".join(sorted(whys, key=lambda why: not why.startswith("over ")))
 
 
-def word_for(units: int, *, objection: bool) -> str:
-    """What has to be typed: the number of jobs, `yes` for a single one; and `anyway`."""
-    word = "yes" if units == 1 else str(units)
+def word_for(jobs: int, *, objection: bool) -> str:
+    """Return the text to type: the number of jobs, `yes` for a single one; with an objection,
+    `anyway`.
+    """
+    word = "yes" if jobs == 1 else str(jobs)
     return f"{word} {ANYWAY}" if objection else word
 
 
 def says_yes(word: str, typed: str) -> bool:
-    """Whether that was typed."""
+    """Whether the typed text is this confirmation."""
     said = " ".join(typed.strip().lower().replace(",", "").split())
     wanted = [word]
     if word.startswith("yes"):

@@ -1,8 +1,8 @@
-"""Which jobs of a plan a person leaves on, and what those come to: kept, not counted again.
+"""The jobs of a plan that the user leaves on, and their totals, which are updated incrementally.
 
-Takes a plan; gives counts, cost and what budgets would have left. Switching a job costs what
-changes, whatever the number of jobs: jobs that depend on one that is switched off follow it, and
-those that one needs are switched on with it.
+The input is a plan; the output is counts, cost and the budgets that would remain. The time to
+switch a job depends on the changes, not on the number of jobs. Jobs that depend on a job that is
+switched off are switched off as well, and jobs that one needs are switched on with it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.core.submission.charges import charges_of
+from rowtui.core.submission.model import JobCounts
 from rowtui.core.text import Cost, visible
 
 if TYPE_CHECKING:
@@ -20,35 +22,48 @@ if TYPE_CHECKING:
 
 
 class Chosen:
-    """The choice over one plan. Jobs are positions in it; everything is on at the beginning."""
+    """The choice over one plan. Jobs are positions in the plan; all jobs are on at the
+    beginning.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.off: set[int] = set()
         self.requests = self.directories = self.units = 0
+        self.bundles = 0
         self.budgets: Sequence[Budget] = ()
         self._cpu = self._gpu = 0.0
         self._spent: list[float] = []
-        self._unit_of: list[int] = []  # of each job, the number of its scheduler job
-        self._on_in: list[int] = []  # of each scheduler job, how many of its jobs are on
-        self._on_at: Counter[str] = Counter()  # of each cluster
+        self._unit_of: list[int] = []  # By job, the number of its scheduler job.
+        self._on_in: list[int] = []  # By scheduler job, the number of its jobs that are on.
+        self._is_bundle: list[bool] = []  # By scheduler job.
+        self._on_at: Counter[str] = Counter()  # By cluster, the number of jobs that are on.
         self._index: dict[str, int] | None = None
-        self._after: dict[int, list[int]] = {}  # who depends on a job
+        self._after: dict[int, list[int]] = {}  # By job, the jobs that depend on it.
         bundle = ""
         for job in plan.jobs:
             token = job.bundle.token if job.bundle is not None else ""
             if not token or token != bundle:
                 self._on_in.append(0)
+                self._is_bundle.append(bool(token))
             bundle = token
             self._unit_of.append(len(self._on_in) - 1)
+        # The amounts that budgets are charged for each scheduler job, if any of its jobs is on.
+        self._charged = [Cost()] * len(self._on_in)
+        at = 0
+        for charge in charges_of(plan):
+            unit = self._unit_of[at]
+            self._charged[unit] = self._charged[unit].plus(charge.cost)
+            at += len(charge.jobs)
         self._count_all()
 
     def _count_all(self) -> None:
-        """Everything is on."""
+        """Count with all jobs on."""
         jobs = self.plan.jobs
         self.requests = len(jobs)
         self.directories = sum(len(job.directories) for job in jobs)
         self.units = len(self._on_in)
+        self.bundles = sum(self._is_bundle)
         self._cpu, self._gpu = self.plan.cost.cpu_hours, self.plan.cost.gpu_hours
         self._on_at = Counter(job.destination.cluster for job in jobs)
         self._on_in = [0] * len(self._on_in)
@@ -58,12 +73,12 @@ class Chosen:
 
     @property
     def cost(self) -> Cost:
-        """Of the jobs that are on."""
+        """The cost of the jobs that are on."""
         return Cost(max(0.0, self._cpu), max(0.0, self._gpu)) if self.requests else Cost()
 
     @property
     def where(self) -> str:
-        """The clusters to which those go that are on, `delta` or `anvil, delta and gl`."""
+        """The clusters of the jobs that are on, `delta` or `anvil, delta and gl`."""
         names = sorted(visible(name) for name, count in self._on_at.items() if count > 0)
         if len(names) < 2:
             return names[0] if names else visible(self.plan.cluster)
@@ -75,13 +90,13 @@ class Chosen:
         return tuple(self.plan.jobs[at].token for at in sorted(self.off))
 
     def find(self, token: str) -> int | None:
-        """The position of a job, if it is in the plan."""
+        """Return the position of a job, if the job is in the plan."""
         if self._index is None and self.plan.jobs:
             self.at(self.plan.jobs[0].token)
         return (self._index or {}).get(token)
 
     def at(self, token: str) -> int:
-        """The position of a job."""
+        """Return the position of a job."""
         if self._index is None:
             self._index = {job.token: at for at, job in enumerate(self.plan.jobs)}
             for at, job in enumerate(self.plan.jobs):
@@ -91,16 +106,19 @@ class Chosen:
         return self._index[token]
 
     @property
-    def all_units(self) -> int:
-        """How many scheduler jobs the whole plan has."""
-        return len(self._on_in)
+    def counts(self) -> JobCounts:
+        """The number of jobs that are on, and of their bundles."""
+        return JobCounts(self.requests, self.bundles, self.units - self.bundles)
 
     def is_on(self, token: str) -> bool:
-        """Whether a job is sent."""
+        """Whether a job is submitted."""
         return not self.off or self.at(token) not in self.off
 
     def switch(self, tokens: Iterable[str], *, on: bool | None = None) -> int:
-        """Switch these on or off; None: off if any of them is on. How many others went along."""
+        """Switch these jobs on or off; None: off if any of them is on.
+
+        Return the number of other jobs that were switched with them.
+        """
         wanted = {self.at(token) for token in tokens}
         turn_off = not wanted <= self.off if on is None else not on
         found = self._along(wanted, turn_off)
@@ -114,13 +132,13 @@ class Chosen:
         return len(changed - wanted)
 
     def switch_all(self) -> None:
-        """Everything on; nothing, if everything is."""
+        """Switch everything on, or everything off if everything is on."""
         if self.off:
             self.off.clear()
             self._count_all()
             return
         self.off = set(range(len(self.plan.jobs)))
-        self.requests = self.directories = self.units = 0
+        self.requests = self.directories = self.units = self.bundles = 0
         self._cpu = self._gpu = 0.0
         self._on_at.clear()
         self._on_in = [0] * len(self._on_in)
@@ -145,39 +163,46 @@ class Chosen:
         job, unit = self.plan.jobs[at], self._unit_of[at]
         before = self._on_in[unit]
         self._on_in[unit] += sign
-        self.units += bool(self._on_in[unit]) - bool(before)
+        came = bool(self._on_in[unit]) - bool(before)
+        self.units += came
+        self.bundles += came * self._is_bundle[unit]
         self.requests += sign
         self._on_at[job.destination.cluster] += sign
         self.directories += sign * len(job.directories)
         self._cpu += sign * job.cost.cpu_hours
         self._gpu += sign * job.cost.gpu_hours
+        if bool(self._on_in[unit]) == bool(before):
+            return
         for number, budget in enumerate(self.budgets):
             if _holds(budget.jobs, at):
-                self._spent[number] += sign * _hours(job.cost, budget)
+                self._spent[number] += sign * _hours(self._charged[unit], budget)
 
-    # Budgets, and what checks found
+    # Budgets, and the findings of checks
 
     def use_budgets(self, budgets: Sequence[Budget]) -> None:
-        """What the jobs are paid from, as soon as it is known."""
-        jobs, off = self.plan.jobs, self.off
+        """Set the budgets from which the jobs are paid, as soon as the budgets are known."""
+        units, off = self._unit_of, self.off
         self.budgets = tuple(budgets)
         self._spent = [
             sum(
-                _hours(jobs[at].cost, budget)
-                for first, last in budget.jobs
-                for at in range(first, min(last, len(jobs)))
-                if at not in off
+                _hours(self._charged[unit], budget)
+                for unit in {
+                    units[at]
+                    for first, last in budget.jobs
+                    for at in range(first, min(last, len(units)))
+                    if at not in off
+                }
             )
             for budget in self.budgets
         ]
 
     def left_of(self, number: int) -> float:
-        """What is left of a budget once the jobs that are on have taken theirs."""
+        """Return the rest of a budget after the jobs that are on have used their parts."""
         return self.budgets[number].left - max(0.0, self._spent[number])
 
     @property
     def overdrawn(self) -> list[tuple[Budget, float]]:
-        """The budgets that do not suffice, and what is missing."""
+        """The budgets that do not suffice, and the missing amounts."""
         return [
             (budget, -left)
             for number, budget in enumerate(self.budgets)
@@ -185,7 +210,7 @@ class Chosen:
         ]
 
     def concerns(self, finding: Finding) -> bool:
-        """Whether any job that it is about is on."""
+        """Whether any job of the finding is on."""
         if not finding.jobs:
             return True
         if not self.off:
@@ -193,7 +218,7 @@ class Chosen:
         return any(at not in self.off for first, last in finding.jobs for at in range(first, last))
 
     def numbers(self, finding: Finding, most: int = 3) -> list[int]:
-        """The first jobs that it is about and that are on, by their numbers from 1."""
+        """Return the numbers, from 1, of the finding's first jobs that are on."""
         found: list[int] = []
         for first, last in finding.jobs:
             for at in range(first, last):

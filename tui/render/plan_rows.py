@@ -1,6 +1,7 @@
 """The list of planned jobs: one row for each, or for each bundle with its requests beneath it.
 
-Takes a plan; gives rows, their cells, and what stands in the place of a script for a bundle.
+The input is a plan; the output is rows, their cells, and the text that a bundle shows in place of a
+script.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from rowtui.tui.render.plan import (
 
 
 class PlanRow(NamedTuple):
-    """A scheduler job of a plan, or a request of a bundle. `number`: of the scheduler job, from 1.
+    """A scheduler job of a plan, or a request of a bundle. `number` is that of the scheduler job,
+    from 1.
 
-    `jobs`: the one planned job, or all those of the `bundle` whose heading the row is.
+    `jobs` has the one planned job, or all jobs of the `bundle` whose heading the row is.
     """
 
     number: int
@@ -37,7 +39,7 @@ class PlanRow(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the row is, whatever its place."""
+        """The identity of the row, independent of its position."""
         return self.bundle.token if self.bundle else self.jobs[0].token
 
     @property
@@ -47,7 +49,7 @@ class PlanRow(NamedTuple):
 
 
 class SingleRows(Sequence[PlanRow]):
-    """The rows of a plan without bundles, each made when somebody looks at it."""
+    """The rows of a plan without bundles; each row is created on access."""
 
     def __init__(self, jobs: Sequence[PlannedJob]) -> None:
         self._jobs = jobs
@@ -62,12 +64,12 @@ class SingleRows(Sequence[PlanRow]):
     def __getitem__(self, at: int | slice) -> PlanRow | Sequence[PlanRow]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        job = self._jobs[at]  # raises IndexError at the end, which ends a loop over the rows
+        job = self._jobs[at]  # The IndexError at the end stops a loop over the rows.
         return PlanRow(at % len(self._jobs) + 1, (job,))
 
 
 def plan_rows(plan: Plan) -> Sequence[PlanRow]:
-    """The rows of a plan in its order. Those of a bundle stand together."""
+    """Return the rows of a plan in its order. The rows of a bundle are consecutive."""
     if all(job.bundle is None for job in plan.jobs):
         return SingleRows(plan.jobs)
     rows: list[PlanRow] = []
@@ -91,12 +93,12 @@ def _same(one: InBundle | None, other: InBundle) -> bool:
 
 
 def member_of(job: PlannedJob) -> str:
-    """The number of a request in its bundle."""
+    """Return the number of a request in its bundle."""
     return job.token.rpartition("~")[2]
 
 
 def row_cells(row: PlanRow, sending: Sending) -> dict[str, Cell]:
-    """One row of the list."""
+    """Return one row of the list."""
     if row.bundle is not None:
         return _bundle_cells(row, row.bundle, sending)
     job = row.jobs[0]
@@ -139,9 +141,10 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
 
 
 def row_values(row: PlanRow, sending: Sending) -> dict[str, Any]:
-    """The row for a filter and a file. Cost: CPU- or GPU-hours; walltime: seconds.
+    """Return the row for a filter and a file. Cost is the sum of CPU-hours and GPU-hours; walltime
+    is in seconds.
 
-    `directories` is no column: whoever types a name finds the job that has it.
+    `directories` is not a column, but lets a filter find the job of a directory by its name.
     """
     jobs, bundle = row.jobs, row.bundle
     job = jobs[0]
@@ -166,7 +169,7 @@ def row_values(row: PlanRow, sending: Sending) -> dict[str, Any]:
 
 
 def _outcome_words(job: PlannedJob, sending: Sending) -> str:
-    """What became of it, beginning with a word: `accepted job 4717`, `waiting`."""
+    """Return the outcome of a job, beginning with a word: `accepted job 4717`, `waiting`."""
     outcome = sending.outcomes.get(job.token)
     if outcome is None:
         words = plain(outcome_cell(job, sending))
@@ -176,10 +179,12 @@ def _outcome_words(job: PlannedJob, sending: Sending) -> str:
 
 
 def shown_words(sending: Sending, tally: str) -> str:
-    """How many jobs of a plan are sent, where a filter leaves rows out. `tally`: `3 of 10,000`."""
+    """Return how many jobs of a plan are submitted if a filter hides rows. `tally`: `3 of
+    10,000`.
+    """
     if sending.phase != "review":
         return f"{tally} shown · {all_words(sending)}"
-    many = sending.chosen.units
+    many = sending.chosen.requests
     if not many:
         return f"{tally} shown · no job is ticked"
     are = "is" if many == 1 else "are"
@@ -187,9 +192,10 @@ def shown_words(sending: Sending, tally: str) -> str:
 
 
 def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
-    """What a bundle is, as comments: who runs in which lane, and when; then its very script.
+    """Return a bundle as comments: the requests of each lane with their times; then its real
+    script.
 
-    `scheduler`: slurm, local, bash, which its script is for.
+    `scheduler` (slurm, local, bash) is the scheduler for which the script is written.
     """
     return (*_who_runs(row), "", *_script(row.jobs, scheduler))
 
@@ -198,7 +204,8 @@ def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
     from rowtui.core.submission.bundle_script import bundle_script
     from rowtui.core.submission.script_parts import split_script
 
-    if any(split_script(job.script) is None for job in jobs):  # not written by this version
+    # The script was written by another version.
+    if any(split_script(job.script) is None for job in jobs):
         return []
     try:
         return bundle_script(jobs, scheduler).splitlines()
@@ -235,7 +242,7 @@ def _who_runs(row: PlanRow) -> list[str]:
 
 
 def row_heading(row: PlanRow, rows: Sequence[PlanRow]) -> str:
-    """What the frame around its script says."""
+    """Return the title of the frame around the script."""
     if row.bundle is not None:
         return f"Bundle {row.number:,} · {plural(len(row.jobs), 'request')}"
     job = row.jobs[0]

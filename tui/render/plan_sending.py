@@ -1,4 +1,4 @@
-"""How far a plan is that is being sent: in a line, as a bar, and what there is to do then."""
+"""The progress of a plan that is being sent: in a line, as a bar, and the next steps at its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LEAST_BAR = 8
 
 
 def sending_line(sending: Sending, now: float | None = None, width: int = 0) -> Line:
-    """How far it is, in one line; with a bar where `width` has room for it. `now`: a clock."""
+    """Return the progress in one line; with a bar if `width` has room for it. `now`:
+    epoch seconds.
+    """
     total = len(sending.plan.jobs)
     accepted, refused = sending.accepted, sending.refused
     bad = [(f"  ✗ {refused:,} refused", "failed")] if refused else []
@@ -46,9 +48,7 @@ def sending_line(sending: Sending, now: float | None = None, width: int = 0) -> 
             f"  {accepted:,} of {total:,} were accepted.",
         )
     mark = ("✓ ", "completed") if accepted == total else ("▲ ", "warning")
-    from rowtui.tui.render.plan import requests_words  # loads all that a plan shows
-
-    of = requests_words(sending.plan)
+    of = plural(len(sending.plan.jobs), "job")
     ending: list[str | tuple[str, str]] = [mark, f"{accepted:,} of {of} accepted", *bad]
     if left := sending.not_sent:
         why = " (stopped)" if sending.phase == "stopped" else ""
@@ -67,7 +67,7 @@ def _bar(sending: Sending, room: int, now: float | None) -> Line:
 
 
 def pace_words(sending: Sending, now: float | None) -> str:
-    """`3.1/s, 0:02 left`; nothing before there is anything to tell."""
+    """Return `3.1/s, 0:02 left`; empty until there is a rate."""
     if now is None or sending.started is None or not sending.done:
         return ""
     seconds = now - sending.started
@@ -80,7 +80,7 @@ def pace_words(sending: Sending, now: float | None) -> str:
 
 
 def badge(sending: Sending | None) -> str:
-    """`sending 12/40`, for the header of any view."""
+    """Return `sending 12/40`, for the header of any view."""
     if sending is None or not sending.running:
         return ""
     word = "stopping" if sending.phase == "stopping" else "sending"
@@ -88,7 +88,7 @@ def badge(sending: Sending | None) -> str:
 
 
 def first_error(sending: Sending) -> Line:
-    """The first thing that went wrong: it stays until the plan is left."""
+    """Return the first error: it stays until the user leaves the plan."""
     return (
         line(("✗ ", "failed"), (visible(sending.first_error), "failed"))
         if (sending.first_error)
@@ -97,7 +97,7 @@ def first_error(sending: Sending) -> Line:
 
 
 def afterwards(sending: Sending) -> list[Line]:
-    """What became of the jobs that were not accepted, and what there is to do about each."""
+    """Return what happened to the jobs that were not accepted, and what to do about each."""
     lines: list[Line] = []
     if sending.unclear:
         lines.append(line(

@@ -1,4 +1,4 @@
-"""Rows of the queue: one job each, or an array or a bundle of them. Pure, without a screen."""
+"""Rows of the queue: one job each, or an array or a bundle of jobs. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import age, duration
 
 ROOMY = 100
-"""Columns of a screen from which limits and reasons are written out."""
+"""Columns of a screen from which limits and reasons are shown in full."""
 
 BAR = 9
-"""Blocks of the bar between what has passed and the limit."""
+"""Blocks of the bar for the share of the limit that has passed."""
 
 LONGEST_WAIT = 365 * 86_400
-"""Seconds; a scheduler that expects a job to start later than that does not know."""
+"""Seconds; a scheduler that expects a later start does not know the start."""
 
 LETTERS = {
     JobState.RUNNING: "R",
@@ -45,14 +45,18 @@ LETTERS = {
     JobState.LOST: "lost",
     JobState.CANCELLED: "CA",
     JobState.COMPLETED: "CD",
+    JobState.RESERVED: "RV",
+    JobState.REFUSED: "RF",
+    JobState.NOT_REACHED: "NR",
+    JobState.NEVER_SENT: "NS",
 }
-"""Slurm's letters, where there is no room for words."""
+"""Slurm's letters for states, used if there is no room for words."""
 
 
 def queue_columns(
     rows: Sequence[QueueRow], now: float, width: int, *, clusters: int, everybody: bool
 ) -> tuple[Column, ...]:
-    """The columns for the rows that are here. `clusters`: how many there are."""
+    """Return the columns for the loaded rows. `clusters` is the number of clusters."""
     form = -1 if width < ROOMY else 1
     words = [len(JOB_MARKS[row.state].word) + 2 for row in rows]
     ids = [width_of(_label(row, unfolded=False)) for row in rows]
@@ -102,7 +106,9 @@ def _elapsed_column(rows: Sequence[QueueRow], form: int) -> Column:
 
 
 def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[str, Cell]:
-    """The cells of a row; all dim if it is not this project's, or its cluster does not answer."""
+    """Return the cells of a row; dim if the job is outside the project, or its cluster does not
+    answer.
+    """
     mark = JOB_MARKS[row.state]
     first = row.first if not row.key.folded else ""
     cells: dict[str, Cell] = {
@@ -128,7 +134,7 @@ def _labels(row: QueueRow, unfolded: bool) -> tuple[Line, ...]:
 
 
 def _label(row: QueueRow, unfolded: bool) -> Line:
-    """`4711_3`, `▸4711[1-64]`, `▸4711 ×12`; a job of the array above stands further in."""
+    """Return `4711_3`, `▸4711[1-64]`, `▸4711 ×12`; a job of the array above is indented."""
     if row.key.folded:
         tasks = row.tasks if row.tasks.startswith("[") else f" {row.tasks}"
         return line(("▾" if unfolded else "▸", "key"), row.label, (tasks, "dim"))
@@ -136,8 +142,10 @@ def _label(row: QueueRow, unfolded: bool) -> Line:
 
 
 def _times(row: QueueRow) -> tuple[Line, ...]:
-    """How long it runs, from wide to narrow; with its limit while it counts."""
-    passed, limit = duration(row.elapsed), duration(row.limit)
+    """Return the elapsed time in forms from wide to narrow; with the limit while the job
+    is active.
+    """
+    passed, limit = duration(None if row.state.waits else row.elapsed), duration(row.limit)
     if not limit or not row.state.active:
         return (line(passed),)
     style = "warning" if row.left is not None else ""
@@ -151,7 +159,7 @@ def _times(row: QueueRow) -> tuple[Line, ...]:
 
 
 def _reason(row: QueueRow, now: float) -> tuple[Line, ...]:
-    """The one thing that is worth saying, from wide to narrow."""
+    """Return the most important remark about a row, in forms from wide to narrow."""
     if row.silent:
         old = age(max(0.0, now - row.as_of)) if row.as_of else ""
         return (line((f"stale: {old} old" if old else "stale", "warning")),)
@@ -196,11 +204,14 @@ def _minutes(seconds: int) -> str:
 
 
 def start_text(start: int | None, now: float) -> str:
-    """`~05:40` of today, `~Tue 05:40` within six days, `~30 Nov`; "" where no time is known."""
+    """Return `~05:40` for today, `~Tue 05:40` within six days, `~30 Nov`; "" if no time
+    is known.
+    """
     if start is None or not 0 < start - now < LONGEST_WAIT:
         return ""
     at, today = time.localtime(start), time.localtime(now)
     if (at.tm_year, at.tm_yday) == (today.tm_year, today.tm_yday):
         return time.strftime("~%H:%M", at)
-    near = start - now < 6 * 86_400  # else the name of a day could mean two
+    # After more than six days, the name of a day could mean two days.
+    near = start - now < 6 * 86_400
     return time.strftime("~%a %H:%M" if near else "~%d %b", at)

@@ -1,6 +1,7 @@
-"""What stands in the form in which a person allows a network to run, and what is read from it.
+"""The texts of the form in which the user sets the limits of a network run, and their parser.
 
-Empty is no limit. What cannot be read is said beneath its field, and nothing starts.
+An empty field means no limit. A text that cannot be parsed is reported beneath its field, and
+nothing starts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rowtui.core.text import Cost
 
 FAILURES_IN_A_ROW = 3
-"""More, one after another, seldom are bad luck."""
+"""More failures in a row are seldom coincidence."""
 
 
 class LimitField(NamedTuple):
@@ -30,7 +31,7 @@ class LimitField(NamedTuple):
 
 
 FIELDS = (
-    LimitField("core_hours", "core-hours", "no limit"),
+    LimitField("cpu_hours", "CPU-hours", "no limit"),
     LimitField("gpu_hours", "GPU-hours", "no limit"),
     LimitField("money", "money", "like 50 EUR; empty: no limit"),
     LimitField("jobs_in_queue", "in queue", "jobs at once; empty: no limit"),
@@ -38,32 +39,35 @@ FIELDS = (
     LimitField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
     LimitField("failures_in_a_row", "stop after", "failures in a row; empty: never"),
     LimitField("failures", "or after", "failures in all; empty: never"),
+    LimitField("over_budget", "budgets", "yes: may be exceeded; empty: pause before"),
 )
 
 
 class TypedLimits(NamedTuple):
-    """The limits that the fields make, and (field, sentence) for what cannot be read."""
+    """The limits of the fields, and (field, sentence) for each text that cannot be parsed."""
 
     limits: Limits
     wrong: tuple[tuple[str, str], ...] = ()
 
 
 def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> Limits:
-    """What a person may want to allow: what is left, with retries, beyond what was spent."""
+    """Return suggested limits: the remaining cost, with retries, in addition to the spent
+    amount.
+    """
     run = None if anew or view is None else view.run
     if run is not None and run.status.is_over:
         run = None
     before = run.limits if run else Limits()
     left = view.left if view else None
     spent = run.spent if run else None
-    core = TRIES * (left.cpu_hours if left else 0.0) + (spent.core_hours if spent else 0.0)
+    core = TRIES * (left.cpu_hours if left else 0.0) + (spent.cpu_hours if spent else 0.0)
     gpu = TRIES * (left.gpu_hours if left else 0.0) + (spent.gpu_hours if spent else 0.0)
     grows = any(node.lists for node in view.nodes) if view else False
     first = run is None or before == Limits()
     until = before.until if before.until and view and before.until > view.at else None
     in_a_row = FAILURES_IN_A_ROW if first else before.failures_in_a_row
     return before._replace(
-        core_hours=_more(before.core_hours, core, first, grows),
+        cpu_hours=_more(before.cpu_hours, core, first, grows),
         gpu_hours=_more(before.gpu_hours, gpu, first, grows) if gpu else before.gpu_hours,
         destinations=((cluster,) if cluster else None) if first else before.destinations,
         until=until,
@@ -73,12 +77,12 @@ def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> L
 
 def _more(before: float | None, needed: float, first: bool, grows: bool) -> float | None:
     if before is None and (grows or not first):
-        return None  # what lists will add is not known, or a person allowed any amount
+        return None  # The number of jobs from lists is unknown, or the user allowed any amount.
     return max(before or 0.0, rounded_up(needed))
 
 
 def rounded_up(hours: float) -> float:
-    """With three digits, and never less."""
+    """Return the hours with three digits, never less than the given number."""
     if hours <= 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(hours)) - 2)
@@ -86,17 +90,17 @@ def rounded_up(hours: float) -> float:
 
 
 def asked_text(cost: Cost) -> str:
-    """`0.684 core-hours`: what jobs ask for, in the words of limits."""
+    """Return `0.684 CPU-hours`: the resources that jobs ask for, in the units of limits."""
     parts = [
         f"{rounded_up(hours):,.10g} {unit}"
-        for hours, unit in ((cost.cpu_hours, "core-hours"), (cost.gpu_hours, "GPU-hours"))
+        for hours, unit in ((cost.cpu_hours, "CPU-hours"), (cost.gpu_hours, "GPU-hours"))
         if hours > 0
     ]
     return " and ".join(parts) or "nothing"
 
 
 def limit_texts(limits: Limits) -> dict[str, str]:
-    """What stands in the fields for these limits."""
+    """Return the texts of the fields for these limits."""
     until = ""
     if limits.until is not None:
         import time
@@ -104,7 +108,7 @@ def limit_texts(limits: Limits) -> dict[str, str]:
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.until))
     money = "" if limits.money is None else f"{limits.money:g} {limits.currency}".strip()
     return {
-        "core_hours": _number_text(limits.core_hours),
+        "cpu_hours": _number_text(limits.cpu_hours),
         "gpu_hours": _number_text(limits.gpu_hours),
         "money": money,
         "jobs_in_queue": _number_text(limits.jobs_in_queue),
@@ -112,6 +116,7 @@ def limit_texts(limits: Limits) -> dict[str, str]:
         "until": until,
         "failures_in_a_row": _number_text(limits.failures_in_a_row),
         "failures": _number_text(limits.failures),
+        "over_budget": "yes" if limits.over_budget else "",
     }
 
 
@@ -122,13 +127,13 @@ def _number_text(number: float | None) -> str:
 def read_limits(
     texts: Mapping[str, str], now: float, clusters: Collection[str] = ()
 ) -> TypedLimits:
-    """The limits of these texts. `now`: epoch seconds, for times of day.
+    """Return the limits of these texts. `now` is in epoch seconds, for times of day.
 
-    `clusters`: the names that jobs can be sent to; empty if they are not known.
+    `clusters` has the names to which jobs can be sent; empty if they are unknown.
     """
     wrong: list[tuple[str, str]] = []
     found: dict[str, float | None] = {}
-    for name in ("core_hours", "gpu_hours"):
+    for name in ("cpu_hours", "gpu_hours"):
         found[name] = _amount(texts.get(name, ""), name, wrong)
     counts = {
         name: _count(texts.get(name, ""), name, wrong)
@@ -142,12 +147,15 @@ def read_limits(
             until = parse_until(said, now)
         except RowtuiError as error:
             wrong.append(("until", error.message))
+    over_budget = texts.get("over_budget", "").strip().lower()
+    if over_budget not in ("", "no", "yes"):
+        wrong.append(("over_budget", "write yes, or leave it empty"))
     names = tuple(one.strip() for one in texts.get("destinations", "").split(",") if one.strip())
     if clusters and (unknown := unknown_clusters(names, clusters)):
         wrong.append(("destinations", unknown))
     return TypedLimits(
         Limits(
-            core_hours=found["core_hours"],
+            cpu_hours=found["cpu_hours"],
             gpu_hours=found["gpu_hours"],
             money=money,
             currency=currency.strip() if money is not None else "",
@@ -156,6 +164,7 @@ def read_limits(
             until=until,
             failures=counts["failures"],
             failures_in_a_row=counts["failures_in_a_row"],
+            over_budget=over_budget == "yes",
         ),
         tuple(wrong),
     )

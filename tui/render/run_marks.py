@@ -1,4 +1,6 @@
-"""How the run of a network stands, as glyph, word and colour; apart, as few projects have one."""
+"""The state of a network run as glyph, word and colour; a module of its own, as networks
+are rare.
+"""
 
 from __future__ import annotations
 

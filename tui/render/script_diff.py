@@ -1,180 +1,17 @@
-"""Two scripts as the difference that a person wants to see, and as lines with colours.
-
-Takes the script last submitted and the one to be sent; gives lines that are the same, gone or new.
-What always differs (token, directories, job name, values) is one quiet line and no noise. Lines
-that are the same are folded, but for some around what changed.
-"""
+"""The difference of two scripts as lines with colours."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
-from typing import NamedTuple
-
+from rowtui.core.project.script_diff import Difference, Part, folded
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Line, Span, line
 
-CONTEXT = 2
-"""Lines of the same around what changed."""
-
-LEAST_FOLDED = 3
-"""Fewer lines than that are shown: to say that they are there takes one as well."""
-
-MOST_COMPARED = 1500
-"""Lines that differ of each script; more are told one after the other, which takes no time."""
-
-MOST_SHOWN = 200
-"""Of so many lines, the first; nobody reads more of a script that is another altogether."""
-
-_BLOCK = re.compile(r"(directories|rowtui_(?!products\b)\w+)=\((?!.*\)\s*$).*")
-_ONE_LINE = re.compile(r"(directories|rowtui_(?:token|not_utf8|requires|values?_?\w*))=(.*)")
-_NAME = re.compile(r"#SBATCH --job-name=")
-_WORDS = {
-    "directories": "directories",
-    "rowtui_not_utf8": "directories",
-    "rowtui_token": "token",
-    "rowtui_tokens": "token",
-    "rowtui_requires": "needed files",
-    "job name": "job name",
-}
-
-
-class Part(NamedTuple):
-    """`kind`: "same", "gone", "new", "fold" (of `lines` lines), or "quiet"."""
-
-    kind: str
-    text: str
-    lines: int = 0
-
-
-class _Entry(NamedTuple):
-    """`key` is compared, `text` is shown. `own`: what it is, of what differs always."""
-
-    key: str
-    text: str
-    own: str = ""
-
-
-class Difference(NamedTuple):
-    """All lines, unfolded. `quiet`: what else differs, "" if nothing does."""
-
-    parts: tuple[Part, ...]
-    quiet: str
-
-    @property
-    def changes(self) -> int:
-        """How many lines are gone or new."""
-        return sum(1 for part in self.parts if part.kind in ("gone", "new"))
-
-
-def difference(old: str, new: str) -> Difference:
-    """What is another in the new script."""
-    before, after = _entries(old), _entries(new)
-    head = _alike(before, after)
-    left, right = before[head:], after[head:]
-    tail = _alike(left[::-1], right[::-1])
-    left, right = left[: len(left) - tail], right[: len(right) - tail]
-    parts = [Part("same", it.text) for it in after[:head]]
-    if max(len(left), len(right)) > MOST_COMPARED:
-        parts += [*_many("gone", left), *_many("new", right)]
-    else:
-        parts += _compared(left, right)
-    parts += [Part("same", it.text) for it in after[len(after) - tail :]]
-    return Difference(tuple(parts), _quiet(before, after))
-
-
-def _compared(left: Sequence[_Entry], right: Sequence[_Entry]) -> Iterable[Part]:
-    matcher = SequenceMatcher(None, [it.key for it in left], [it.key for it in right], False)
-    for word, from_left, to_left, from_right, to_right in matcher.get_opcodes():
-        kind = "same" if word == "equal" else "new"
-        if word != "equal":
-            yield from (Part("gone", it.text) for it in left[from_left:to_left])
-        yield from (Part(kind, it.text) for it in right[from_right:to_right])
-
-
-def _many(kind: str, entries: Sequence[_Entry]) -> list[Part]:
-    parts = [Part(kind, it.text) for it in entries[:MOST_SHOWN]]
-    if len(entries) > MOST_SHOWN:
-        left = len(entries) - MOST_SHOWN
-        parts.append(Part("fold", f"{plural(left, 'more line')} that are {kind}", left))
-    return parts
-
-
-def _alike(one: Sequence[_Entry], other: Sequence[_Entry]) -> int:
-    """How many entries at the beginning are the same."""
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a.key != b.key:
-            break
-        count += 1
-    return count
-
-
-def _entries(script: str) -> list[_Entry]:
-    """The lines, each list of what is a job's own as one."""
-    found: list[_Entry] = []
-    lines = iter(script.splitlines())
-    for text in lines:
-        if block := _BLOCK.match(text):
-            inside = []
-            for more in lines:
-                if more == ")":
-                    break
-                inside.append(more)
-            shown = f"{block[1]}=( {_some(inside)} )"
-            found.append(_Entry(f"{block[1]}=(", shown, f"{block[1]}\n" + "\n".join(inside)))
-        elif one := _ONE_LINE.match(text):
-            found.append(_Entry(f"{one[1]}=", text, f"{one[1]}\n{one[2]}"))
-        elif _NAME.match(text):
-            found.append(_Entry("--job-name", text, f"job name\n{text}"))
-        else:
-            found.append(_Entry(text.replace("%A_%a", "%j"), text))
-    return found
-
-
-def _some(inside: Sequence[str]) -> str:
-    if len(inside) <= 3:
-        return " ".join(inside)
-    return f"{inside[0]} {inside[1]} … {len(inside):,}"
-
-
-def _quiet(before: Sequence[_Entry], after: Sequence[_Entry]) -> str:
-    """`other directories, job name and token`: the words of what differs always."""
-    old, new = ({it.key: it.own for it in those if it.own} for those in (before, after))
-    names = [own.partition("\n")[0] for key, own in new.items() if old.get(key, own) != own]
-    words = list(dict.fromkeys(_WORDS.get(name, "values") for name in names))
-    if not words:
-        return ""
-    return "other " + (" and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words))
-
-
-def folded(parts: Sequence[Part], context: int = CONTEXT) -> list[Part]:
-    """What changed, with some lines around it; the rest as counts."""
-    keep = bytearray(len(parts))
-    for at, part in enumerate(parts):
-        if part.kind != "same":
-            first, last = max(0, at - context), min(len(parts), at + context + 1)
-            keep[first:last] = b"\1" * (last - first)
-    found: list[Part] = []
-    at = 0
-    while at < len(parts):
-        end = at
-        while end < len(parts) and not keep[end]:
-            end += 1
-        if end - at >= LEAST_FOLDED:
-            found.append(Part("fold", "", end - at))
-        else:
-            found += parts[at:end]
-        if end < len(parts):
-            found.append(parts[end])
-        at = end + 1
-    return found
-
 
 def diff_lines(found: Difference, *, unfolded: bool = False) -> tuple[Line, ...]:
-    """The lines of a pane: what is quiet first, then the difference."""
+    """Return the lines of a pane: first the summary of differences without lines, then
+    the others.
+    """
     lines: list[Line] = []
     if found.quiet:
         lines.append(line(("~ ", "dim"), (found.quiet, "dim")))
@@ -187,7 +24,7 @@ def diff_lines(found: Difference, *, unfolded: bool = False) -> tuple[Line, ...]
 
 
 def part_line(part: Part) -> Line:
-    """`+ #SBATCH --nodes=4`: a sign and a colour, and the colours of bash."""
+    """Return `+ #SBATCH --nodes=4`: a sign and a colour, and the colours of bash."""
     if part.kind == "fold":
         return line((f"  …  {part.text or plural(part.lines, 'unchanged line')}", "faint"))
     if part.kind == "gone":

@@ -1,7 +1,8 @@
-"""Where everything that decided is written: values, tags, rules, checks, each with file and line.
+"""The origins of a decision: values, tags, rules, checks, each with file and line.
 
-Takes a decision and the destination under the cursor; gives rows, those of the destination first.
-What stands in no file (a partition as the cluster reports it) says who says so instead.
+The input is a decision and the destination under the cursor; the output is rows, those of the
+destination first. A value from no file (for example a partition that the cluster reports) has the
+name of its source instead.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from rowtui.tui.render.story import value_text
 
 
 class SourceRow(NamedTuple):
-    """One thing that somebody wrote. `number`: from 0, its key."""
+    """One value that was written by the user or reported by a cluster. `number` counts from 0 and
+    is the key.
+    """
 
     number: int
     what: str
@@ -28,13 +31,15 @@ class SourceRow(NamedTuple):
 
     @property
     def place(self) -> str:
-        """`mapping.yml:12`, or who says so."""
+        """`mapping.yml:12`, or the name of the source."""
         at = self.origin.place
         return visible(str(at)) if at.file else origin_text(self.origin)
 
 
 def source_rows(row: Row | None, decision: Decision) -> list[SourceRow]:
-    """Each once, in the order of the job's story after what the destination says."""
+    """Return each source once: first those of the destination, then those of the job, in their
+    order.
+    """
     found = dict.fromkeys(_sources(row, decision))
     return [SourceRow(number, *one) for number, one in enumerate(found)]
 
@@ -62,7 +67,7 @@ def _sources(row: Row | None, decision: Decision) -> Iterator[tuple[str, str, Or
 
 
 def source_columns() -> tuple[Column, ...]:
-    """The columns of the sources."""
+    """Return the columns of the sources."""
     return (
         Column("what", "What", 14, 26),
         Column("says", "Says", 12, 30, priority=1, grow=2),
@@ -72,7 +77,7 @@ def source_columns() -> tuple[Column, ...]:
 
 
 def source_cells(row: SourceRow) -> dict[str, Cell]:
-    """One row of the sources."""
+    """Return one row of the sources."""
     mark = row.what[:1]
     style = {"✓": "completed", "✗": "failed"}.get(mark, "")
     it = row.origin

@@ -1,4 +1,4 @@
-"""A project's status as lines: the table of actions, and the chosen one."""
+"""A project's status as lines: the table of actions, and the chosen action."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
 ENDED = ("failed", "not_reached", "cancelled")
-"""How the last job ended at eligible directories: beside the counts, never added to them."""
+"""The ends of the last job of eligible directories: beside the counts, never added to them."""
 
 
 def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
-    """The columns of the status table; the first is as wide as the longest name needs."""
+    """Return the columns of the status table; the first is as wide as the longest name needs."""
     longest = max((len(action.name) for action in actions), default=6)
     widest = {
         name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
@@ -51,7 +51,7 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
 
 
 def action_cells(action: ActionSummary) -> dict[str, Cell]:
-    """One row of the status table."""
+    """Return one row of the status table."""
     name = line((action.name, "warning" if action.problem else ""))
     if action.problem:
         name = line(("▲ ", "warning"), (action.name, "warning"))
@@ -66,7 +66,7 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
 
 
 def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, str]]:
-    """The cells of the status table whose number is another one now: (action index, column)."""
+    """Return the cells of the status table whose number has changed: (action index, column)."""
     if old is None:
         return frozenset()
     before = {(action.index, action.name): action for action in old.actions}
@@ -83,7 +83,7 @@ def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, 
 
 
 def action_detail(action: ActionSummary) -> list[Line]:
-    """What workflow.toml says of an action, and where it stands; the most useful lines first."""
+    """Return an action's settings in workflow.toml, and its state; the most useful lines first."""
     lines = []
     if action.problem:
         lines.append(line(("▲ ", "warning"), (action.problem, "warning")))
@@ -100,7 +100,7 @@ def action_detail(action: ActionSummary) -> list[Line]:
 
 
 def first_line(text: str) -> str:
-    """The first line of a command that may have several; `…` says that there are more."""
+    """Return the first line of a command; `…` marks further lines."""
     lines = text.strip().splitlines()
     return (lines[0] + (" …" if len(lines) > 1 else "")) if lines else ""
 
@@ -121,7 +121,7 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
             ("⊘", action.cancelled, "cancelled"),
         )
         if number
-    ]:  # these are eligible, and are not added to the four
+    ]:  # These directories are eligible, and are not added to the four counts.
         parts.append((f"({', '.join(ended)})", "failed" if action.failed else "warning"))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
@@ -137,7 +137,7 @@ def _field(name: str, *parts: str | tuple[str, str]) -> Line:
 
 
 def job_counts(view: JobsView | None) -> list[Line]:
-    """How many jobs are in each state, one line each; the active ones first."""
+    """Return the number of jobs in each state, one line each; the active states first."""
     if view is None:
         return [line(("not asked yet", "dim"))]
     if not view.jobs:

@@ -1,6 +1,7 @@
-"""The job's own story: who matched, which rules applied, who said each value, the tags.
+"""The steps to the decision about a job: the matches, the rules that apply, the origin of each
+value, the tags.
 
-Takes an `Explanation`; gives lines of at most a width.
+The input is an `Explanation`; the output is lines of at most a width.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from rowtui.tui.render.explain import origin_text
 from rowtui.tui.render.what_if import amount_text
 
 LONGEST_VALUE = 300
-"""Characters of one value that are shown."""
+"""The number of characters of one value that are shown."""
 
 _UNITS = {"mem": " GB", "min_mem": " GB", "max_mem": " GB", "mem there": " GB"}
 
 
 def story_lines(explanation: Explanation, width: int) -> list[Line]:
-    """Everything that made the job what it is, and what is wrong with the files that did."""
+    """Return all steps to the job's values, and the problems in the files that set them."""
     decision = explanation.decision
     lines: list[Line] = []
     if explanation.problems:
@@ -118,7 +119,7 @@ def _value(contribution: Contribution, width: int) -> Iterator[Line]:
 
 
 def value_text(value: Any) -> str:
-    """A value as it would be written, bounded and visible."""
+    """Return a value as it would be written, bounded and visible."""
     if isinstance(value, str):
         return _short(value)
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
@@ -147,11 +148,13 @@ def _tags(decision: Decision, width: int) -> Iterator[Line]:
 
 
 NARROW, BROAD = 8, 18
-"""Columns of a destination in the table of scores, at least and at most."""
+"""Least and largest number of columns of a destination in the table of scores."""
 
 
 def _matrix(decision: Decision, width: int) -> Iterator[Line]:
-    """What each tag gave each candidate, side by side, where there are several."""
+    """Yield the points that each tag gave each candidate, side by side, if there are several
+    candidates.
+    """
     ranked = [one for one in decision.candidates if one.rank]
     tags = dict.fromkeys(tag for one in ranked for tag, points in one.by_tag if points)
     if len(ranked) < 2 or not tags:

@@ -1,4 +1,6 @@
-"""What a plan copies to clusters before its jobs are sent, as lines of the Submit view."""
+"""The files that a plan copies to clusters before its jobs are sent, as lines of the
+Submit view.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,18 @@ if TYPE_CHECKING:
     from rowtui.core.engine import TransferView
     from rowtui.tui.render.cells import Line
 
-_SHOWN = 5  # conflicts that are named
+_SHOWN = 5  # The number of conflicts that are named.
 
 
 @dataclass(slots=True)
 class Copying:
-    """What is known of it. `views` is None while it is asked for; `error`: why it is not known."""
+    """The state of the copies. `views` is None until the answer arrives; `error` is why it is
+    unknown.
+    """
 
     views: tuple[TransferView, ...] | None = None
     error: str = ""
-    far: bool = False  # a cluster of the plan is another machine
+    far: bool = False  # Whether a cluster of the plan is another machine.
 
     @property
     def conflict(self) -> str:
@@ -36,7 +40,7 @@ class Copying:
 
 
 def copied_first(copying: Copying) -> list[Line]:
-    """The block of what is copied; nothing where every cluster sees the project."""
+    """Return the lines about copied files; empty if every cluster sees the project."""
     title = ("copied first ", "dim")
     if copying.error:
         return [line(title, ("▲ not known: ", "warning"), copying.error)]
@@ -57,7 +61,7 @@ def copied_first(copying: Copying) -> list[Line]:
 
 
 def copied_in_short(copying: Copying) -> Line:
-    """The same in a few words, for low terminals."""
+    """Return the copies in a few words, for low terminals."""
     if copying.error:
         return line(("  ▲ copies unknown", "warning"))
     if copying.views is None:

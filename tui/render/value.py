@@ -1,7 +1,7 @@
 """A directory's JSON value on several lines, as much of it as there is room for.
 
-The text may have been cut somewhere (a page of directories is bounded), so it is laid out by its
-brackets and not parsed: what is there is shown, to the place where it ends.
+The text may be cut anywhere (a page of directories is bounded), so it is laid out by its brackets
+and not parsed: the text is shown up to its end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
 
 
 def pretty(text: str, width: int, room: int) -> list[Line]:
-    """At most `room` lines of at most `width` columns; `…` where something is missing.
+    """Return at most `room` lines of at most `width` columns; `…` marks a cut.
 
-    The outermost object or list has one line for each of its parts; an inner one too, unless all
-    of it fits on one line.
+    The outermost object or list has one line for each of its parts; an inner one too, unless all of
+    it fits on one line.
     """
     pieces = _PIECES.findall(text)
     lines = [cut(one, width) for one in _laid_out(pieces, width)]
@@ -68,7 +68,9 @@ def _laid_out(pieces: list[str], width: int) -> list[Line]:
 
 
 def _closing(pieces: list[str], start: int) -> int:
-    """Where the bracket at `start` is closed; past the end if it is not."""
+    """Return the index of the bracket that closes the one at `start`; past the end if there is
+    none.
+    """
     depth = 0
     for at in range(start, len(pieces)):
         depth += (pieces[at] in ("{", "[")) - (pieces[at] in ("}", "]"))

@@ -1,7 +1,8 @@
-"""The what-if form as text: what was typed becomes a question for the engine, and words about it.
+"""The what-if form as text: the fields become a request to the engine, and a description of it.
 
-Takes the texts of the fields; gives `WhatIfAsked` from those that can be read and a sentence for
-each that cannot (yet: it is read at every key). An empty field leaves the job as it is.
+The input is the texts of the fields, parsed at every key. The output is a `WhatIfAsked` from the
+texts that can be parsed, and a sentence for each text that cannot. An empty field leaves the job
+unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FIELDS = ("cores", "mem", "gpus", "walltime", "tags", "user", "roles")
 STRENGTHS = ("require", "prefer", "accept", "reject")
 
 NO_ROLES = "-"
-"""In the field of the roles: somebody without any."""
+"""In the field of the roles: a user without any role."""
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)
 _GIGABYTES = {
@@ -42,20 +43,22 @@ _SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
 class Typed(NamedTuple):
-    """What the form asks (None: nothing), and (field, sentence) for what cannot be read."""
+    """The request of the form (None: no change), and (field, sentence) for what cannot be
+    parsed.
+    """
 
     asked: WhatIfAsked | None
     wrong: tuple[tuple[str, str], ...] = ()
 
 
 class Unreadable(Exception):
-    """A field whose text means nothing."""
+    """Raised for a field whose text has no meaning."""
 
 
 def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
-    """The question that the fields ask. `known`: tags and roles as they really are.
+    """Return the request of the fields. `known` has tags and roles in their original form.
 
-    On a screen a name may stand in its visible form; `known` says which one is meant.
+    The screen may show a name in its visible form; `known` maps that form to the original name.
     """
     names = {visible(name): name for name in known}
     wrong: list[tuple[str, str]] = []
@@ -79,7 +82,7 @@ def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
 
 
 def known_names(decision: Decision) -> set[str]:
-    """Every tag and role that a decision speaks of."""
+    """Return every tag and role that occurs in a decision."""
     names = {tag for _, tag, _ in decision.tags}
     names.update(decision.request.user.roles if decision.request.user else ())
     for refusal in decision.refusals:
@@ -115,7 +118,10 @@ def _amount(field: str, text: str) -> float | int:
 
 
 def read_walltime(text: str) -> int:
-    """Seconds, of `04:00:00`, `4h`, `30m`, `2d`. Raises: Unreadable."""
+    """Return the seconds of `04:00:00`, `4h`, `30m`, `2d`.
+
+    Raises: Unreadable if the text is none of these forms.
+    """
     if match := _SHORT_TIME.fullmatch(text):
         return int(match[1]) * _SECONDS[match[2].lower()]
     try:
@@ -158,21 +164,21 @@ def _tags(
 
 
 def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:
-    """The form's texts with one more change in them."""
+    """Return the form's texts with one more change in them."""
     new = {field: texts.get(field, "") for field in FIELDS}
     for name, value in change.amounts._asdict().items():
         if value is not None:
             new[name] = amount_text(value)
     if change.walltime_seconds is not None:
         new["walltime"] = f"PT{change.walltime_seconds}S"
-        if change.walltime_seconds < 360_000:  # two digits of hours
+        if change.walltime_seconds < 360_000:  # The hours have at most two digits.
             hours, rest = divmod(change.walltime_seconds, 3600)
             new["walltime"] = f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
     words = [f"-{visible(tag)}" for tag in change.drop_tags]
     words += [f"+{visible(tag)}={strength}" for tag, strength in change.add_tags]
     try:
         kept = _words(new["tags"])
-    except Unreadable:  # half typed: the change takes its place
+    except Unreadable:  # The text is incomplete: the change replaces it.
         new["tags"], kept = "", []
     words = [shlex.quote(word) for word in words if word not in kept]
     new["tags"] = " ".join(part for part in (new["tags"].strip(), *words) if part)
@@ -180,7 +186,7 @@ def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:
 
 
 def amount_text(value: object) -> str:
-    """A number without a needless fraction; `–` where nobody says."""
+    """Return a number without a needless fraction; `–` if there is no value."""
     if value is None:
         return "–"
     if isinstance(value, float):
@@ -189,7 +195,9 @@ def amount_text(value: object) -> str:
 
 
 def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
-    """`cores 16 → 64`, `with tag highmem (require)`, ...; `plain`: the job without the what-if."""
+    """Return `cores 16 → 64`, `with tag highmem (require)`, ...; `plain` is the job without the
+    what-if.
+    """
     change = asked.change
     parts = []
     for name, unit in (("cores", ""), ("mem", " GB"), ("gpus", "")):
@@ -213,6 +221,6 @@ def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
 
 
 def banner(asked: WhatIfAsked, plain: Decision | None) -> Line:
-    """The line that stands above everything while something is wondered about."""
+    """Return the line that is shown above everything while a what-if is active."""
     words = " · ".join(what_if_parts(asked, plain))
     return line((" WHAT IF ", "badge"), (" not what is submitted: ", "warning"), words)

@@ -1,4 +1,4 @@
-"""Why a job does not run: the page of a job, and the few lines of it below the queue. Pure."""
+"""The reasons why a job does not run: the page of a job, and the lines below the queue. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ NAME = 16
 
 
 def row_lines(row: QueueRow, detail: JobDetail | None, now: float, width: int) -> list[Line]:
-    """Everything that is known of a row, the most useful lines first. `now`: epoch seconds."""
+    """Return all information about a row, the most useful lines first. `now` is in epoch
+    seconds.
+    """
     lines = explained(row, now, width)
     lines += detail_lines(detail, now, width) if detail is not None else []
     place = row.cluster + (f"/{row.partition}" if row.partition else "")
@@ -47,8 +49,9 @@ def row_lines(row: QueueRow, detail: JobDetail | None, now: float, width: int) -
 
 
 def explained(row: QueueRow, now: float, width: int) -> list[Line]:
-    """State and sentence, how long, the scheduler's own word; below, what to do."""
-    from rowtui.core.clusters.schedulers.reasons import explain  # tables: not before the first row
+    """Return state and explanation, durations, the scheduler's own reason; below, what to do."""
+    # A late import, because the module builds tables that the first row does not need.
+    from rowtui.core.clusters.schedulers.reasons import explain
 
     mark = JOB_MARKS[row.state]
     exit_code = row.view.record.exit_code if row.view is not None else None
@@ -68,7 +71,7 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
         about.append((f"  {'for' if row.state.active else 'after'} {duration(row.elapsed)}", "dim"))
     if row.reason and row.reason.lower() not in told.sentence.lower():
         with_word = line(*about, (f"  {row.reason}", "dim"))
-        if width_of(with_word) <= width:  # it is in the list as well
+        if width_of(with_word) <= width:  # The reason is also in the list.
             about.append((f"  {row.reason}", "dim"))
     lines = wrapped(line(*about), width, 2)
     if told.hint:
@@ -77,7 +80,7 @@ def explained(row: QueueRow, now: float, width: int) -> list[Line]:
 
 
 def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
-    """What the scheduler said of priority and start, in some lines."""
+    """Return the scheduler's answers about priority and start, in some lines."""
     lines: list[Line] = []
     if detail.priority:
         (_, total), *parts = detail.priority
@@ -103,7 +106,9 @@ def detail_lines(detail: JobDetail, now: float, width: int) -> list[Line]:
 
 
 def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) -> list[Line]:
-    """The whole page: our sentence, the scheduler's numbers, and all that it told, by command."""
+    """Return the whole page: the explanation, the scheduler's numbers, and its whole output, by
+    command.
+    """
     lines = explained(row, now, width)
     if row.key.folded:
         lines.append(_counts(row))

@@ -1,7 +1,7 @@
-"""`@`: what happened since the start, and every command that was run; newest last.
+"""`@`: the events since the start, and every command that was run; newest last.
 
-Tab goes from all of it to what happened, and to the commands alone. New commands are asked for
-while the page is open.
+Tab changes from both to the events alone, and to the commands alone. While the page is open, it
+polls for new commands.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 KINDS = ("all", "activity", "commands")
-"""What is listed; Tab goes to the next."""
+"""The kinds of entries; Tab selects the next kind."""
 
 LOOK_SECONDS = 2.0
-"""Between two questions for new commands."""
+"""Seconds between two polls for new commands."""
 
 _TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
 
@@ -50,11 +50,11 @@ class ActivityScreen(Dialog[None]):
         self._asking = False
 
     def compose(self) -> ComposeResult:
-        """One line each."""
+        """Compose the page of lines."""
         yield TextLines[Line](lambda spans: spans, name="activity-page")
 
     def on_mount(self) -> None:
-        """The newest is at the end."""
+        """Show the page, with the newest line at the end."""
         self._show()
         self._look()
         self.set_interval(LOOK_SECONDS, self._look)
@@ -95,7 +95,7 @@ class ActivityScreen(Dialog[None]):
         set_titles(page, _TITLES[self._kind], below)
 
     def action_next_kind(self) -> None:
-        """The next selection."""
+        """Show the next kind of entries."""
         self._kind = KINDS[(KINDS.index(self._kind) + 1) % len(KINDS)]
         self._rows = ()
         self._show()

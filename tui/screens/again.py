@@ -1,6 +1,6 @@
-"""The question how failed jobs are tried again: as they were, or with more of something.
+"""The question how failed jobs are retried: unchanged, or with more resources.
 
-Nothing is sent from here: what is asked for becomes a plan, which is confirmed like any other.
+The page sends nothing: the answer becomes a plan, which is confirmed like any other.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from textual.widgets import Input, Static
 
 
 class AgainScreen(Dialog[Change | None]):
-    """Gives the change that was asked for, or None. `note` is said beside the question."""
+    """A dialog that returns the requested change, or None. `note` is shown beside the question."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "nothing", "do nothing", id="again.nothing", tooltip="resubmit nothing"),
+        Binding("escape", "nothing", "do nothing", id="again.nothing", tooltip="retry nothing"),
         Binding(
             "down", "app.focus_next", "next", show=False, id="again.next", tooltip="the next field"
         ),
@@ -50,10 +50,10 @@ class AgainScreen(Dialog[Change | None]):
         self._note = note
 
     def compose(self) -> ComposeResult:
-        """What failed, a line for each thing that can be changed, and what the keys do."""
+        """Compose the failures, a field for each value that can be changed, and the keys."""
         texts = prefilled(self._jobs)
         with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
-            set_titles(dialog, f"Resubmit {plural(len(self._jobs), 'failed job')}?", self._note)
+            set_titles(dialog, f"Retry {plural(len(self._jobs), 'failed job')}?", self._note)
             yield Static(as_content([*failed_lines(self._jobs), ()]), markup=False)
             for field in self._fields:
                 with Horizontal(classes="field"):
@@ -76,7 +76,9 @@ class AgainScreen(Dialog[Change | None]):
         return self.query_one(f"#again-{name}", Input)
 
     def _check(self, only: str = "") -> dict[str, str]:
-        """Say what is wrong beneath the fields, or beneath this one; what is wrong."""
+        """Show the errors beneath all fields, or beneath this one; return the errors by
+        field name.
+        """
         texts = {field.name: self._input(field.name).value for field in self._fields}
         wrong = dict(read_change(texts).wrong)
         for field in self._fields:
@@ -88,18 +90,18 @@ class AgainScreen(Dialog[Change | None]):
         return wrong
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What was wrong may be right now; what is half typed is not called wrong."""
+        """Check again a field that was wrong; an incomplete text is not reported as wrong."""
         name = (event.input.id or "").removeprefix("again-")
         if self.query_one(f"#wrong-{name}").has_class("-shown"):
             self._check(name)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        """The field has been left: it should be right."""
+        """Check a field that the user has left."""
         if isinstance(event.widget, Input) and self.is_current:
             self._check((event.widget.id or "").removeprefix("again-"))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Plan it, if everything can be read."""
+        """Return the change for a plan, if all fields can be parsed."""
         event.stop()
         wrong = self._check()
         if wrong:
@@ -109,5 +111,5 @@ class AgainScreen(Dialog[Change | None]):
         self.dismiss(read_change(texts).change)
 
     def action_nothing(self) -> None:
-        """Leave everything as it is."""
+        """Close the dialog without a change."""
         self.dismiss(None)

@@ -1,7 +1,7 @@
-"""Clusters: how each one is reached and asked, and what it consists of. Not one of the numbered.
+"""Clusters: connection, polls and parts of each one. This view has no number.
 
-What is shown is what the engine knows; it is asked again after each look at the queues while this
-view is on the screen, and never waited for.
+The view shows the engine's last answer. While the view is on the screen, it asks the engine again
+after each poll of the queues, and never waits for the answer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClustersScreen(View):
         self._asked_after: JobsView | None = None
 
     def body(self) -> ComposeResult:
-        """The list, and what is known of one."""
+        """Compose the list, and the details of one cluster."""
         yield VirtualTable(name="clusters-list")
         yield LaidOut(name="cluster")
 
@@ -52,17 +52,19 @@ class ClustersScreen(View):
         return self.query_one("#clusters-list", VirtualTable)
 
     async def on_screen_resume(self) -> None:
-        """What is shown may be old. (The view itself is shown again by its base.)"""
+        """Ask the engine again, because the answer may be old; the base class shows the
+        view again.
+        """
         self._asked_after = None
 
     def show_header(self) -> None:
-        """The line at the top, and the ages."""
+        """Show the line at the top, and the ages."""
         super().show_header()
         if self.ready and self.is_current:
             self._show_rows()
 
     def show_body(self) -> None:
-        """Everything, and ask anew if the queues were looked at since."""
+        """Show everything, and ask the engine again if the queues were polled since."""
         self._show_rows()
         self._show_cluster()
         if not self.is_current:
@@ -145,7 +147,7 @@ class ClustersScreen(View):
         set_titles(page, cluster.name, "tab scroll")
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another cluster is the chosen one."""
+        """Choose the cluster under the cursor."""
         if event.key is not None:
             self.session.clusters.name = str(event.key)
         self.show_header()
@@ -153,27 +155,27 @@ class ClustersScreen(View):
         self.show_bottom()
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click logs in."""
-        await self.dashboard.action_command("clusters.log-in")
+        """Log in with a second click."""
+        await self.dashboard.action_command("clusters.connect")
 
     def copyable(self) -> str:
-        """Where the cluster is described, else its name."""
+        """The name of the cluster under the cursor."""
         cluster = self.session.clusters.chosen
         return cluster.name if cluster else ""
 
     @property
     def crumbs(self) -> tuple[str, ...]:
-        """Clusters, and the one under the cursor."""
+        """The word "clusters", and the cluster under the cursor."""
         cluster = self.session.clusters.chosen
         return ("clusters", cluster.name) if cluster else ("clusters",)
 
     @property
     def login(self) -> str:
-        """The cluster that `L` logs in to here."""
+        """The cluster to which `L` logs in in this view."""
         cluster = self.session.clusters.chosen
         return cluster.name if cluster and cluster.connected is False else ""
 
-    def command_log_in(self) -> None:
+    def command_connect(self) -> None:
         """Log in to this cluster."""
         if self.login:
             self.dashboard.logins.connect(self.login)
@@ -200,13 +202,13 @@ class ClustersScreen(View):
             self._show_cluster()
 
     def command_jobs(self) -> None:
-        """The jobs on this cluster."""
+        """Show the jobs on this cluster."""
         cluster = self.session.clusters.chosen
         if cluster is not None:
             self.dashboard.go("queue")
             self.dashboard.call_after_refresh(self.dashboard.line.show_about, cluster.name)
 
     def command_pane(self) -> None:
-        """From the list to the details, and back."""
+        """Go from the list to the details, or back."""
         page = self.query_one("#cluster", LaidOut)
         (self.table if page.has_focus else page).focus()

@@ -1,4 +1,4 @@
-"""The question before something is stopped or taken away. The default is no."""
+"""The question before an operation that stops or removes something. The default is no."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 MOST_LINES = 8
-"""Lines of what it concerns; the rest is counted."""
+"""The number of lines about the objects of the question; the others are counted."""
 
 
 class ConfirmScreen(Dialog[bool]):
-    """True after the very word: `yes` for one thing, the number for several."""
+    """A dialog that returns True after the exact word: `yes` for one object, the number for
+    several.
+    """
 
     BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
 
     def __init__(self, question: str, lines: Sequence[str], count: int, *, of: int = 0) -> None:
-        """`of`: how many lines there would be, where `lines` are the first of them."""
+        """Set the texts. `of` is the number of all lines, if `lines` has only the first of them."""
         super().__init__()
         self._of = of or len(lines)
         self._question = question
@@ -32,7 +34,7 @@ class ConfirmScreen(Dialog[bool]):
         self.word = "yes" if count == 1 else str(count)
 
     def compose(self) -> ComposeResult:
-        """What it concerns, and where to type."""
+        """Compose the objects of the question, and the field for the answer."""
         shown = [line(text) for text in self._lines[:MOST_LINES]]
         if self._of > len(shown):
             shown.append(line((f"and {self._of - len(shown):,} more", "dim")))
@@ -54,11 +56,11 @@ class ConfirmScreen(Dialog[bool]):
             yield Field(id="answer", keys=(("Enter", f"answer {self.word}"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only the very word is a yes."""
+        """Return True only for the exact word."""
         event.stop()
         typed = event.value.strip().lower().replace(",", "")
         self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
 
     def action_no(self) -> None:
-        """No."""
+        """Return False."""
         self.dismiss(False)

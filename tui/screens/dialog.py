@@ -1,4 +1,4 @@
-"""What all pages on top of a view share: the line at the bottom shows their keys."""
+"""Base class of all pages on top of a view: the bottom line shows the keys of the page."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class Dialog(ModalScreen[ScreenResultType]):
     _answer = ""
 
     def on_mount(self) -> None:
-        """Lay its keys over those of the view below."""
+        """Put the keys of the page over those of the view below."""
         self.mount(OneLine(name="keys"))
         self.call_after_refresh(self.show_keys)
 
     def on_resize(self) -> None:
-        """The keys that fit depend on the width."""
+        """Show the keys that fit the new width."""
         self.show_keys()
 
     def on_descendant_focus(self) -> None:
-        """Another field may take other keys."""
+        """Show the keys of the field that now has the focus."""
         self.show_keys()
 
     def answer(self, text: str) -> None:
-        """Say this about the key that was pressed, before the keys of the page; "" for nothing."""
+        """Show this text about the pressed key, before the keys of the page; "" shows no text."""
         self._answer = text
         self.show_keys()
 
     def show_keys(self) -> None:
-        """The keys of the field with the focus, then those of the page."""
+        """Show the keys of the field with the focus, then those of the page."""
         told = line((f" {self._answer} ", "warning")) if self._answer else ()
         for keys in self.query("#keys").results(OneLine):
             room = self.size.width - width_of(told)
@@ -45,9 +45,10 @@ class Dialog(ModalScreen[ScreenResultType]):
 
 
 def typed_keys(screen: Screen[Any]) -> list[Hint]:
-    """The keys of the field that is typed into, and of the page that it is on.
+    """Return the keys of the field with the focus, and of its page.
 
-    Empty in a view where no field has the focus: the keys are those of its commands.
+    The result is empty in a view where no field has the focus: there, the keys are those of the
+    view's commands.
     """
     focused = screen.focused
     if not screen.is_modal and not isinstance(focused, Field):

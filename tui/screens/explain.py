@@ -1,4 +1,6 @@
-"""View 3: where the job of one group would go, why, and why not elsewhere; with what-if."""
+"""View 3: where the job of one group would go, the reasons for and against destinations;
+what-if.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.07
-"""After a key in the form, before the engine is asked: a fast typist's pause."""
+"""Seconds after a key in the form, before the engine is asked: the pause of a fast typist."""
 
 
 class Question(NamedTuple):
-    """Which job, and what is wondered about it. `group` counts from 0."""
+    """The job, and the what-if for it. `group` counts from 0."""
 
     action: int
     filter: Filter
@@ -40,7 +42,9 @@ class Question(NamedTuple):
 
 
 class ExplainView(View):
-    """Asks for one group's decision; one question at a time, and only the newest answer counts."""
+    """A view of one group's decision; one request runs at a time, and only the newest answer
+    counts.
+    """
 
     MODE = "explain"
     BINDINGS = bindings_for("explain")
@@ -48,10 +52,13 @@ class ExplainView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._about: tuple[int, Filter, int] | None = None  # action, filter and group asked about
+        # Action, filter and group of the request.
+        self._about: tuple[int, Filter, int] | None = None
         self._snapshot: Snapshot | None = None
-        self._plain: Decision | None = None  # the same group's without any what-if
-        self._names: set[str] = set()  # tags and roles as they are, not as they are shown
+        # The decision about the same group without any what-if.
+        self._plain: Decision | None = None
+        # Tags and roles in their original form, not in their visible form.
+        self._names: set[str] = set()
         self._error = ""
         self._first = ""
         self._begins = False
@@ -64,7 +71,7 @@ class ExplainView(View):
         self._settle: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """The job above, what-if, then destinations on the left and reasons on the right."""
+        """Compose the job above, the what-if form, and below destinations beside reasons."""
         yield Panel("Job", name="about")
         yield OneLine(name="banner")
         yield WhatIfForm(id="what-if")
@@ -77,13 +84,13 @@ class ExplainView(View):
 
     @property
     def form(self) -> WhatIfForm:
-        """What is wondered about."""
+        """The what-if form."""
         return self.query_one("#what-if", WhatIfForm)
 
-    # Asking
+    # Requests
 
     def show_body(self) -> None:
-        """Ask if what is on the screen is not about this job any more; show what is known."""
+        """Show the last answer; send a request if that answer is about another job."""
         session = self.session
         action = session.action
         if action is None or session.snapshot is None:
@@ -99,12 +106,14 @@ class ExplainView(View):
         self._show_explanation()
 
     def _open(self, about: tuple[int, Filter, int]) -> None:
-        """Another job. What is known of another group stays on the screen until the answer."""
+        """Open another job. The answer about another group stays on the screen until the new
+        answer.
+        """
         before, self._about = self._about, about
         if before is None or before[:2] != about[:2]:
             self.session.explanation = None
             if self.session.what_if is not None:
-                self._wonder({})  # its amounts are another action's
+                self._wonder({})  # The amounts belong to another action.
         self._plain = None
         self._begins = True
         self._error = ""
@@ -128,7 +137,7 @@ class ExplainView(View):
 
     def _take(self, asked: Question, found: Explanation) -> None:
         session = self.session
-        if found.groups and asked.group >= found.groups:  # there are fewer now
+        if found.groups and asked.group >= found.groups:  # The number of groups has become smaller.
             session.choose_group(found.groups - 1)
             self._open((asked.action, asked.filter, session.group))
             return
@@ -145,10 +154,10 @@ class ExplainView(View):
             self._show_explanation(begins)
             self.show_bottom()
 
-    # Showing
+    # Display
 
     def _show_explanation(self, begins: bool = False) -> None:
-        """All there is. `begins`: of a group that was not on the screen before."""
+        """Show the last answer. `begins`: its group was not on the screen before."""
         session = self.session
         found = session.explanation
         decision = found.decision if found else None
@@ -171,7 +180,8 @@ class ExplainView(View):
         session = self.session
         action = session.action
         name = action.name if action else "no action"
-        if found is not None and session.snapshot is not None:  # maybe still the job before
+        # The last answer may still be about the previous job.
+        if found is not None and session.snapshot is not None:
             names = {one.index: one.name for one in session.snapshot.actions}
             name = names.get(found.action_index, name)
         if found is None:
@@ -198,31 +208,31 @@ class ExplainView(View):
     # Events
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click opens."""
+        """Open the sources with a second click."""
         await self.dashboard.action_command("explain.sources")
 
     def show_header(self) -> None:
-        """Ages change by themselves."""
+        """Update the ages, which change with time."""
         super().show_header()
         if self.ready:
             self.choice.show_ages()
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """Other changes are possible there."""
+        """Update the keys: each destination has its own changes."""
         self.show_bottom()
 
     def on_fields_changed(self) -> None:
-        """Something was typed: ask as soon as the fingers rest."""
+        """Send a request after a pause in typing."""
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._wonder_as_typed)
 
     def on_fields_done(self) -> None:
-        """Look at what came out."""
+        """Go to the list of destinations."""
         self.choice.table.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Escape in the form closes it; what is wondered about stays."""
+        """Close the form with Escape; the what-if stays."""
         if event.key == "escape" and self.form.inside:
             event.stop()
             event.prevent_default()
@@ -243,7 +253,7 @@ class ExplainView(View):
         self.show_bottom()
 
     def _wonder(self, texts: dict[str, str]) -> None:
-        """Wonder about what these texts of the form say."""
+        """Set the what-if to these texts of the form."""
         if self._settle is not None:
             self._settle.stop()
         self.form.fill(texts)
@@ -260,12 +270,13 @@ class ExplainView(View):
         found, action = self.session.explanation, self.session.action
         if found is None:
             return ""
-        from rowtui.tui.render.explain_text import explanation_text  # when somebody copies
+        # A late import, because only a copy needs the module.
+        from rowtui.tui.render.explain_text import explanation_text
 
         return explanation_text(found, self.choice.rows, action.name if action else "")
 
     def back(self) -> bool:
-        """Out of the form, then from the reasons to the destinations."""
+        """Go back from the form, or from the reasons to the destinations."""
         if self.has_class("-form"):
             self.remove_class("-form")
             self.choice.table.focus()
@@ -278,7 +289,7 @@ class ExplainView(View):
         self.call_after_refresh(self.form.enter)
 
     def command_reset(self) -> None:
-        """The job as it is."""
+        """Remove the what-if."""
         self._wonder({})
 
     def command_change_a(self) -> None:
@@ -303,11 +314,11 @@ class ExplainView(View):
             self._wonder(with_change(self.form.texts, refusal.changes[number].what_if))
 
     def command_next_group(self) -> None:
-        """The job of the next group."""
+        """Show the job of the next group."""
         self._step(1)
 
     def command_previous_group(self) -> None:
-        """The job of the previous group."""
+        """Show the job of the previous group."""
         self._step(-1)
 
     def _step(self, step: int) -> None:
@@ -317,24 +328,25 @@ class ExplainView(View):
             self.show()
 
     def command_fold(self) -> None:
-        """The destinations that refuse the job go, or come back."""
+        """Hide the destinations that refuse the job, or show them again."""
         self.choice.fold()
 
     def command_sources(self) -> None:
-        """Where what decided is written."""
+        """Show the sources of the decision."""
         if self.form.inside:
             return
         if self.session.explanation is not None:
             show_sources(self, self.choice.row)
 
     def command_write(self) -> None:
-        """Make the what-if so, after a look at what would change."""
-        from rowtui.tui.screens.explain_write import write_what_if  # when somebody writes
+        """Write the what-if to workflow.toml, after a review of the changes."""
+        # A late import, because only a write needs the module.
+        from rowtui.tui.screens.explain_write import write_what_if
 
         write_what_if(self, self._plain)
 
     def command_undo_write(self) -> None:
-        """Take the last write back, after a look at it."""
+        """Undo the last write, after a review of the changes."""
         from rowtui.tui.screens.explain_write import take_back
 
         take_back(self)
@@ -346,13 +358,14 @@ class ExplainView(View):
             forget_if_changed(self)
 
     def became_so(self, fields: Collection[str]) -> None:
-        """These fields of the what-if are so now: they are not wondered about any more."""
+        """Remove these fields from the what-if, because they are now in workflow.toml."""
         texts = self.form.texts
         self._wonder({name: text for name, text in texts.items() if name not in fields})
-        self.session.what_if = self._typed.asked  # also if another view is shown by now
+        # The assignment is necessary if another view is on the screen now.
+        self.session.what_if = self._typed.asked
 
     def command_lines(self) -> None:
-        """What to write so that the what-if becomes so."""
+        """Show the lines that make the what-if permanent."""
         show_lines(self, self._plain)
 
     def command_json(self) -> None:
@@ -360,16 +373,18 @@ class ExplainView(View):
         copy_json(self)
 
     def command_filter(self) -> None:
-        """The next status."""
+        """Use the next status."""
         self.session.next_filter()
         self.show()
 
     def command_page(self) -> None:
-        """The other page on the right, and into it."""
+        """Show the other page on the right, and move the focus to it."""
         self.choice.turn_page()
 
     def command_pane(self) -> None:
-        """Between the destinations and what stands on the right; in the form, the next field."""
+        """Move between the destinations and the page on the right; in the form, to the
+        next field.
+        """
         if self.form.inside:
             self.form.next_field()
         else:

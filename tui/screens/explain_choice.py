@@ -1,7 +1,7 @@
-"""The lower part of the Explain view: the destinations, and the reasons and the story beside them.
+"""The lower part of the Explain view: the destinations, and beside them reasons and story.
 
-Takes an explanation; which destination the cursor is on, what is folded away and which page is
-read is its own.
+The input is an explanation. The widget itself stores the position of the cursor, whether refusals
+are hidden, and the page on the right.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from rowtui.tui.session import Session
 
 PAGES = ("reasons", "story")
-"""What stands on the right: of the destination under the cursor, and of the job."""
+"""The pages on the right: about the destination under the cursor, and about the job."""
 
 
 class Choice(Horizontal):
-    """Where a job may go, in the order of trying, and why."""
+    """The possible destinations of a job, in the order in which they are tried, and the reasons."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="choice")
@@ -53,7 +53,7 @@ class Choice(Horizontal):
         self._folded = False
 
     def compose(self) -> ComposeResult:
-        """The destinations on the left, reasons and story on the right."""
+        """Compose the destinations on the left, and reasons and story on the right."""
         yield ListTable(name="destinations")
         with Vertical(id="why"):
             for page in PAGES:
@@ -71,7 +71,7 @@ class Choice(Horizontal):
         return next((row for row in self.rows if row.name == key), None)
 
     def show(self, found: Explanation | None, why_empty: str, *, begins: bool = False) -> None:
-        """All there is. `begins`: of a group that was not on the screen before."""
+        """Show an explanation. `begins`: its group was not on the screen before."""
         decision = found.decision if found else None
         rows = destination_rows(decision)
         changed = [] if begins else changed_cells(self.rows, rows)
@@ -85,12 +85,12 @@ class Choice(Horizontal):
         self._show_reasons()
 
     def show_ages(self) -> None:
-        """Ages change by themselves."""
+        """Update the ages, which change with time."""
         if self.rows:
             self._title_destinations()
 
     def _show_destinations(self) -> None:
-        """Those that take the job, and the others unless they are folded away."""
+        """Show the destinations that take the job, and the others unless they are hidden."""
         shown = [row for row in self.rows if row.rank or row.mark is not REFUSED]
         if not self._folded or not shown:
             shown = self.rows
@@ -116,7 +116,8 @@ class Choice(Horizontal):
             return
         decision = found.decision
         if row is None or decision is None:
-            why = line((self._why_empty, "dim"))  # in full: there is more room than beside
+            # Here is more room than in the list, so the reason is shown in full.
+            why = line((self._why_empty, "dim"))
             reasons.show_made(lambda width: [*job_lines(found, width), (), *wrapped(why, width)])
         else:
             reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
@@ -146,35 +147,39 @@ class Choice(Horizontal):
         seen = " · queues seen now" if old == "now" else f" · queues seen {old} ago"
         return text + seen if len(text + seen) + 4 <= self.table.size.width else text
 
-    # What a person does
+    # User actions
 
     def on_list_table_rearranged(self) -> None:
-        """Another filter or order: the cursor may be on another destination."""
+        """Show the reasons again: after another filter or order, the destination may be another
+        one.
+        """
         self._show_reasons()
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """The reasons of another destination."""
+        """Show the reasons of the destination under the cursor."""
         self._show_reasons()
         self.query_one("#reasons", LaidOut).action_first()
 
     def fold(self) -> None:
-        """The destinations that refuse the job go, or come back."""
+        """Hide the destinations that refuse the job, or show them again."""
         self._folded = not self._folded
         self._show_destinations()
         self._show_reasons()
 
     def turn_page(self) -> None:
-        """The other page on the right, and into it."""
+        """Show the other page on the right, and move the focus to it."""
         self._page = PAGES[1 - PAGES.index(self._page)]
         self.screen.set_class(self._page == "story", "-story")
         self._read(True)
 
     def other_pane(self) -> None:
-        """Between the destinations and what stands on the right."""
+        """Move between the destinations and the page on the right."""
         self._read(self.table.has_focus)
 
     def back(self) -> bool:
-        """The filter goes, then from the reasons to the destinations; False if there is nothing."""
+        """Drop the filter, or go back to the destinations; return False if there is
+        nothing to do.
+        """
         if self.table.has_focus_within and self.table.clear_filter():
             return True
         if not self.table.has_focus:
@@ -183,7 +188,7 @@ class Choice(Horizontal):
         return False
 
     def _read(self, right: bool) -> None:
-        """Go to the right or the left; where there is room for one of them, it is shown."""
+        """Move the focus to the right or the left side; if only one side fits, show that one."""
         self.screen.set_class(right, "-reading")
         target = self.query_one(f"#{self._page}", LaidOut) if right else self.table
-        self.call_after_refresh(target.focus)  # it may have been hidden so far
+        self.call_after_refresh(target.focus)  # The target may have been hidden until now.

@@ -1,4 +1,4 @@
-"""Ways out of an explanation: to the files that decided, to the clipboard, to lines to write."""
+"""Actions that leave an explanation: to the source files, to the clipboard, to lines to add."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from rowtui.tui.screens.explain import ExplainView
 
 
-_AROUND = 8  # columns: a page is not as wide as the screen, and has a frame
+_AROUND = 8  # The number of columns by which a page is narrower than the screen, with its frame.
 _NARROWEST = 20
 
 
 def show_sources(view: ExplainView, row: Row | None) -> None:
-    """A page with everything that decided; `row`: the destination whose sources come first."""
+    """Open a page with all sources of the decision; `row` is the destination whose sources come
+    first.
+    """
     from rowtui.tui.render.sources import source_rows
     from rowtui.tui.screens.sources import SourcesScreen
 
@@ -33,7 +35,10 @@ def show_sources(view: ExplainView, row: Row | None) -> None:
 
 
 def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None:
-    """A page with what to write so that the what-if becomes so; `why` nothing else writes it."""
+    """Open a page with the lines that make the what-if permanent.
+
+    `why` is the reason why the dashboard does not write the lines itself.
+    """
     from rowtui.tui.render.explain_text import lines_to_add
 
     asked, action = view.session.what_if, view.session.action
@@ -51,11 +56,11 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
 
 def copy_json(view: ExplainView) -> None:
-    """The decision as `rowtui explain --json` writes it, to the clipboard."""
-    from rowtui.core.project.explaining import explanation_data
+    """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
+    from rowtui.core.json_views import explanation_of
 
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:
         return
-    data = explanation_data(found, action.name, view.session.filter.word)
+    data = explanation_of(found, action.name, view.session.filter.word)
     view.dashboard.copy_text(json.dumps(data, indent=2))

@@ -1,4 +1,4 @@
-"""A what-if that becomes so: the change of workflow.toml is read first; no is the default."""
+"""Write a what-if to workflow.toml: the user reviews the change first; the default is no."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes no
 
 
 class WriteScreen(Dialog[bool]):
-    """True after Write; Cancel has the focus."""
+    """A dialog that returns True after Write; Cancel has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "write nothing", id="write.no", tooltip="write nothing"),
@@ -47,7 +47,7 @@ class WriteScreen(Dialog[bool]):
         self._edit = edit
 
     def compose(self) -> ComposeResult:
-        """The lines that change, what that means, and the two answers."""
+        """Compose the changed lines, the notes, and the two answers."""
         with Vertical(id="write") as dialog:
             set_titles(dialog, self._question, "Tab, then j k: scroll")
             yield TextLines(difference_line, name="write-text")
@@ -59,28 +59,30 @@ class WriteScreen(Dialog[bool]):
                 yield Static(as_content([_KEYS]), markup=False)
 
     def on_mount(self) -> None:
-        """From the beginning."""
+        """Show the change from its beginning."""
         page: TextLines[str] = self.query_one(TextLines)
         page.show(self._edit.diff)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Only this button is a yes."""
+        """Return True only for the button Write."""
         event.stop()
         self.dismiss(event.button.id == "write-it")
 
     def action_no(self) -> None:
-        """No."""
+        """Return False."""
         self.dismiss(False)
 
 
 def difference_line(text: str) -> Line:
-    """A line of a difference, by its first sign."""
+    """Return a line of a difference, styled by its first character."""
     style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
     return line((text, style))
 
 
 def write_what_if(view: ExplainView, plain: Decision | None) -> None:
-    """Show what would change, and write it after a yes. What cannot be is lines to copy."""
+    """Show the change, and write it after a confirmation; show lines to copy for the
+    other fields.
+    """
     session = view.session
     action, what_if = session.action, session.what_if
     if action is None or what_if is None:
@@ -106,7 +108,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
 
 
 def take_back(view: ExplainView) -> None:
-    """Show what the last write changed, and take it back after a yes."""
+    """Show the changes of the last write, and undo them after a confirmation."""
     session = view.session
 
     def done(_: Edit) -> None:
@@ -124,14 +126,14 @@ def take_back(view: ExplainView) -> None:
 
 
 def forget_if_changed(view: ExplainView) -> None:
-    """The last write is offered to be taken back only as long as nobody changed the file."""
+    """Check that the file is unchanged since the last write; otherwise no undo is offered."""
     start(view, partial(_forget_if_changed, view), "written", exclusive=True)
 
 
 async def _forget_if_changed(view: ExplainView) -> None:
     session = view.session
     token = session.written
-    with contextlib.suppress(Exception):  # whoever takes it back is told
+    with contextlib.suppress(Exception):  # A later undo reports the error.
         edit = await session.engine.edit_workflow(EditAsked(undo=token))
         if edit.refused and session.written == token:
             session.written = ""

@@ -1,4 +1,4 @@
-"""The question for a file, and the writing of a list to it: all rows that the filter leaves."""
+"""The question for a file, and the export of a list to it: all rows that the filter leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from textual.widgets import Input, Static
 
 
 class ExportScreen(Dialog[Path | None]):
-    """Gives the path, or None. A file that is there is replaced after a second Enter."""
+    """A dialog that returns the path, or None. An existing file is replaced after a
+    second Enter.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "write nothing", id="export.no", tooltip="write nothing"),
@@ -37,7 +39,7 @@ class ExportScreen(Dialog[Path | None]):
         self._warned = ""
 
     def compose(self) -> ComposeResult:
-        """Where to, and what is there already."""
+        """Compose the field for the path, and the warnings."""
         with Vertical(id="dialog", classes="again") as dialog:
             set_titles(dialog, f"Write {plural(self._rows, 'row')}", "Esc writes nothing")
             yield Static("A file that ends in .csv or .json:", markup=False)
@@ -47,20 +49,20 @@ class ExportScreen(Dialog[Path | None]):
             yield Static(id="told", markup=False)
 
     def on_mount(self) -> None:
-        """Type at once."""
+        """Widen the field."""
         self.query_one(Input).styles.width = "100%"
 
     def _tell(self, text: str) -> None:
         self.query_one("#told", Static).update(as_content([line((text, "warning"))]))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Ask again before a file is replaced."""
+        """Return the path; ask again before a file is replaced."""
         event.stop()
         typed = event.value.strip()
         try:
             path = Path(typed).expanduser()
             problem = why_not(path)
-        except RuntimeError as error:  # of a home that nobody has
+        except RuntimeError as error:  # The home folder of an unknown user.
             problem = str(error)
         if problem:
             self._tell(f"▲ {problem}")
@@ -71,12 +73,12 @@ class ExportScreen(Dialog[Path | None]):
             self.dismiss(path)
 
     def action_no(self) -> None:
-        """Nothing."""
+        """Return None."""
         self.dismiss(None)
 
 
 def why_not(path: Path) -> str:
-    """Why no list can be written there, "" if it can."""
+    """Return why no list can be written there, "" if it can."""
     try:
         if path.suffix.lower() not in (".csv", ".json"):
             return "Its name ends in .csv or .json."
@@ -88,7 +90,7 @@ def why_not(path: Path) -> str:
 
 
 def export_list(table: ListTable) -> str:
-    """Ask for a file and write the table's rows to it; "" or why that cannot be."""
+    """Ask for a file and write the table's rows to it; return "" or why that is not possible."""
     if not isinstance(table.source, Arranged):
         return "this list cannot be written"
 
@@ -102,7 +104,7 @@ def export_list(table: ListTable) -> str:
 
 
 def export_to(table: ListTable, name: str) -> str:
-    """Write the table's rows to a file that is not there yet; "" or why that cannot be."""
+    """Write the table's rows to a new file; return "" or why that is not possible."""
     if not isinstance(table.source, Arranged):
         return "this list cannot be written"
     try:

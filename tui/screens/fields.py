@@ -1,4 +1,4 @@
-"""The chooser of columns: which ones a list shows, and in which order."""
+"""The dialog for the columns of a list, and for their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 
 class FieldsScreen(Dialog[FieldChoice | None]):
-    """Gives the choice, or None."""
+    """A dialog that returns the choice, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "step(1)", "down", id="fields.down", tooltip="next column"),
@@ -44,13 +44,13 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         return [column.id for column in columns]
 
     def compose(self) -> ComposeResult:
-        """One line for each column."""
+        """Compose the dialog with one line for each column."""
         with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
             set_titles(dialog, "Columns", "Enter keeps · Esc changes nothing")
             yield Static(id="fields", markup=False)
 
     def on_mount(self) -> None:
-        """Show them."""
+        """Show the columns."""
         self._draw()
 
     def _draw(self) -> None:
@@ -70,12 +70,12 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         self.query_one("#fields", Static).update(as_content(lines))
 
     def action_step(self, step: int) -> None:
-        """Another column."""
+        """Move the cursor to another column."""
         self._at = (self._at + step) % max(1, len(self._columns))
         self._draw()
 
     def action_move(self, step: int) -> None:
-        """The column to another place."""
+        """Move the column to another place."""
         to = self._at + step
         if 0 <= to < len(self._columns):
             columns = self._columns
@@ -84,7 +84,7 @@ class FieldsScreen(Dialog[FieldChoice | None]):
             self._draw()
 
     def action_show_or_hide(self) -> None:
-        """Show or hide the column; one stays."""
+        """Show or hide the column; at least one column stays."""
         name = self._columns[self._at].id
         self._hidden ^= {name}
         if not set(self._ids(self._columns)) - self._hidden:
@@ -93,12 +93,12 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         self._draw()
 
     def action_forget(self) -> None:
-        """All columns, in the list's own order."""
+        """Restore all columns, in the list's own order."""
         self._columns, self._hidden, self._unseen = list(self._given), set(), ()
         self._draw()
 
     def action_keep(self) -> None:
-        """Keep it."""
+        """Return the choice."""
         ids = self._ids(self._columns)
         if not self._hidden and ids == self._ids(self._given) and not self._unseen:
             self.dismiss(FieldChoice())
@@ -106,5 +106,5 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         self.dismiss(FieldChoice((*ids, *self._unseen), frozenset(self._hidden)))
 
     def action_no(self) -> None:
-        """Change nothing."""
+        """Return None."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The question where a plan is to be written, and nothing is by default."""
+"""The question for the folder to which a plan is written; the default is to write nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 
 class FolderScreen(Dialog[str]):
-    """The name of a folder; "" for none."""
+    """A dialog that returns the name of a folder; "" for none."""
 
     BINDINGS = [Binding("escape", "no", "write nothing", id="folder.no", tooltip="write nothing")]
 
@@ -24,7 +24,7 @@ class FolderScreen(Dialog[str]):
         self._proposed = proposed
 
     def compose(self) -> ComposeResult:
-        """What is written, and where to type."""
+        """Compose the description, and the field for the folder."""
         shown = [
             line("Every script as it would be sent, and plan.json. Nothing is submitted."),
             line(("Below the project's folder, unless it begins with / or ~.", "dim")),
@@ -38,10 +38,10 @@ class FolderScreen(Dialog[str]):
             yield Field(self._proposed, id="folder", keys=(("Enter", "write"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A name, or nothing."""
+        """Return the name."""
         event.stop()
         self.dismiss(event.value.strip())
 
     def action_no(self) -> None:
-        """Nothing is written."""
+        """Return ""."""
         self.dismiss("")

@@ -1,7 +1,7 @@
-"""What the marks of the view Groups mean now: numbers of groups, or names of directories.
+"""The groups or directories that the marks of the view Groups refer to now.
 
-Marks are kept by name, whatever filter was on when they were made; where the marked ones are is
-asked of the engine when somebody submits them, because a refresh may have moved them.
+Marks are stored by name, independent of the filter at that time. The engine is asked for the
+positions of the marked groups when the user submits them, because a refresh may have moved them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from rowtui.tui.widgets.list_table import MOST_MARKED
 from rowtui.tui.widgets.rows import Marks
 
 LOOK_UP = 1000
-"""Rows asked for at a time when marked ones are looked for."""
+"""The number of rows in one request for the marked rows."""
 
 
 class MarkedGroups(NamedTuple):
-    """Groups from 0, their first directories, and how many marks are of groups that are gone."""
+    """Group numbers from 0, their first directories, and the number of marks whose groups
+    are gone.
+    """
 
     numbers: list[int]
     firsts: set[str]
@@ -28,7 +30,7 @@ class MarkedGroups(NamedTuple):
 async def marked_groups(
     engine: Engine, marks: Marks, action: int, statuses: tuple[Status, ...]
 ) -> MarkedGroups:
-    """Where the marked groups are now. Raises: whatever the engine raises."""
+    """Return the current positions of the marked groups. Raises: every error of the engine."""
     numbers: list[int] = []
     firsts: set[str] = set()
     start = 0
@@ -48,7 +50,7 @@ async def marked_groups(
 async def marked_directories(
     engine: Engine, marks: Marks, action: int, statuses: tuple[Status, ...]
 ) -> list[str] | None:
-    """The names of the marked directories; None for more than can be named."""
+    """Return the names of the marked directories; None if there are too many to name."""
     if not marks.everything:
         return sorted(str(key) for key in marks.keys)
     names: list[str] = []

@@ -1,6 +1,7 @@
-"""The rows of the view Groups: groups of an action, directories of a group, or all of them.
+"""The rows of the view Groups: groups of an action, directories of a group, or all directories.
 
-Each is a list of the engine's that can be filtered and sorted; pages come when they are looked at.
+Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
+shown.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rowtui.tui.widgets.asked_rows import Answer, AskedRows
 
 
 class About(NamedTuple):
-    """Which action and statuses rows are of, and where they come from."""
+    """The engine, the action and the statuses of the rows."""
 
     engine: Engine
     action: int
@@ -32,7 +33,7 @@ class About(NamedTuple):
 
 
 class Wiring(NamedTuple):
-    """What rows tell their view: see `PagedRows`."""
+    """The callbacks of rows to their view: see `PagedRows`."""
 
     spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
     arrived: Callable[[], None]
@@ -42,7 +43,7 @@ class Wiring(NamedTuple):
 def rows_of_groups(
     about: About, took: Callable[[GroupsPage], None], wiring: Wiring
 ) -> AskedRows[GroupSummary]:
-    """The groups; `took` is told of every page."""
+    """Return the groups; `took` is called with every page."""
 
     async def ask(asked: Asked, start: int, length: int, find: str) -> Answer[GroupSummary]:
         page = await about.engine.groups(
@@ -64,12 +65,12 @@ def rows_of_groups(
 
 
 class DirectoryRows(AskedRows[DirectoryRow]):
-    """The directories of group `group` (from 0), or all of the action."""
+    """The directories of group `group` (from 0), or all directories of the action."""
 
     def __init__(self, about: About, group: int | None, wiring: Wiring) -> None:
         self._about = about
         self._group = group
-        self.pointers: tuple[str, ...] = ()  # columns of values that the newest page has
+        self.pointers: tuple[str, ...] = ()  # The columns of values in the newest page.
         super().__init__(
             self._ask_engine,
             lambda row: row.name,
@@ -97,5 +98,5 @@ class DirectoryRows(AskedRows[DirectoryRow]):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns for the rows that are here."""
+        """The columns for the loaded rows."""
         return directory_columns(self.loaded_items(), self.pointers)

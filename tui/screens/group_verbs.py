@@ -1,6 +1,7 @@
-"""What is done from the view Groups with what is marked there: submit, pack, try again.
+"""Operations of the view Groups on its marked rows: submit, pack, retry.
 
-Where the marked rows are now is asked of the engine first, because a refresh may have moved them.
+The engine is asked for the current positions of the marked rows first, because a refresh may have
+moved them.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from rowtui.tui.work import start
 
 
 class Chosen(NamedTuple):
-    """What a verb is about. `long`: directories instead of groups; `marked`: how many rows are.
+    """The objects of a verb. `long`: directories instead of groups; `marked` is the number of
+    marks.
 
-    `group`: the number from 0 of the one under the cursor; `key`: the name under the cursor.
+    `group` is the number, from 0, of the group under the cursor; `key` is the name under the
+    cursor.
     """
 
     action: int | None
@@ -31,12 +34,12 @@ class Chosen(NamedTuple):
 
     @property
     def all(self) -> bool:
-        """Everything is marked, without exception."""
+        """Whether everything is marked, without exception."""
         return self.marks.everything and not self.marks.keys
 
     @property
     def some(self) -> bool:
-        """Some rows are marked, but not all."""
+        """Whether some rows are marked, but not all."""
         return bool(self.marked) and not self.all
 
 
@@ -50,7 +53,7 @@ class GroupVerbs:
         self._view.app.notify(text, severity="warning", markup=False)
 
     def submit(self, chosen: Chosen) -> None:
-        """Plan what is marked; without marks the group, or directory, under the cursor."""
+        """Plan the marked rows; without marks, the group or directory under the cursor."""
         prepare, action = self._view.dashboard.verbs.prepare, chosen.action
         if action is None or chosen.key is None:
             self._say("There is nothing to submit.")
@@ -95,12 +98,14 @@ class GroupVerbs:
             packing.want(Wanted(action, tuple(wanted), frozenset(firsts)))
             self._view.dashboard.go("pack")
 
-    def resubmit(self, chosen: Chosen) -> None:
-        """Ask how, then plan the jobs of the marked groups again; without marks this group's."""
+    def retry(self, chosen: Chosen) -> None:
+        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
+        group.
+        """
         if chosen.long:
-            self._say("What failed is tried again job by job: press d, then R on a group.")
+            self._say("What failed is retried job by job: press d, then R on a group.")
         elif chosen.action is None or chosen.group is None:
-            self._say("There is no group to resubmit.")
+            self._say("There is no group to retry.")
         else:
             start(self._view, partial(self._ask_again, chosen), "marks", exclusive=True)
 
@@ -120,7 +125,7 @@ class GroupVerbs:
             self._view.dashboard.verbs.ask_again(jobs)
 
     async def _marked(self, action: int, marks: Marks) -> tuple[list[int], set[str]]:
-        """Where the marked groups are now, and their names."""
+        """Return the current positions of the marked groups, and their names."""
         session = self._view.session
         try:
             found = await marked_groups(session.engine, marks, action, session.filter.statuses)

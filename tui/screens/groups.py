@@ -1,4 +1,4 @@
-"""View 2: the groups of one action and the directories of one of them; or all its directories."""
+"""View 2: the groups of one action and the directories of one group; or all its directories."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from textual.containers import Container
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.05
-"""How long the cursor rests on a group before its directories are asked for."""
+"""Seconds for which the cursor stays on a group before its directories are loaded."""
 
 LEAST_LINES = 3
-"""A value in fewer lines is written in one."""
+"""Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
 class GroupsView(View):
-    """Marks are kept by the first directory of a group, or by name: they survive a refresh.
+    """The view of groups. Marks are stored by the first directory of a group, or by name, and
+    survive a refresh.
 
-    A group is known by its number, which no filter and no order changes; never by its row.
+    A group is identified by its number, which no filter and no order changes; never by its row.
     """
 
     MODE = "groups"
@@ -49,18 +50,20 @@ class GroupsView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: tuple[int, Filter] | None = None  # (action index, filter) on the screen
+        self._shown: tuple[int, Filter] | None = None  # Action index and filter on the screen.
         self._generation = -1
         self._page: GroupsPage | None = None
-        self._whole: tuple[float, ...] = ()  # directories, CPU- and GPU-hours of all groups
+        self._whole: tuple[float, ...] = ()  # Directories, CPU-hours and GPU-hours of all groups.
         self._groups: AskedRows[GroupSummary] | None = None
-        self._directories: DirectoryRows | None = None  # of the group
+        self._directories: DirectoryRows | None = None  # The directories of the group.
         self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
         self._verbs = GroupVerbs(self)
 
     def body(self) -> ComposeResult:
-        """The groups, or all directories; one group; and below what is under the cursor."""
+        """Compose the groups, or all directories; one group; and below the details under the
+        cursor.
+        """
         with Container(id="top"):
             yield ListTable(name="groups", can_mark=True, may_mark=self._may_mark)
             yield ListTable(
@@ -91,7 +94,7 @@ class GroupsView(View):
 
     @property
     def long(self) -> bool:
-        """All directories of the action are on the screen, not its groups."""
+        """Whether all directories of the action are on the screen instead of its groups."""
         return self.has_class("-long")
 
     @property
@@ -101,12 +104,12 @@ class GroupsView(View):
 
     @property
     def _group(self) -> GroupSummary | None:
-        """The group under the cursor, as far as its page is here."""
+        """The group under the cursor, if its page is loaded."""
         groups = self._groups
         return groups.item(self.table.cursor) if groups and groups.row_count else None
 
     def show_body(self) -> None:
-        """Ask for what is not here yet; show the rest."""
+        """Load the pages that are missing; show the others."""
         session = self.session
         action = session.action
         if action is None or session.snapshot is None:
@@ -171,7 +174,7 @@ class GroupsView(View):
         start(self, work, "pages")
 
     def _nothing(self, table: ListTable) -> Line:
-        """Why a list has no rows."""
+        """Return why a list has no rows."""
         if table.filtered:
             return line(("No row fits the filter; Esc shows all.", "dim"))
         word = self.session.filter.word
@@ -226,12 +229,12 @@ class GroupsView(View):
             set_titles(self.inner, "Directories")
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
-        """Another filter or other marks: other words in the frames."""
+        """Update the frames after another filter or other marks."""
         self._titles()
         self._show_below()
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another group: ask for its directories as soon as the cursor rests."""
+        """Load the directories of the group under the cursor, after the cursor has stopped."""
         self._show_below()
         group = self._group
         if event.table is not self.table or event.key is None:
@@ -256,7 +259,7 @@ class GroupsView(View):
         self._all.want(0, max(1, self.every.size.height))
 
     def _directory_rows(self, group: int | None, table: ListTable) -> DirectoryRows:
-        """Rows of directories in that table."""
+        """Return rows of directories for that table."""
 
         def arrived() -> None:
             if rows not in (self._directories, self._all) or not self.ready:
@@ -270,7 +273,7 @@ class GroupsView(View):
         return rows
 
     def _show_below(self) -> None:
-        """Everything about the directory under the cursor, and what is wrong with its group."""
+        """Show the details of the directory under the cursor, and the problem of its group."""
         if not self.ready:
             return
         panel, why = self.query_one("#value", Panel), self.query_one("#why", Panel)
@@ -280,7 +283,8 @@ class GroupsView(View):
         troubled = group is not None and bool(group.problem or group.warning)
         if troubled != self.has_class("-troubled"):
             self.set_class(troubled, "-troubled")
-            self.call_after_refresh(self._show_below)  # the panels have other widths then
+            # The panels have other widths after this change.
+            self.call_after_refresh(self._show_below)
         lines: list[Line] = []
         if row is not None:
             mark = STATUS_MARKS[row.status]
@@ -298,7 +302,7 @@ class GroupsView(View):
             set_titles(why, f"▲ Why {what} · group {group.number:,}")
 
     async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
-        """A second click marks."""
+        """Mark the row with a second click."""
         if event.table is self.main:
             await self.dashboard.action_command("groups.mark")
 
@@ -308,7 +312,7 @@ class GroupsView(View):
         return str(table.cursor_key or "")
 
     def back(self) -> bool:
-        """Drop the filter; from the directories to the groups; then drop the marks."""
+        """Drop the filter; go from the directories to the groups; then drop the marks."""
         here = self.inner if self.inner.has_focus_within else self.main
         if here.clear_filter():
             return True
@@ -330,7 +334,7 @@ class GroupsView(View):
         return table.marks.count(rows.of) if rows is not None else 0
 
     def command_directories(self) -> None:
-        """All directories of the action as one list, or its groups again."""
+        """Show all directories of the action as one list, or its groups again."""
         self.set_class(not self.long, "-long")
         if self.long and self._all is None and self._shown is not None:
             self._open_all()
@@ -344,7 +348,7 @@ class GroupsView(View):
         self._titles()
 
     def command_mark_all(self) -> None:
-        """Mark everything that is listed; again: nothing."""
+        """Mark all listed rows, or remove all marks."""
         marks = self.main.marks
         if self.main.filtered and not self._marked(self.main):
             self.main.action_mark_matching()
@@ -354,12 +358,12 @@ class GroupsView(View):
         self._titles()
 
     def command_filter(self) -> None:
-        """The next status."""
+        """Use the next status."""
         self.session.next_filter()
         self.show()
 
     def command_explain(self) -> None:
-        """Where the job of the group under the cursor would go."""
+        """Show where the job of the group under the cursor would go."""
         if self.long:
             self._say("Groups have jobs, directories do not: press d, then x on a group.")
             return
@@ -371,11 +375,11 @@ class GroupsView(View):
         self.app.notify(text, severity="warning", markup=False)
 
     def command_next_action(self) -> None:
-        """The groups of the next action."""
+        """Show the groups of the next action."""
         self._step_action(1)
 
     def command_previous_action(self) -> None:
-        """The groups of the previous action."""
+        """Show the groups of the previous action."""
         self._step_action(-1)
 
     def _step_action(self, step: int) -> None:
@@ -387,12 +391,12 @@ class GroupsView(View):
         self.show()
 
     def command_pane(self) -> None:
-        """The other table."""
+        """Move to the other table."""
         inside = self.inner.has_focus or self.long
         (self.main if inside else self.inner).focus()
 
     def command_submit(self) -> None:
-        """Plan what is marked; without marks the group, or directory, under the cursor."""
+        """Plan the marked rows; without marks, the group or directory under the cursor."""
         self._verbs.submit(self._chosen)
 
     def show_packed(self) -> None:
@@ -407,13 +411,15 @@ class GroupsView(View):
     def _eligible(self) -> bool:
         return self.session.filter.word == "eligible"
 
-    def command_resubmit(self) -> None:
-        """Ask how, then plan the jobs of the marked groups again; without marks this group's."""
-        self._verbs.resubmit(self._chosen)
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
+        group.
+        """
+        self._verbs.retry(self._chosen)
 
     @property
     def _chosen(self) -> Chosen:
-        """What the verbs are about."""
+        """The objects of the verbs."""
         action, group = self.session.action, self._group
         return Chosen(
             action.index if action else None,
@@ -425,7 +431,7 @@ class GroupsView(View):
         )
 
     def forget_marks(self) -> None:
-        """What was marked was submitted."""
+        """Remove the marks after the marked rows were submitted."""
         for table in (self.table, self.every):
             table.marks.set_all(False)
             table.marks_changed()

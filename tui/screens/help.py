@@ -1,11 +1,11 @@
-"""`?`: everything that can be done here, generated from the registry."""
+"""`?`: all commands of the current view, generated from the registry."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from rowtui.tui.actions import COMMANDS, Command
-from rowtui.tui.command import LISTED
+from rowtui.tui.command import LISTED, NO_KEY
 from rowtui.tui.line_commands import LINE_COMMANDS
 from rowtui.tui.render.cells import Line, line, plain, wrapped
 from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
@@ -22,15 +22,20 @@ from textual.widgets import Input, Static
 
 
 def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
-    """The page as titled sections: here, moving, everywhere, not now and why, marks."""
+    """Return the page as titled sections: view, movement, global, unavailable with
+    reasons, marks.
+    """
 
     def entries(scope: str) -> list[Line]:
-        return [_entry(command, session) for command in COMMANDS if command.scope == scope]
+        keyed = (command for command in COMMANDS if command.keys != NO_KEY)
+        return [_entry(command, session) for command in keyed if command.scope == scope]
 
     refused = [
         (command, reason)
         for command in COMMANDS
-        if command.scope in (view, "app") and (reason := command.enabled(session))
+        if command.scope in (view, "app")
+        and command.keys != NO_KEY
+        and (reason := command.enabled(session))
     ]
     sections = [(f"Here: {title}", entries(view)), ("Moving", entries("list") + entries("text"))]
     if view in LISTED:
@@ -56,12 +61,12 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
 
 
 def _typed() -> list[Line]:
-    """What can be typed, with what may follow."""
+    """Return the commands that can be typed, with their arguments."""
     return [line((f"{one.usage:>18}  ", "key"), one.description) for one in LINE_COMMANDS]
 
 
 def _entry(command: Command, session: Session) -> Line:
-    """What changes something asks first: `…`, as in its label."""
+    """Return the line of a command; `…` marks a command that asks first, as in its label."""
     tail = "…" if command.asks else ""
     return line((f"{command.keys_of(session.keys):>9}  ", "key"), command.description + tail)
 
@@ -71,7 +76,7 @@ RIGHT = ("Everywhere", "Typed after :", "Marks")
 
 
 class HelpScreen(Dialog[None]):
-    """The keys of the view below it. `/` keeps the lines that have a word."""
+    """The keys of the view below the page. `/` keeps the lines that contain a word."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "close", "close", id="help.close",
@@ -84,7 +89,7 @@ class HelpScreen(Dialog[None]):
         self._sections = help_sections(session, view, title)
 
     def compose(self) -> ComposeResult:
-        """Two columns where there is room."""
+        """Compose two columns, if there is room."""
         with VerticalScroll(id="help") as page:
             set_titles(page, "Help", "/ search · Esc close")
             search = Field(
@@ -98,12 +103,12 @@ class HelpScreen(Dialog[None]):
                         yield Static(id=name, markup=False)
 
     def on_mount(self) -> None:
-        """All of it."""
+        """Show the whole page."""
         self._show("")
         self.query_one("#help").focus()
 
     def on_resize(self) -> None:
-        """Lines break elsewhere."""
+        """Break the lines at the new width."""
         self.call_after_refresh(lambda: self._show(self.query_one("#help-search", Input).value))
 
     def _show(self, wanted: str) -> None:
@@ -117,17 +122,17 @@ class HelpScreen(Dialog[None]):
             column.update(as_content(_flat(sections, column.container_size.width)))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Other lines."""
+        """Show the lines that match the search."""
         event.stop()
         self._show(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Scroll what was found."""
+        """Move the focus to the found lines, to scroll them."""
         event.stop()
         self.query_one("#help").focus()
 
     def action_search(self) -> None:
-        """Type what to search for."""
+        """Open the search field."""
         search = self.query_one("#help-search", Input)
         search.display = True
         search.focus()
@@ -145,7 +150,7 @@ class HelpScreen(Dialog[None]):
 
 
 def matching(sections: list[tuple[str, list[Line]]], wanted: str) -> list[tuple[str, list[Line]]]:
-    """The lines that have all these words, and the sections that still have any."""
+    """Return the lines that contain all these words, and the sections that still have a line."""
     words = wanted.casefold().split()
     found = []
     for title, entries in sections:
@@ -156,7 +161,7 @@ def matching(sections: list[tuple[str, list[Line]]], wanted: str) -> list[tuple[
 
 
 def _flat(sections: list[tuple[str, list[Line]]], width: int) -> list[Line]:
-    """All lines below each other; what does not fit goes on below its first words."""
+    """Return all lines in one list; a long line continues below its own text."""
     lines: list[Line] = []
     for title, entries in sections:
         if lines:

@@ -1,4 +1,4 @@
-"""`:`: the page that is nothing but the command line, above the keys of the view below it."""
+"""`:`: the page with the command line alone, above the keys of the view below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 
 
 class LineScreen(Dialog[None]):
-    """Typed here, done by `run`, which gives "" or why it cannot be done."""
+    """A command line; `run` carries out the text and returns "" or the reason for a refusal."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "leave", id="line.leave", tooltip="leave the command line"),
@@ -35,11 +35,11 @@ class LineScreen(Dialog[None]):
         self._sign = sign
 
     def compose(self) -> ComposeResult:
-        """The line."""
+        """Compose the line."""
         yield CommandLine(self._complete, self._lines, self._start, self._sign)
 
     def on_command_line_done(self, event: CommandLine.Done) -> None:
-        """Do it, unless it cannot be done: then the line stays to be changed."""
+        """Carry out the line; after a refusal, the line stays so that the user can change it."""
         event.stop()
         if why := self._run(event.text):
             self.query_one(CommandLine).refuse(why)

@@ -1,4 +1,4 @@
-"""View 7: a job's log, of any size, followed while it is on the screen."""
+"""View 7: a job's log, of any size, followed while the view is on the screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rowtui.core.project.log_views import ROW
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
-from rowtui.tui.render.jobs import job_id, why
+from rowtui.tui.render.jobs import job_id
 from rowtui.tui.render.log import trouble_line
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import file_size
@@ -26,17 +26,17 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 POLL_SECONDS = 0.5
-"""Between two looks at the log, only while it is shown."""
+"""Seconds between two polls of the log; only while the log is shown."""
 
 FAR_SECONDS = 2.0
-"""The same over a connection."""
+"""Seconds between two polls over a connection."""
 
 PAGER_LINES = 20_000
-"""Lines of a log far away that a pager shows."""
+"""Lines of a remote log that a pager shows."""
 
 
 class LogView(View):
-    """Looks at the log again and again while it is the view on the screen."""
+    """A view that polls the log while it is on the screen."""
 
     MODE = "log"
     BINDINGS = bindings_for("log")
@@ -48,16 +48,16 @@ class LogView(View):
         self._wrap = False
         self._state: LogState | None = None
         self._token = ""
-        self._asked = ("", ROW)  # whose log the rows on the screen are, and of which width
+        self._asked = ("", ROW)  # The job whose log is on the screen, and the width of its rows.
         self._found = ""
-        self._said = ""  # of the latest search
+        self._said = ""  # The result of the latest search.
         self._looking = False
         self._to_the_top = False
         self._since = 0.0
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """A line about the job, its log, and where it looks like trouble."""
+        """Compose a line about the job, its log, and a line about the errors in the log."""
         yield OneLine(name="about")
         yield LogRows(
             self._fetch,
@@ -78,19 +78,19 @@ class LogView(View):
         """The log."""
         return self.query_one("#log", LogRows)
 
-    # Looking
+    # Polls
 
     async def on_mount(self) -> None:
-        """Look at the log now and then."""
+        """Start to poll the log."""
         self._timer = self.set_interval(POLL_SECONDS, self._tick)
 
     def on_screen_suspend(self) -> None:
-        """Nobody reads it."""
+        """Stop the polls, because the view is hidden."""
         if self._timer is not None:
             self._timer.pause()
 
     async def on_screen_resume(self) -> None:
-        """Somebody reads it. (The view itself is shown again by its base.)"""
+        """Poll again, because the view is shown; the base class shows the view itself again."""
         if self._timer is not None:
             self._timer.resume()
         self._look()
@@ -110,7 +110,7 @@ class LogView(View):
 
     @property
     def _width(self) -> int:
-        """Bytes of a row: as much as there is room for, or whole lines."""
+        """Bytes of a row: as many as fit, or whole lines."""
         room = self.rows.scrollable_content_region.width - 12
         return max(20, room) if self._wrap else ROW
 
@@ -140,10 +140,10 @@ class LogView(View):
             self._to_the_top = False
             self.rows.scroll_to(y=0, animate=False)
 
-    # What is shown
+    # Display
 
     def show_body(self) -> None:
-        """The job and what is known of its log."""
+        """Show the job and the state of its log."""
         job = self.session.job
         rows = self.rows
         if job is None:
@@ -173,7 +173,8 @@ class LogView(View):
         if state is None:
             return line(("Reading the log…", "dim"))
         if state.error:
-            soon = job.state.active  # nothing is wrong: it has not begun to write
+            # An active job without a log has not begun to write; this is not an error.
+            soon = job.state.active
             return line((("" if soon else "▲ ") + state.error, "dim" if soon else "warning"))
         return line(("The log is empty so far.", "dim"))
 
@@ -205,7 +206,7 @@ class LogView(View):
             (f" {mark.glyph} {mark.word}", mark.style),
             f"  job {job_id(record)}  {record.action}  ",
             (first + more + "  ", "dim"),
-            (why(job), "failed" if job.state.bad else "dim"),
+            (job.why, "failed" if job.state.bad else "dim"),
         )
 
     def copyable(self) -> str:
@@ -215,7 +216,7 @@ class LogView(View):
     # Commands
 
     def command_follow(self) -> None:
-        """Follow, or stay where it is."""
+        """Follow the end of the log, or stay at the current position."""
         self._follow = not self._follow
         self._to_the_top = False
         if self._follow:
@@ -223,7 +224,7 @@ class LogView(View):
         self.show_body()
 
     def on_log_rows_top_wanted(self) -> None:
-        """The very beginning may have to be read first."""
+        """Go to the top; the beginning of the log may have to be read first."""
         self._follow = False
         self._to_the_top = self._state is not None and self._state.first > 0
         if self._to_the_top:
@@ -237,7 +238,7 @@ class LogView(View):
         self.show_body()
 
     def command_find(self) -> None:
-        """Ask what to find."""
+        """Open the search field."""
         field = self.query_one("#find", Input)
         field.disabled = False
         field.value = self._found
@@ -245,7 +246,7 @@ class LogView(View):
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Find it, from what is in sight on."""
+        """Search from the visible part on."""
         event.stop()
         self._found, self._said = event.value.strip("\r\n"), ""
         self._close_find()
@@ -255,7 +256,7 @@ class LogView(View):
             self._find(self._found, backwards=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Escape leaves the question."""
+        """Close the search field with Escape."""
         if event.key == "escape" and not self.query_one("#find", Input).disabled:
             event.stop()
             event.prevent_default()
@@ -268,7 +269,7 @@ class LogView(View):
         self.rows.focus()
 
     def back(self) -> bool:
-        """From what was found to the whole."""
+        """Leave the search and show the whole log."""
         if not self._found:
             return False
         self._found = self._said = ""
@@ -278,11 +279,11 @@ class LogView(View):
         return True
 
     def command_next_match(self) -> None:
-        """The next place with what was looked for."""
+        """Go to the next match."""
         self._again(backwards=False)
 
     def command_previous_match(self) -> None:
-        """The place before."""
+        """Go to the previous match."""
         self._again(backwards=True)
 
     def _again(self, *, backwards: bool) -> None:
@@ -292,11 +293,11 @@ class LogView(View):
             self.command_find()
 
     def command_trouble(self) -> None:
-        """The next line that looks like an error."""
+        """Go to the next line that looks like an error."""
         self._find("!", backwards=False)
 
     def command_previous_trouble(self) -> None:
-        """The line before that looks like an error."""
+        """Go to the previous line that looks like an error."""
         self._find("!", backwards=True)
 
     def _find(self, text: str, *, backwards: bool) -> None:
@@ -324,7 +325,7 @@ class LogView(View):
         self.show_body()
 
     def command_pager(self) -> None:
-        """All of it in the person's own pager."""
+        """Show the whole log in the user's pager."""
         start(self, self._page, "pager", exclusive=True)
 
     async def _page(self) -> None:
@@ -340,11 +341,11 @@ class LogView(View):
         await open_in_pager(self.dashboard, "\n".join(tail.lines), "log")
 
     def command_next(self) -> None:
-        """The next job of the list."""
+        """Show the log of the next job of the list."""
         self._step(1)
 
     def command_previous(self) -> None:
-        """The previous job of the list."""
+        """Show the log of the previous job of the list."""
         self._step(-1)
 
     def _step(self, step: int) -> None:

@@ -1,7 +1,7 @@
 """The dialogs of a login: questions of a cluster, the key of an unknown machine, a failure.
 
-What a cluster writes is text from outside: it is never read as markup, and what is too long is
-cut in its middle. What is typed goes to whoever asked and is forgotten here.
+A cluster's text comes from outside: it is never parsed as markup, and a long text is cut in its
+middle. The typed answers are passed to the cluster and not stored here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from textual.content import Content
 from textual.widgets import Button, Input, OptionList, Static
 
 LONGEST_TEXT = 600
-"""Characters of one question that are shown; the question itself stands at the end."""
+"""The number of characters of one question that are shown; the question itself is at the end."""
 
 Answered = Callable[[Sequence[str] | None], None]
 
 
 class Failure(NamedTuple):
-    """A login that came to nothing, and what to do."""
+    """A failed login, and a hint."""
 
     cluster: str
     title: str
@@ -39,15 +39,15 @@ class Failure(NamedTuple):
 
 
 class LoginDialog(Dialog[None]):
-    """What all of them share: they can be taken away."""
+    """Base class of the login dialogs, which can be closed from outside."""
 
     def close(self) -> None:
-        """Take it away; nothing is answered."""
+        """Close the dialog without an answer."""
         self.dismiss()
 
 
 class Answer(Field):
-    """A line for one answer. One that must not be seen is not copied either."""
+    """A field for one answer. A secret answer cannot be copied either."""
 
     def __init__(self, *, secret: bool, name: str) -> None:
         super().__init__(
@@ -55,12 +55,12 @@ class Answer(Field):
         )
 
     def action_copy(self) -> None:
-        """Nothing of a secret leaves the line."""
+        """Copy the text, unless the answer is secret."""
         if not self.password:
             super().action_copy()
 
     def action_cut(self) -> None:
-        """Nothing of a secret leaves the line."""
+        """Cut the text; a secret answer is only deleted, not copied."""
         if self.password:
             self.delete_selection()
         else:
@@ -68,7 +68,9 @@ class Answer(Field):
 
 
 class ConnectingScreen(LoginDialog):
-    """That a login is under way: the keys belong to the login until it ends or this is hidden."""
+    """A notice that a login is under way: the keys belong to the login until it ends or
+    is hidden.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "hide", id="login.hide", tooltip="go on without this dialog")
@@ -79,7 +81,7 @@ class ConnectingScreen(LoginDialog):
         self.cluster = cluster
 
     def compose(self) -> ComposeResult:
-        """The state of the login, and the way back to the view."""
+        """Compose the state of the login, and the key that leads back to the view."""
         told: list[Line] = [
             line("The login is under way. Questions of the cluster appear here."),
             (),
@@ -91,7 +93,7 @@ class ConnectingScreen(LoginDialog):
 
 
 class PromptScreen(LoginDialog):
-    """The questions of one step of a login, each with a line for its answer."""
+    """The questions of one step of a login, each with a field for its answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "give_up", "give up", id="login.give-up", tooltip="give the login up")
@@ -108,7 +110,7 @@ class PromptScreen(LoginDialog):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """Who asks, the questions, and the way out."""
+        """Compose the cluster, the questions, and the keys."""
         with VerticalScroll(id="dialog", classes="login", can_focus=False) as dialog:
             set_titles(dialog, f"Log in to {self._cluster}", self._where)
             for number, prompt in enumerate(self._prompts):
@@ -117,7 +119,7 @@ class PromptScreen(LoginDialog):
             yield Static(id="login-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Say what the keys do."""
+        """Show the keys."""
         self._say_keys()
 
     @property
@@ -132,12 +134,12 @@ class PromptScreen(LoginDialog):
         self.query_one("#login-keys", Static).update(as_content(told))
 
     def on_descendant_focus(self) -> None:
-        """Enter means something else in the last line."""
+        """Update the keys: Enter has another meaning in the last field."""
         if self.is_mounted:
             self._say_keys()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """To the next line; from the last one: answer."""
+        """Go to the next field; from the last one, send the answers."""
         event.stop()
         lines = self._lines
         at = lines.index(event.input) if isinstance(event.input, Answer) else len(lines) - 1
@@ -145,7 +147,7 @@ class PromptScreen(LoginDialog):
             lines[at + 1].focus()
             return
         if not any(one.value for one in lines) and not self._warned:
-            self._warned = True  # a wrong answer counts, and Enter is easily pressed
+            self._warned = True  # A wrong answer counts as an attempt, and Enter is easily pressed.
             self._say_keys("Nothing is typed: Enter again sends just that.")
             return
         answers = tuple(one.value for one in lines)
@@ -154,13 +156,13 @@ class PromptScreen(LoginDialog):
         self._answered(answers)
 
     def action_give_up(self) -> None:
-        """No answer."""
+        """Close the dialog and return no answer."""
         self._forget()
         self.dismiss()
         self._answered(None)
 
     def close(self) -> None:
-        """Nobody waits any more: forget what was typed."""
+        """Clear the fields and close the dialog, because the answer is no longer needed."""
         self._forget()
         super().close()
 
@@ -174,7 +176,7 @@ _HOST_KEY_KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " 
 
 
 class HostKeyScreen(LoginDialog):
-    """Whether a machine that was never seen before is the right one. The default is no."""
+    """The question whether an unknown machine is the right one. The default is no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "reject", "reject", id="login.reject", tooltip="do not believe it"),
@@ -204,7 +206,7 @@ class HostKeyScreen(LoginDialog):
         self._answered = answered
 
     def compose(self) -> ComposeResult:
-        """The key, what to compare it with, and the two answers."""
+        """Compose the key, a hint for its comparison, and the two answers."""
         key = self._key
         told = [
             line((visible(key.host), "title"), " was never seen before. It shows this key:"),
@@ -228,12 +230,12 @@ class HostKeyScreen(LoginDialog):
                 yield Static(as_content([_HOST_KEY_KEYS]), markup=False)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Only this button is a yes."""
+        """Accept the key only for the button "accept"."""
         event.stop()
         self._end(("yes",) if event.button.id == "accept" else None)
 
     def action_reject(self) -> None:
-        """No."""
+        """Reject the key."""
         self._end(None)
 
     def _end(self, answers: Sequence[str] | None) -> None:
@@ -242,7 +244,7 @@ class HostKeyScreen(LoginDialog):
 
 
 class FailureScreen(LoginDialog):
-    """Why there is no connection, until it was read."""
+    """The reason for a failed connection, until the user closes the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter", "dismiss", "close", id="login.close", tooltip="close this")
@@ -253,7 +255,7 @@ class FailureScreen(LoginDialog):
         self._failure = failure
 
     def compose(self) -> ComposeResult:
-        """What is wrong, and what to do."""
+        """Compose the error, and a hint."""
         told = [line(part) for part in self._failure.message.splitlines()]
         if self._failure.hint:
             told += [(), *(line((part, "key")) for part in self._failure.hint.splitlines())]
@@ -264,7 +266,7 @@ class FailureScreen(LoginDialog):
 
 
 class ChooseScreen(Dialog[str | None]):
-    """To which of several clusters. Gives its name, or None."""
+    """A dialog for one of several clusters. It returns the cluster's name, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "nothing", "nothing", id="login.nothing", tooltip="log in to none"),
@@ -277,7 +279,7 @@ class ChooseScreen(Dialog[str | None]):
         self._clusters = clusters
 
     def compose(self) -> ComposeResult:
-        """The clusters, and why each one is not connected."""
+        """Compose the clusters, with the reason why each one is not connected."""
         widest = max(len(visible(one.name)) for one in self._clusters)
         with VerticalScroll(id="dialog", classes="login", can_focus=False) as dialog:
             set_titles(dialog, "Log in to")
@@ -300,16 +302,16 @@ class ChooseScreen(Dialog[str | None]):
             yield Static(as_content([(), keys]), markup=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """The one that was chosen."""
+        """Return the selected cluster."""
         event.stop()
         self.dismiss(self._clusters[event.option_index].name)
 
     def action_nothing(self) -> None:
-        """None of them."""
+        """Return None."""
         self.dismiss(None)
 
     def action_step(self, by: int) -> None:
-        """Up and down, as everywhere."""
+        """Move up or down, as in every list."""
         options = self.query_one(OptionList)
         if by > 0:
             options.action_cursor_down()
@@ -318,7 +320,7 @@ class ChooseScreen(Dialog[str | None]):
 
 
 def _text(text: str) -> Content:
-    """A cluster's text: its own lines, nothing in it means anything."""
+    """Return a cluster's text with its own lines, without any markup."""
     if len(text) > LONGEST_TEXT:
         half = LONGEST_TEXT // 2
         text = f"{text[:half]} … {text[-half:]}"

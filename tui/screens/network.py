@@ -1,7 +1,7 @@
-"""View 8: the network as a graph or a list, its run and what that may spend, failures and samples.
+"""View 8: the network as a graph or a list, its run with its limits, failures and samples.
 
-The network is asked for by the feed; here only pages of samples are, when they are looked at. What
-a frame costs depends on how many nodes there are, not on how many samples.
+The feed polls the network; this view loads only pages of samples, when they are shown. The time for
+a frame depends on the number of nodes, not on the number of samples.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 
 TALL_FROM = 30
-"""Lines of the screen from which on everything is said of the run."""
+"""Lines of the screen from which on all information about the run is shown."""
 
 
 class NetworkScreen(View):
-    """What is under a cursor is kept in `session.network`, for the commands."""
+    """The view of the network. The objects under its cursors are stored in `session.network`, for
+    the commands.
+    """
 
     MODE = "network"
     BINDINGS = bindings_for("network")
@@ -56,7 +58,7 @@ class NetworkScreen(View):
         self._samples = SamplePane(self)
 
     def body(self) -> ComposeResult:
-        """The run, what failed, the network, and the samples beside the chosen node."""
+        """Compose the run, the failures, the network, and the samples beside the chosen node."""
         yield Panel("Run", name="run")
         yield ListTable(name="failures", kept_as="network-failures")
         yield NetworkGraph(name="graph")
@@ -89,27 +91,27 @@ class NetworkScreen(View):
 
     @property
     def failures(self) -> ListTable:
-        """What failed."""
+        """The failures."""
         return self.query_one("#failures", ListTable)
 
     @property
     def _below(self) -> tuple[Widget, ...]:
-        """The panes that come in the place of the network where there are few lines."""
+        """The panes that replace the network if the screen has few lines."""
         return self.samples, self.query_one("#node")
 
-    # Showing
+    # Display
 
     async def on_screen_resume(self) -> None:
-        """Somebody looks: follow the network. (The view itself is shown again by its base.)"""
+        """Poll the network while the view is shown; the base class shows the view itself again."""
         self.look.wanted = True
         self.dashboard.look_at_network()
 
     def on_screen_suspend(self) -> None:
-        """Nobody looks."""
+        """Stop the polls, because the view is hidden."""
         self.look.wanted = False
 
     def show_body(self) -> None:
-        """Everything as it was last seen."""
+        """Show everything from the last poll."""
         view = self.look.view
         self.set_class(view is None, "-none")
         self.set_class(bool(view and view.failures), "-failures")
@@ -120,7 +122,7 @@ class NetworkScreen(View):
         self._show_node(view)
 
     def show_header(self) -> None:
-        """Ages change by themselves."""
+        """Update the ages, which change with time."""
         super().show_header()
         if self.ready and self.look.view is not None:
             self._title_run(self.look.view)
@@ -149,7 +151,7 @@ class NetworkScreen(View):
         set_titles(self.query_one("#run", Panel), f"Network {view.name}", seen)
 
     def _instead(self) -> tuple[Line, ...]:
-        """What stands there without a network."""
+        """Return the text that is shown if there is no network."""
         if self.look.error is not None:
             message, hint = self.look.error
             lines = [line(("✗ ", "failed"), (text, "failed")) for text in message.splitlines()]
@@ -175,7 +177,7 @@ class NetworkScreen(View):
         self._point()
 
     def samples_arrived(self) -> None:
-        """A page of samples is here."""
+        """Update the view after a page of samples has arrived."""
         self._point()
         if self.samples.has_focus:
             self._show_node(self.look.view)
@@ -188,17 +190,17 @@ class NetworkScreen(View):
             set_titles(widget, "")
         elif self.samples.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
-            waits = sample.state in ("waiting", "cancelled", "missing")
+            waits = sample.state in ("waiting", "cancelled", "skipped")
             set_titles(widget, "Sample", "Enter log" + "  b what it waits for" * waits)
         else:
             widget.show_made(partial(node_lines, view, node))
             kind = "" if node.kind == "node" else f" ({node.kind})"
             set_titles(widget, f"{node.name}{kind}", "Enter samples")
 
-    # What the cursors are on
+    # Positions of the cursors
 
     def _point(self) -> None:
-        """Write down what commands are about."""
+        """Store the objects of the commands."""
         look = self.look
         look.failure = next(
             (one for one in (look.view.failures if look.view else ())
@@ -213,16 +215,17 @@ class NetworkScreen(View):
         look.under = under
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another failure, node or sample is the chosen one."""
+        """Choose the failure, node or sample under the cursor."""
         if event.table is self.nodes:
-            self._net.moved(event.key)
+            # The cursor may have moved on since the message.
+            self._net.moved(self.nodes.cursor_key)
         self._point()
         if event.table is self.samples:
             self._show_node(self.look.view)
         self.show_bottom()
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
-        """Another filter or other marks: other words in the frames."""
+        """Update the frames after another filter or other marks."""
         if event.table is self.samples:
             self._samples.remember_marks()
             self._samples.show_titles()
@@ -232,34 +235,34 @@ class NetworkScreen(View):
             self._net.show_titles()
 
     def on_descendant_focus(self) -> None:
-        """Commands are about what is under the cursor with the focus."""
+        """Store the object under the cursor of the pane that has the focus, for the commands."""
         self.set_class(any(pane.has_focus_within for pane in self._below), "-samples")
         self._point()
         self._show_node(self.look.view)
         self.show_bottom()
 
     def node_chosen(self) -> None:
-        """The cursor is on another node: its samples."""
+        """Show the samples of the node under the cursor."""
         self._samples.show(self.look.view)
         self._show_node(self.look.view)
         self.query_one("#node", LaidOut).action_first()
         self.show_bottom()
 
     def on_network_graph_chosen(self, event: NetworkGraph.Chosen) -> None:
-        """The samples of another node."""
+        """Show the samples of another node."""
         self.look.chosen = event.key
         self.node_chosen()
 
     def on_network_graph_wanted(self) -> None:
-        """Somebody looks for a node, or a sample."""
+        """Open the search for a node, or a sample."""
         open_find(self)
 
     async def on_network_graph_opened(self) -> None:
-        """A second click opens."""
+        """Open the node with a second click."""
         await self.dashboard.action_command("network.open")
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click opens."""
+        """Open the row with a second click."""
         await self.dashboard.action_command("network.open")
 
     # Commands
@@ -274,7 +277,7 @@ class NetworkScreen(View):
         return look.chosen[1] if look.chosen else ""
 
     def back(self) -> bool:
-        """Drop the filter and the marks, then to the network."""
+        """Drop the filter and the marks, then go to the network."""
         tables = (self.failures, self.nodes, self.samples)
         if any(table.has_focus_within and table.clear_filter() for table in tables):
             return True
@@ -287,11 +290,11 @@ class NetworkScreen(View):
         return False
 
     def forget_marks(self) -> None:
-        """The marked jobs were retried, or given up."""
+        """Remove the marks after the marked jobs were retried, or cancelled."""
         self._samples.forget_marks()
 
     def find_sample(self, text: str) -> None:
-        """The samples of the chosen node that fit a filter."""
+        """Show the samples of the chosen node that match a filter."""
         self._samples.filter(text)
         self._enter(self.samples)
 
@@ -301,7 +304,7 @@ class NetworkScreen(View):
         self._enter(self._net.widget)
 
     def command_open(self) -> None:
-        """From a node to its samples; from a sample or a failure to the log of its job."""
+        """Go from a node to its samples; from a sample or a failure to the log of its job."""
         look = self.look
         if look.under == "graph":
             self._enter(self.samples)
@@ -311,7 +314,7 @@ class NetworkScreen(View):
             open_log(self, look.samples_of, look.sample.directory)
 
     def command_pane(self) -> None:
-        """The next pane."""
+        """Move to the next pane."""
         panes: list[Widget] = [self._net.widget, self.samples]
         if self.failures.display:
             panes.insert(0, self.failures)
@@ -321,12 +324,12 @@ class NetworkScreen(View):
         self._enter(panes[(at + 1) % len(panes)])
 
     def _enter(self, pane: Widget) -> None:
-        """Go to a pane; where there is room for only one of them, it comes in the other's place."""
+        """Move to a pane; if only one of the two fits, the pane replaces the other one."""
         self.set_class(pane in self._below, "-samples")
         self.call_after_refresh(pane.focus)
 
     def command_filter(self) -> None:
-        """The samples in the next state of which there are any."""
+        """Show the samples in the next state that occurs."""
         look, node = self.look, self._samples.node
         at = STATE_FILTERS.index(look.filter)
         later = [*STATE_FILTERS[at + 1 :], *STATE_FILTERS[: at + 1]]
@@ -344,20 +347,20 @@ class NetworkScreen(View):
             self._samples.remember_marks()
 
     def command_arrange(self) -> None:
-        """As a graph, or as a list."""
+        """Show the network as a graph, or as a list."""
         self._net.arrange()
 
     def command_as_now(self) -> None:
-        """What network.toml says now, or the run again."""
+        """Show the current network.toml, or the run again."""
         self.look.frozen = not self.look.frozen
         self.dashboard.look_at_network()
 
     def command_start(self) -> None:
-        """Let it run by itself, or allow more."""
+        """Let the network run by itself, or raise its limits."""
         self.dashboard.network.start()
 
     def command_new_run(self) -> None:
-        """A new run, of what network.toml says now."""
+        """Start a new run, of the current network.toml."""
         self.dashboard.network.start(anew=True)
 
     def command_stop(self) -> None:
@@ -365,26 +368,26 @@ class NetworkScreen(View):
         self.dashboard.network.stop()
 
     def command_step(self) -> None:
-        """One step, to be confirmed."""
+        """Plan one step, for confirmation."""
         self.dashboard.network.step()
 
     def command_waits(self) -> None:
-        """What the sample under the cursor waits for."""
+        """Show what the sample under the cursor waits for."""
         self.dashboard.network.waits(next(iter(self.look.under_cursor), -1))
 
     def command_redo(self) -> None:
-        """Make the marked samples again, or all that is stale."""
-        complete = JobState.COMPLETE.name.lower()
-        chosen = [job for job, state in self.look.marked.items() if state == complete]
+        """Recompute the marked samples, or all stale ones."""
+        completed = JobState.COMPLETED.name.lower()
+        chosen = [job for job, state in self.look.marked.items() if state == completed]
         self.dashboard.network.redo(chosen)
 
     def command_retry(self) -> None:
-        """Try the marked jobs, this failure, or all that failed again."""
+        """Retry the marked jobs, this failure, or all failed jobs."""
         look = self.look
         state = JobState.FAILED.name.lower()
         chosen = {job: was for job, was in look.pointed.items() if was in (state, "cancelled")}
         self.dashboard.network.retry(chosen if look.marked or look.under == "failures" else {})
 
-    def command_give_up(self) -> None:
-        """Give the marked jobs up, or this one."""
-        self.dashboard.network.give_up(self.look.pointed)
+    def command_cancel(self) -> None:
+        """Cancel the marked jobs, or this one."""
+        self.dashboard.network.cancel(self.look.pointed)

@@ -1,4 +1,6 @@
-"""Ways out of the Network view, and about in it: a node by its name, the log of a sample's job."""
+"""Searches in the Network view, and ways out of it: a node by its name, the log of a
+sample's job.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
     from rowtui.tui.screens.network import NetworkScreen
 
 MOST_OFFERED = 12
-"""Names that are offered while one is typed."""
+"""The number of names that are offered while the user types."""
 
 
 def open_find(screen: NetworkScreen) -> None:
-    """Ask for the name of a node; what is none filters the samples of the chosen one."""
-    from rowtui.tui.command_line import Candidate  # not part of the first paint
+    """Ask for the name of a node; any other text filters the samples of the chosen node."""
+    # A late import, because the first paint does not need the module.
+    from rowtui.tui.command_line import Candidate
     from rowtui.tui.screens.line import LineScreen
 
     nodes = screen.look.view.nodes if screen.look.view else ()
@@ -54,14 +57,14 @@ def open_find(screen: NetworkScreen) -> None:
 
 
 def that_fit(nodes: Sequence[NodeView], text: str) -> list[NodeView]:
-    """The nodes with this in their names, those first that begin with it."""
+    """Return the nodes whose names contain this text; names that begin with it come first."""
     word = text.strip().lower()
     fit = [node for node in nodes if word in node.name.lower()]
     return sorted(fit, key=lambda node: not node.name.lower().startswith(word))[:MOST_OFFERED]
 
 
 def open_log(screen: NetworkScreen, node: str, directory: str) -> None:
-    """Go to the log of the newest job of a sample."""
+    """Open the log of the newest job of a sample."""
     view = screen.look.view
     action = next((one.action for one in (view.nodes if view else ())
                    if one.name == node and one.kind == "node"), "")  # fmt: skip

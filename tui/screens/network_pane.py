@@ -1,4 +1,4 @@
-"""The pane with the nodes of the network: drawn as a graph, or listed where that has no room."""
+"""The pane with the nodes of the network: drawn as a graph, or listed if a graph does not fit."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ MOST_BOXES = 60
 """A network of more nodes is a list at first."""
 
 ROOMY = (18, 15, LEAST)
-"""Columns inside a box, if all of the graph is seen with that."""
+"""Columns inside a box, from wide to narrow; the first with which the whole graph fits is used."""
 
-LEGEND = "✓ complete ▶ active ○ ready · waiting ✗ failed ⊘ cancelled"
+LEGEND = "✓ completed ▶ submitted ○ eligible · waiting ✗ failed ⊘ cancelled"
 
 
 class NetworkPane:
-    """Of one Network view."""
+    """The pane of one Network view."""
 
     def __init__(self, view: NetworkScreen) -> None:
         self._view = view
@@ -45,11 +45,11 @@ class NetworkPane:
         self._last_graph: Graph | None = None
         self._of: tuple[NetworkView, int] | None = None
         self._rows: list[NodeRow] = []
-        self._chosen_arrangement: bool | None = None  # None: as width and network suggest
+        self._chosen_arrangement: bool | None = None  # None: the width and the network decide.
 
     @property
     def listed(self) -> bool:
-        """The nodes are a list, not a picture."""
+        """Whether the nodes are a list, not a graph."""
         if self._chosen_arrangement is not None:
             return self._chosen_arrangement
         nodes = self._view.look.view.nodes if self._view.look.view else ()
@@ -62,15 +62,15 @@ class NetworkPane:
 
     @property
     def has_focus(self) -> bool:
-        """The person is in this pane."""
+        """Whether this pane has the focus."""
         return self.widget.has_focus_within
 
     def focus(self) -> None:
-        """Go there."""
+        """Move the focus to this pane."""
         self.widget.focus()
 
     def show(self, network: NetworkView | None) -> None:
-        """The nodes as they are."""
+        """Show the current nodes."""
         view, listed = self._view, self.listed
         other = view.picture if listed else view.nodes
         inside = other.has_focus_within
@@ -100,7 +100,7 @@ class NetworkPane:
         stale = self._view.look.error is not None or self._view.session.stale
         table.show(rows, node_columns(self._rows), stale=stale)
         if self._view.look.chosen is not None:
-            table.move_to_key(self._view.look.chosen)
+            table.choose(self._view.look.chosen)
 
     def _show_graph(self, network: NetworkView) -> None:
         width = self._room
@@ -115,10 +115,13 @@ class NetworkPane:
 
     @property
     def _room(self) -> int:
-        return max(1, self._view.size.width - 3)  # without the frame and the scroll bar
+        # The frame and the scroll bar need the other columns.
+        return max(1, self._view.size.width - 3)
 
     def show_titles(self) -> None:
-        """How many nodes there are, what the marks mean, and the key for the other arrangement."""
+        """Show the number of nodes, the meaning of the marks, and the key for the other
+        arrangement.
+        """
         network = self._view.look.view
         if network is None:
             return
@@ -132,13 +135,14 @@ class NetworkPane:
             title += " · goes on to the side"
         set_titles(self._view.picture, title, f"{LEGEND}   m list")
 
-    # What a person does
+    # User actions
 
     def moved(self, key: Hashable | None) -> None:
-        """The cursor of the list is on this node."""
+        """Choose the node under the cursor of the list."""
         look = self._view.look
         if self.listed and key is not None and key != look.chosen:
             look.chosen = cast(NodeKey, key)
+            self._view.nodes.choose(key)
             self._view.node_chosen()
 
     def choose(self, key: NodeKey) -> None:
@@ -150,7 +154,7 @@ class NetworkPane:
             self._view.picture.choose(key)
 
     def arrange(self) -> None:
-        """As a graph, or as a list."""
+        """Show the network as a graph, or as a list."""
         if self._view.look.view is None:
             return
         inside = self.has_focus

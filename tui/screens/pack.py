@@ -1,8 +1,9 @@
-"""View 4: the jobs of a plan on as few, as cheap machines as possible, and what choices make of it.
+"""View 4: the jobs of a plan on as few and as cheap machines as possible, with choices.
 
-One destination at a time: what it comes to, its node types and bundles, the lanes of the one under
-the cursor. A change of a choice is packed at once, off the screen's loop; only the newest answer
-counts, and the picture before stays, marked, until it is here.
+The view shows one destination at a time: its result, its node types and bundles, the lanes of the
+bundle under the cursor. After a changed choice the jobs are packed at once, outside the screen's
+event loop; only the newest answer counts. The previous picture stays, with a mark, until the answer
+arrives.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.2
-"""After a key in the form, before jobs are packed again: a packing takes longer than an answer."""
+"""Seconds after a key in the form, before jobs are packed again: a packing takes long."""
 
 
 class PackView(View):
-    """What it comes to, its bundles, and the lanes of the one under the cursor."""
+    """The result, its bundles, and the lanes of the bundle under the cursor."""
 
     MODE = "pack"
     BINDINGS = bindings_for("pack")
@@ -68,7 +69,7 @@ class PackView(View):
         self._wrong: tuple[tuple[str, str], ...] = ()
 
     def body(self) -> ComposeResult:
-        """What it comes to; bundles beside the choices; the bundle under the cursor."""
+        """Compose the result; bundles beside the choices; the bundle under the cursor."""
         yield Panel("Packing", name="outcome")
         yield LimitsForm(id="limits")
         with Horizontal(id="packed"):
@@ -88,13 +89,13 @@ class PackView(View):
 
     @property
     def packing(self) -> Packing:
-        """What is packed, and how."""
+        """The state of the packing."""
         return self.session.packing
 
-    # Asking
+    # Requests
 
     def show_body(self) -> None:
-        """Ask if what is on the screen is not what is wanted any more; show what is known."""
+        """Show the last answer; send a request if that answer is not for the current choice."""
         packing = self.packing
         if packing.wanted is None and self.session.action is not None:
             packing.want(Wanted(self.session.action.index))
@@ -106,10 +107,10 @@ class PackView(View):
             self._show_packing(begins)
             self.show_bottom()
 
-    # Showing
+    # Display
 
     def _show_packing(self, begins: bool = False) -> None:
-        """All there is. `begins`: of a destination that was not on the screen before."""
+        """Show the last answer. `begins`: its destination was not on the screen before."""
         look = self.packing.look
         rows = look.rows if look else ()
         keys = {row.key for row in rows}
@@ -180,7 +181,7 @@ class PackView(View):
         else:
             jobs = packing.shown.packed.plan.jobs
             shown.show_made(partial(row_lines, row, jobs, look.of.packed.unit, axis=packing.axis))
-        beside = self.query_one("#choices").display  # there they are said already
+        beside = self.query_one("#choices").display  # The pane of choices shows them already.
         words = "" if beside else " · ".join(choice_words(packing.choice))
         if isinstance(row, BundleRow) and not words:
             others = [f"{axis[0]} {axis}" for axis in AXES if axis != packing.axis]
@@ -190,28 +191,28 @@ class PackView(View):
     # Events
 
     def on_list_table_rearranged(self) -> None:
-        """Another filter or order: other words in the frame."""
+        """Update the frame after another filter or order."""
         self._title_nodes(self.packing.look)
         self._show_row()
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """The lanes of another bundle."""
+        """Show the lanes of the bundle under the cursor."""
         self._show_row()
         self.query_one("#bundle", LaidOut).action_first()
         self.show_bottom()
 
     def on_fields_changed(self) -> None:
-        """Something was typed: pack as soon as the fingers rest."""
+        """Pack after a pause in typing."""
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._limit_as_typed)
 
     def on_fields_done(self) -> None:
-        """Look at what came out."""
+        """Close the form."""
         self._close_form()
 
     def on_key(self, event: events.Key) -> None:
-        """Escape in the form closes it; the limits stay."""
+        """Close the form with Escape; the limits stay."""
         if event.key == "escape" and self.form.inside:
             event.stop()
             event.prevent_default()
@@ -232,10 +233,11 @@ class PackView(View):
         self.table.focus()
 
     def _choose(self, choice: PackChoice) -> None:
-        """Pack in this way from now on; what comes out is compared with what is shown."""
+        """Use this choice from now on; the result is compared with the current picture."""
         packing = self.packing
         if choice != packing.choice:
-            if packing.settled or not packing.change:  # what is shown is of the choice before
+            # The current picture shows the previous choice.
+            if packing.settled or not packing.change:
                 packing.before = packing.shown
                 packing.change = ""
             change = what_changed(packing.choice, choice, packing.node_types)
@@ -256,7 +258,7 @@ class PackView(View):
         return shown.packed.plan.jobs[at].directories[0]
 
     def back(self) -> bool:
-        """Out of the form, then from the lanes to the bundles."""
+        """Go back from the form, or from the lanes to the bundles."""
         if self.has_class("-form"):
             self._close_form()
             return True
@@ -271,17 +273,17 @@ class PackView(View):
         return False
 
     def command_submit(self) -> None:
-        """Show the plan with these bundles, to be confirmed."""
+        """Show the plan with these bundles, for confirmation."""
         shown = self.packing.shown
         if shown is not None:
             self.dashboard.verbs.review(shown.packed.plan, "pack", self.packing.wanted)
 
     def command_packer(self) -> None:
-        """The next packer."""
+        """Use the next packer."""
         self._next_packer(1)
 
     def command_packer_before(self) -> None:
-        """The packer before."""
+        """Use the previous packer."""
         self._next_packer(-1)
 
     def _next_packer(self, step: int) -> None:
@@ -291,20 +293,20 @@ class PackView(View):
         self._choose(choice._replace(packer=next_packer(choice.packer, packers, step)))
 
     def command_compare(self) -> None:
-        """What every packer makes of it, beside the choices."""
+        """Show the result of every packer, beside the choices."""
         self.add_class("-comparing")
         start(self, partial(compare, self), "compare", exclusive=True)
 
     def command_time(self) -> None:
-        """The lanes over time."""
+        """Show the lanes over time."""
         self._look_along("time")
 
     def command_cores(self) -> None:
-        """The lanes over the cores of the node."""
+        """Show the lanes over the cores of the node."""
         self._look_along("cores")
 
     def command_memory(self) -> None:
-        """The lanes over the memory of the node."""
+        """Show the lanes over the memory of the node."""
         self._look_along("memory")
 
     def _look_along(self, axis: str) -> None:
@@ -313,7 +315,7 @@ class PackView(View):
         self.query_one("#bundle", LaidOut).action_first()
 
     def show_choices(self) -> None:
-        """How it is packed, and what others would make of it."""
+        """Show the choices, and the results of the other packers."""
         if self.ready:
             self._show_choices()
             self.show_bottom()
@@ -336,27 +338,27 @@ class PackView(View):
         self._choose(packing.choice._replace(node_types=() if len(kept) == len(names) else kept))
 
     def command_longer(self) -> None:
-        """Look longer for a better packing."""
+        """Search longer for a better packing."""
         choice = self.packing.choice
         self._choose(choice._replace(budget=min(MOST_SECONDS, choice.budget * LONGER)))
 
     def command_reset(self) -> None:
-        """As configured."""
+        """Restore the configured choice."""
         self._choose(START)
 
     def command_all_actions(self) -> None:
-        """The jobs of all actions together, or of the one at hand again."""
+        """Pack the jobs of all actions together, or of the current action again."""
         packing, action = self.packing, self.session.action
         if packing.wanted is not None and action is not None:
             packing.want(Wanted(action.index if packing.wanted.action is None else None))
             self.show()
 
     def command_next_destination(self) -> None:
-        """The next destination."""
+        """Show the next destination."""
         self._step(1)
 
     def command_previous_destination(self) -> None:
-        """The destination before."""
+        """Show the previous destination."""
         self._step(-1)
 
     def _step(self, step: int) -> None:
@@ -367,7 +369,7 @@ class PackView(View):
             self.show_bottom()
 
     def command_pane(self) -> None:
-        """The other pane; in the form, the next field."""
+        """Move to the other pane; in the form, to the next field."""
         if self.form.inside:
             self.form.next_field()
         else:

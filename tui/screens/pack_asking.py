@@ -1,7 +1,7 @@
-"""Asking for packings: one question at a time, and only the newest answer counts.
+"""Requests for packings: one at a time, and only the newest answer counts.
 
-The question is `Packing.wanted` and `Packing.choice` on the newest generation of the project; what
-comes back, or why nothing does, goes into `Packing`. The picture before stays until then.
+A request is `Packing.wanted` and `Packing.choice` on the newest generation of the project; the
+answer, or the error, is stored in `Packing`. The previous picture stays until then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class PackAsking:
-    """On behalf of one view. `show(begins)`: there is an answer; `begins`: the first one."""
+    """The requests of one view. `show(begins)` is called after an answer; `begins`: it is the
+    first.
+    """
 
     def __init__(self, app: RowtuiApp, screen: Screen[None], show: Callable[[bool], None]) -> None:
         self._app = app
@@ -37,7 +39,7 @@ class PackAsking:
         )
 
     def ask_if_needed(self) -> None:
-        """Ask if what is on the screen is not what is wanted any more."""
+        """Send a request if the screen does not show the current choice."""
         packing, snapshot = self._session.packing, self._session.snapshot
         if packing.wanted is None or snapshot is None:
             return
@@ -62,12 +64,12 @@ class PackAsking:
 
     def _take(self, asked: Asked, picture: Picture) -> None:
         packing = self._session.packing
-        if asked != packing.asked:  # chosen otherwise meanwhile, and asked for soon
+        if asked != packing.asked:  # The choice has changed since, and a new request follows.
             return
         begins = packing.shown is None
         same_choice = packing.answered is not None and packing.answered.choice == asked.choice
         if packing.shown and same_choice and figures_of(picture) != figures_of(packing.shown):
-            packing.change = ""  # not the choice made the difference, but the project
+            packing.change = ""  # The project made the difference, not the choice.
         packing.answered = asked
         packing.shown, packing.error, packing.computing = picture, None, False
         packing.at = min(packing.at, max(0, len(picture.looks) - 1))
@@ -88,4 +90,4 @@ class PackAsking:
 
 
 class _Changed(Exception):
-    """The groups are not those that were marked."""
+    """Raised if the packed groups differ from the marked ones."""

@@ -1,4 +1,4 @@
-"""What every packer makes of the same jobs: asked one after another, at most some seconds each."""
+"""Every packer's result for the same jobs: one request after another, at most some seconds each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rowtui.tui.screens.pack import PackView
 
 MOST_PACKERS = 8
-"""Packers that are compared."""
+"""The number of packers that are compared."""
 
 
 async def compare(view: PackView) -> None:
-    """Ask them all; each answer is shown when it is here. Another choice ends it."""
+    """Run all packers; show each answer when it arrives. Another choice ends the comparison."""
     packing = view.packing
     what = packing.compare_what()
     if what is None or packing.shown is None:

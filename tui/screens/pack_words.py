@@ -1,4 +1,4 @@
-"""What stands around a packing: why there is none, how it stands, how many nodes it takes."""
+"""The texts around a packing: why there is none, its state, the number of its nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def why_empty(session: Session) -> str:
-    """What stands in the place of bundles."""
+    """Return the text in the place of bundles."""
     packing = session.packing
     if packing.error is not None:
         return "Nothing is packed."
@@ -23,18 +23,20 @@ def why_empty(session: Session) -> str:
         return "There is no action yet."
     if packing.shown is None:
         return "Packing…"
+    if skipped := packing.shown.packed.plan.skipped:
+        return "\n".join(skipped)
     return "No job goes there." if _has_eligible(session) else "Nothing is eligible."
 
 
 def _has_eligible(session: Session) -> bool:
-    """Whether what is wanted has directories that could go anywhere."""
+    """Whether the requested actions have eligible directories."""
     snapshot, wanted = session.snapshot, session.packing.wanted
     actions = snapshot.actions if snapshot is not None else ()
     return any(it.eligible for it in actions if wanted is None or wanted.action in (None, it.index))
 
 
 def nodes_words(look: Look | None) -> str:
-    """`4 nodes, 2 kinds of bundles`."""
+    """Return `4 nodes, 2 kinds of bundles`."""
     if look is None:
         return ""
     nodes = sum(number for _, number in look.nodes)
@@ -46,7 +48,7 @@ def nodes_words(look: Look | None) -> str:
 
 
 def state_line(packing: Packing) -> Line:
-    """What is under way or went wrong, else what the last change did."""
+    """Return the current work or error, or the effect of the last change."""
     if packing.computing:
         before = "; this is the packing before" if packing.shown else ""
         change = f" ({packing.change})" if packing.change else ""
@@ -58,4 +60,10 @@ def state_line(packing: Packing) -> Line:
         return line(("✗ ", "failed"), (text, "failed"), (before, "dim"))
     if packing.change and packing.before is not None and packing.shown is not None:
         return change_line(packing.change, packing.before, packing.shown)
+    if (
+        packing.shown is not None
+        and packing.shown.packed.plan.jobs
+        and packing.shown.packed.plan.skipped
+    ):
+        return line(("– ", "dim"), "; ".join(packing.shown.packed.plan.skipped))
     return ()

@@ -27,7 +27,7 @@ class PageScreen(Dialog[None]):
         self._lines = tuple(lines)
 
     def compose(self) -> ComposeResult:
-        """The text."""
+        """Compose the text."""
         page: TextLines[str] = TextLines(line, name="page")
         page.empty = line(("There is nothing to read here.", "dim"))
         below = f"{plural(len(self._lines), 'line')} · y copy · Esc close"
@@ -35,10 +35,10 @@ class PageScreen(Dialog[None]):
         yield page
 
     def on_mount(self) -> None:
-        """From the beginning."""
+        """Show the text from its beginning."""
         self.query_one(TextLines).show(self._lines)
 
     def action_copy(self) -> None:
-        """Copy all of it."""
+        """Copy the whole text."""
         self.app.copy_to_clipboard("\n".join(self._lines))
         self.app.notify("Copied.", markup=False)

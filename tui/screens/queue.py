@@ -1,7 +1,8 @@
-"""View 6: the clusters, and the jobs with their states; verbs ask first.
+"""View 6: the clusters, and the jobs with their states; the verbs ask first.
 
-The jobs stay with the engine, which gives pages of them: arrays and bundles as one row until they
-are unfolded, on demand also the person's other jobs, and everybody's, which are only shown.
+The jobs stay in the engine, which returns pages of them: arrays and bundles are one row until they
+are unfolded. On request the view also shows the user's other jobs, and the jobs of all users, which
+cannot be changed.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from rowtui.core.engine import (
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.queue_views import EVERYBODY, MINE, PROJECT, SORTS
+from rowtui.core.submission.model import NO_ID, called
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.queue_rows import QueueRows, queue_values
 from rowtui.tui.render.cells import Cell, line
 from rowtui.tui.render.clusters import cluster_lines, clusters_in_one_line
@@ -42,13 +44,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 DETAIL_SECONDS = 60.0
-"""How long what a scheduler said of a job stands below the list; the engine keeps it as long."""
+"""Seconds for which a scheduler's answer about a job is shown; the engine caches it as long."""
 
 SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
 
 class QueueView(View):
-    """The newest job is on top until another order is chosen."""
+    """The list of jobs. The newest job is on top until another order is chosen."""
 
     MODE = "queue"
     BINDINGS = bindings_for("queue")
@@ -58,10 +60,10 @@ class QueueView(View):
         super().__init__()
         self._asked = QueueAsked()
         self._rows: QueueRows | None = None
-        self._seen: object = None  # the look at the queues of which the rows are
+        self._seen: object = None  # The poll of the queues from which the rows are.
         self._sorted = SORTS[0]
         self._details: dict[RowKey, JobDetail] = {}
-        self._columns_for = 0  # the width that the columns were chosen for
+        self._columns_for = 0  # The width for which the columns were chosen.
         self._marking = QueueMarking(
             self.dashboard,
             lambda: self.table,
@@ -71,7 +73,7 @@ class QueueView(View):
         self._verbs = QueueVerbs(self.dashboard, self._marking.forget)
 
     def body(self) -> ComposeResult:
-        """The clusters, the list, and the chosen job below."""
+        """Compose the clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
         with Vertical(id="jobs"):
             yield QueueTable(self._marking.took)
@@ -83,13 +85,13 @@ class QueueView(View):
         return self.query_one("#queue", QueueTable)
 
     def show_header(self) -> None:
-        """The line at the top, and the ages of what is known of the clusters."""
+        """Show the line at the top, and the ages of the information about the clusters."""
         super().show_header()
         if self.ready:
             self._show_clusters()
 
     def show_body(self) -> None:
-        """Everything from the latest look at the queues."""
+        """Show everything from the latest poll of the queues."""
         session = self.session
         if session.jobs is None:
             self.table.say_if_empty(line(("Asking…", "dim")))
@@ -125,7 +127,7 @@ class QueueView(View):
         start(self, work, "pages")
 
     def _question(self, asked: ListAsked) -> QueueAsked:
-        """Which rows: what the list was asked for, of these jobs."""
+        """Return the request for rows: filter and order of the list, and the chosen jobs."""
         return self._asked._replace(
             text=asked.filter, sort=asked.sort or SORTS[0], descending=asked.descending
         )
@@ -181,7 +183,7 @@ class QueueView(View):
         self.show_bottom()
 
     def _nothing(self, page: QueuePage | None) -> str:
-        """What stands in the place of rows."""
+        """Return the text in the place of rows."""
         if page is None:
             return "Asking…"
         if page.all_jobs:
@@ -191,14 +193,14 @@ class QueueView(View):
         return "No jobs yet: mark groups in 2 and submit them."
 
     def _ask(self, asked: QueueAsked) -> None:
-        """Show other rows, or the same in another way; the cursor stays on its job."""
+        """Show other rows, or the same rows in another way; the cursor stays on its job."""
         self._asked = asked
         if self._rows is not None:
             self._rows.reload()
             self.table.rows_changed()
         self._titles()
 
-    # What is shown of it
+    # Display
 
     def _show_clusters(self) -> None:
         session = self.session
@@ -248,14 +250,14 @@ class QueueView(View):
         if detail is not None and abs(now - detail.at) > DETAIL_SECONDS:
             detail = None
         panel.show(row_lines(row, detail, now, panel.size.width))
-        title = f"Job {row.label}{row.tasks if row.tasks.startswith('[') else ''}"
+        title = f"{called(row.label).capitalize()}{row.tasks if row.tasks.startswith('[') else ''}"
         if row.state in WAITS:
             title += " · why is it not running?"
         log = "Enter log · " if row.ours else ""
         set_titles(panel, title, f"{log}w all that {row.cluster} says")
 
     def _take_row(self) -> None:
-        """The row under the cursor, for whoever asks what can be done."""
+        """Store the row under the cursor, for the checks whether a command can be used."""
         row = self._rows.item(self.table.cursor) if self._rows is not None else None
         self.session.queue_row = row
         if row is not None and row.view is not None:
@@ -263,14 +265,14 @@ class QueueView(View):
             self.session.job_token = row.view.record.token
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another job is the chosen one."""
+        """Choose the job under the cursor."""
         if not self.session.job_to_show:
             self._take_row()
         self._show_job()
         self.show_bottom()
 
     def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
-        """Another filter, order or other marks: other words in the frame."""
+        """Update the frame after another filter, order or other marks."""
         event.stop()
         sort = event.table.asked.sort or SORTS[0]
         if sort != self._sorted:
@@ -279,13 +281,13 @@ class QueueView(View):
         self._titles()
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click opens."""
+        """Open the job with a second click."""
         await self.dashboard.action_command("queue.open")
 
     def copyable(self) -> str:
         """The id of the job under the cursor."""
         row = self.session.queue_row
-        return row.label if row is not None and row.label != "–" else ""
+        return row.label if row is not None and row.label != NO_ID else ""
 
     def back(self) -> bool:
         """Drop the marks, then the filter."""
@@ -295,11 +297,11 @@ class QueueView(View):
         return self.table.clear_filter()
 
     def command_open(self) -> None:
-        """The log of this job."""
+        """Show the log of this job."""
         self.dashboard.go("log")
 
     def command_why(self) -> None:
-        """All that the scheduler says of this job."""
+        """Show the scheduler's whole information about this job."""
         row = self.session.queue_row
         if row is not None:
 
@@ -311,11 +313,13 @@ class QueueView(View):
     # Marks
 
     def command_mark(self) -> None:
-        """Mark this job, or all of this array."""
+        """Mark this job, or all jobs of this array."""
         self._marking.mark()
 
     def command_mark_all(self) -> None:
-        """Mark all jobs that have not ended; again: all that failed; again: none."""
+        """Mark all jobs that have not ended; at the second call all failed jobs; at the
+        third none.
+        """
         self._marking.mark_all()
 
     def _show_marks(self) -> None:
@@ -323,13 +327,13 @@ class QueueView(View):
         self.show_bottom()
 
     def forget_marks(self) -> None:
-        """The marked jobs were resubmitted."""
+        """Remove the marks after the marked jobs were retried."""
         self._marking.forget()
 
-    # Which rows
+    # Selection of rows
 
     def command_fold(self) -> None:
-        """Give every job of this array or bundle a row, or take them together again."""
+        """Give every job of this array or bundle a row, or show one row for all of them again."""
         row = self.session.queue_row
         if row is None:
             return
@@ -339,12 +343,12 @@ class QueueView(View):
         self._ask(self._asked._replace(unfolded=self._asked.unfolded ^ {key}))
 
     def command_fold_all(self) -> None:
-        """The same for all arrays and bundles."""
+        """Fold or unfold all arrays and bundles."""
         folding = not self._asked.folding
         self._ask(self._asked._replace(folding=folding, unfolded=frozenset()))
 
     def command_others(self) -> None:
-        """Show or hide the jobs that are not this project's."""
+        """Show or hide the user's jobs outside this project."""
         page = self._rows.page if self._rows is not None else None
         if self._asked.whose == PROJECT and page is not None and not page.hidden:
             self.app.notify("You have no other jobs on these clusters.", markup=False)
@@ -356,11 +360,11 @@ class QueueView(View):
         self._ask(self._asked._replace(whose=whose))
 
     def show_about(self, name: str) -> None:
-        """Only the jobs of this cluster."""
+        """Show only the jobs of this cluster."""
         self._ask(self._asked._replace(clusters=(name,)))
 
     def command_cluster(self) -> None:
-        """Only the jobs of the next cluster; after the last one those of all."""
+        """Show only the jobs of the next cluster; after the last cluster, the jobs of all."""
         names = [one.name for one in self.session.jobs.clusters] if self.session.jobs else []
         shown = self._asked.clusters[0] if self._asked.clusters else ""
         at = names.index(shown) + 1 if shown in names else 0
@@ -380,6 +384,8 @@ class QueueView(View):
         """Ask, then let the marked jobs, or those under the cursor, start."""
         self._verbs.choose(RELEASE)
 
-    def command_resubmit(self) -> None:
-        """Ask how, then plan the marked jobs that failed, or those under the cursor, again."""
-        self._verbs.choose(RESUBMIT)
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
+        cursor.
+        """
+        self._verbs.choose(RETRY)

@@ -1,7 +1,7 @@
-"""Which jobs of the queue are marked: one by one, all of a kind, in ranges; known by their keys.
+"""The marked jobs of the queue: single ones, all of a kind, or ranges; identified by their keys.
 
-A marked array stands for all its jobs. The marks are the session's, with the states of their jobs;
-the engine is asked for these again whenever the queue was looked at.
+A marked array stands for all its jobs. The marks are stored in the session, with the states of
+their jobs; the engine is asked for these states again after each poll of the queue.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class QueueMarking:
-    """On behalf of one table. `asked`: which rows it has; `show`: other jobs are marked now."""
+    """The marks of one table. `asked` returns its request; `show` is called after a change."""
 
     def __init__(
         self,
@@ -34,10 +34,10 @@ class QueueMarking:
         self._table = table
         self._asked = asked
         self._show = show
-        self._marked_all = ""  # what `mark_all` marked last
+        self._marked_all = ""  # The kind of jobs that `mark_all` marked last.
 
     def mark(self) -> None:
-        """Mark the job under the cursor, or all of its array; or take the mark away."""
+        """Mark the job under the cursor, or all jobs of its array; or remove the mark."""
         row, table = self._session.queue_row, self._table()
         if row is None:
             return
@@ -53,7 +53,9 @@ class QueueMarking:
         self._changed()
 
     def mark_all(self) -> None:
-        """Mark all jobs that have not ended; again: all that failed; again: none."""
+        """Mark all jobs that have not ended; at the second call all failed jobs; at the
+        third none.
+        """
         steps = ["active", "failed"]
         if self._marked_all:
             steps = steps[steps.index(self._marked_all) + 1 :]
@@ -79,7 +81,7 @@ class QueueMarking:
         self._changed()
 
     def took(self, marked: Sequence[MarkedRow]) -> None:
-        """A range, or all that the filter leaves, beside what was marked before."""
+        """Mark a range, or all rows that the filter leaves, in addition to the earlier marks."""
         marks = self._session.queue_marks
         for row in marked[: max(0, MOST_MARKED - len(marks))]:
             marks[row.key] = row
@@ -88,7 +90,7 @@ class QueueMarking:
         self._changed()
 
     def look_again(self) -> None:
-        """Marked jobs may be in other states now, or gone."""
+        """Update the marked jobs: they may have other states now, or be gone."""
         if self._session.queue_marks:
             self._work(self._refresh)
 
@@ -109,7 +111,7 @@ class QueueMarking:
         self._show()
 
     def forget(self) -> None:
-        """Nothing is marked any more."""
+        """Remove all marks."""
         self._marked_all = ""
         self._session.queue_marks = {}
         self._table().marks.set_all(False)

@@ -1,4 +1,4 @@
-"""The list of jobs: marks are of rows of this project, each with the states of its jobs."""
+"""The list of jobs: only rows of this project can be marked, each with the states of its jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rowtui.tui.work import start
 
 
 class QueueTable(ListTable):
-    """`took` is told of rows that are marked together."""
+    """The list of jobs; `took` is called with rows that are marked together."""
 
     def __init__(self, took: Callable[[Sequence[MarkedRow]], None]) -> None:
         super().__init__(name="queue", can_mark=True)
@@ -23,11 +23,11 @@ class QueueTable(ListTable):
 
     @property
     def sortable(self) -> list[str]:
-        """The orders of the engine, whichever columns there is room for."""
+        """The orders of the engine, independent of the columns that fit."""
         return list(SORTS[1:])
 
     def action_mark_matching(self) -> None:
-        """Mark all rows of this project that the list has now; never what comes later."""
+        """Mark all rows of this project that the list has now; later rows are not marked."""
         if why := self._why_no_marks():
             self.notify(f"mark: {why}", severity="warning", markup=False)
         else:
@@ -50,7 +50,8 @@ class QueueTable(ListTable):
                 break
             at += len(rows)
             for row in rows:
-                if row.ours and row.key.parent not in whole:  # else its array is marked
+                # If its array is marked, the row is marked already.
+                if row.ours and row.key.parent not in whole:
                     whole.add(row.key)
                     found.append(row.marked)
         if len(found) >= MOST_MARKED:

@@ -1,4 +1,4 @@
-"""What is done to jobs of the queue: chosen by their rows, and done after a yes."""
+"""Operations on jobs of the queue: chosen by their rows, and carried out after a confirmation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.engine import ChosenJobs, RowKey
 from rowtui.core.text import plural
-from rowtui.tui.job_verbs import RESUBMIT, JobVerb
+from rowtui.tui.job_verbs import RETRY, JobVerb
 from rowtui.tui.screens.confirm import ConfirmScreen
 from rowtui.tui.work import start
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class QueueVerbs:
-    """The verbs of one view. `acted`: what was marked has served its turn."""
+    """The verbs of one view. `acted` is called when the marks are no longer needed."""
 
     def __init__(self, app: RowtuiApp, acted: Callable[[], None]) -> None:
         self._app = app
@@ -40,12 +40,12 @@ class QueueVerbs:
         if not chosen.jobs:
             why = verb.why_not(self._session.chosen_states) or "these jobs are gone"
             self._app.notify(f"{verb.word}: {why}", severity="warning", markup=False)
-        elif verb is RESUBMIT:
-            self._resubmit(chosen)
+        elif verb is RETRY:
+            self._retry(chosen)
         else:
             self._confirm(verb, keys, chosen)
 
-    def _resubmit(self, chosen: ChosenJobs) -> None:
+    def _retry(self, chosen: ChosenJobs) -> None:
         left = chosen.total - chosen.jobs
         note = f"{left:,} marked did not fail" if left else ""
         if (more := chosen.jobs - len(chosen.failed)) > 0:

@@ -1,4 +1,4 @@
-"""The question how far a network may run by itself. The default is no: the very word is a yes."""
+"""The question for the limits of a network run. The default is no: only the exact word is a yes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 
 
 class RunLimitsScreen(Dialog[Limits | None]):
-    """Gives the limits that were confirmed, or None."""
+    """A dialog that returns the confirmed limits, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "start nothing", id="run-limits.no", tooltip="start nothing"),
@@ -58,7 +58,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
         self._clusters = clusters
 
     def compose(self) -> ComposeResult:
-        """What it is about, a line for each limit, and where to type the yes."""
+        """Compose the description, a field for each limit, and the field for the answer."""
         with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
             set_titles(dialog, self._question)
             yield Static(as_content([*self._lines, ()]), markup=False)
@@ -77,7 +77,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
                 "Type ", ("yes", "key"), " and press ", ("Enter", "key"), ".  ",
                 ("Esc", "key"), " does nothing.",
             )  # fmt: skip
-            yield Static(as_content([(), yes]), markup=False)
+            yield Static(as_content([yes]), markup=False)
             with Horizontal(classes="field"):
                 yield Static("answer", markup=False)
                 yield Field(
@@ -87,7 +87,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
                 )
 
     def on_mount(self) -> None:
-        """The numbers are proposed already: the answer is what is missing."""
+        """Focus the answer, because the fields already have suggested numbers."""
         answer = self.query_one("#allow-answer", Input)
         answer.focus()
         self.call_after_refresh(answer.scroll_visible, animate=False)
@@ -100,7 +100,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
         return read_limits(self._typed, self._clock(), self._clusters)
 
     def _check(self) -> dict[str, str]:
-        """Say what is wrong beneath the fields; what is wrong."""
+        """Show the errors beneath the fields; return the errors by field name."""
         wrong = dict(self._read().wrong)
         for field in FIELDS:
             told = self.query_one(f"#wrong-{field.name}", Static)
@@ -110,7 +110,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
         return wrong
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """In a field: on to the next. In the answer: only the very word starts anything."""
+        """Go from a field to the next one; from the answer, start only for the exact word."""
         event.stop()
         wrong = self._check()
         if event.input.id != "allow-answer":
@@ -125,5 +125,5 @@ class RunLimitsScreen(Dialog[Limits | None]):
             self.dismiss(self._read().limits)
 
     def action_no(self) -> None:
-        """No."""
+        """Return None."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The pane with the samples of the chosen node: which rows, what stands out, what is marked."""
+"""The pane with the samples of the chosen node: its rows, highlights and marks."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class SamplePane:
-    """Of one Network view."""
+    """The pane of one Network view."""
 
     def __init__(self, view: NetworkScreen) -> None:
         self._view = view
         self.rows: AskedRows[SampleView] | None = None
         self._of: Of | None = None
         self._generation: tuple[int, str] | None = None
-        self._seen: dict[str, SampleView] = {}  # as they stood on the screen
+        self._seen: dict[str, SampleView] = {}  # The samples as they were last shown.
 
     @property
     def table(self) -> SampleTable:
@@ -43,20 +43,20 @@ class SamplePane:
 
     @property
     def sample(self) -> SampleView | None:
-        """The one under the cursor, as far as its page is here."""
+        """The sample under the cursor, if its page is loaded."""
         rows = self.rows
         return rows.item(self.table.cursor) if rows is not None and rows.row_count else None
 
     @property
     def node(self) -> NodeView | None:
-        """Whose samples they are."""
+        """The node whose samples are listed."""
         look = self._view.look
         nodes = look.view.nodes if look.view else ()
         named = (one for one in nodes if one.name == look.samples_of and one.kind != "sink")
         return next(named, None)
 
     def show(self, view: NetworkView | None) -> None:
-        """Ask for the samples of the chosen node, if they are not here or not right any more."""
+        """Load the samples of the chosen node, if they are missing or outdated."""
         look, table = self._view.look, self.table
         if view is None or not look.samples_of:
             table.show_nothing()
@@ -110,7 +110,7 @@ class SamplePane:
         view.samples_arrived()
 
     def show_titles(self) -> None:
-        """How many there are, and how many are marked."""
+        """Show the number of samples, and of marked ones."""
         look, rows, table = self._view.look, self.rows, self.table
         below = plural(rows.of if rows and rows.loaded else 0, "sample")
         if table.filtered:
@@ -123,7 +123,7 @@ class SamplePane:
         set_titles(table, title, below)
 
     def remember_marks(self) -> None:
-        """Write down which jobs are marked, for the commands."""
+        """Store the marked jobs, for the commands."""
         marks = self.table.marks
         if not marks.keys and not self._view.look.marked:
             return
@@ -132,7 +132,7 @@ class SamplePane:
         self._view.show_bottom()
 
     def forget_marks(self) -> None:
-        """The marked jobs were retried, or given up."""
+        """Remove the marks after the marked jobs were retried, or cancelled."""
         self.table.marks.set_all(False)
         self.table.marks_changed()
         self._view.look.marked = {}
@@ -140,5 +140,5 @@ class SamplePane:
         self._view.show_bottom()
 
     def filter(self, text: str) -> None:
-        """Show the samples that fit."""
+        """Show the samples that match."""
         self.table.ask(self.table.asked._replace(filter=text))

@@ -1,7 +1,7 @@
-"""The samples of a node as rows of a list, and what their marks mean.
+"""The samples of a node as rows of a list, and the meaning of their marks.
 
-A sample is known by the number of its job, one of a source by its directory. Its mark carries the
-state that it had when it was last seen: what can be done with it depends on that.
+A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
+stores the last known state of the job, because the possible operations depend on this state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from rowtui.tui.work import start
 
 
 class Of(NamedTuple):
-    """Whose samples they are, in which states. `frozen`: of the run, not of network.toml now."""
+    """The node and the states of the samples. `frozen`: of the run, not of the current
+    network.toml.
+    """
 
     node: str
     filter: StateFilter
@@ -30,7 +32,7 @@ class Of(NamedTuple):
 
 
 def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> AskedRows[SampleView]:
-    """The samples, page by page."""
+    """Return the samples, page by page."""
 
     async def ask(asked: Asked, first: int, length: int, find: str) -> Answer[SampleView]:
         page = await engine.network_samples(
@@ -51,7 +53,7 @@ def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> AskedRows[SampleV
 
 
 def sample_key(sample: SampleView) -> str:
-    """What a row is known by."""
+    """Return the key of a row."""
     return str(sample.job) if sample.job >= 0 else sample.directory
 
 
@@ -67,7 +69,7 @@ def _weight(sample: SampleView) -> tuple[float, ...]:
 def changed_samples(
     old: dict[str, SampleView], new: dict[str, SampleView]
 ) -> list[tuple[str, str]]:
-    """(row, column) of what is said otherwise than before."""
+    """Return the cells (row, column) whose content has changed."""
     found = []
     for key, sample in new.items():
         was = old.get(key)
@@ -79,7 +81,7 @@ def changed_samples(
 
 
 def marked_jobs(marks: Marks, seen: dict[str, SampleView]) -> dict[int, str]:
-    """The marked jobs, each with the state that it is, or was last, in."""
+    """Return the marked jobs, each with its current or last known state."""
     found = {}
     for key in marks.keys:
         word = ""
@@ -93,7 +95,7 @@ def marked_jobs(marks: Marks, seen: dict[str, SampleView]) -> dict[int, str]:
 
 
 class SampleTable(ListTable):
-    """A list of samples: marks are of single jobs, never of all that there will ever be."""
+    """A list of samples: marks are of single jobs, never of all present and future samples."""
 
     def action_mark_matching(self) -> None:
         """Mark every sample that the list has now."""

@@ -1,4 +1,4 @@
-"""A page with everything that somebody wrote and that decided; Enter opens the file at its line."""
+"""A page with all sources of a decision; Enter opens the file at its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SourcesScreen(Dialog[None]):
-    """A list of sources under a title. `root`: what their paths are below."""
+    """A list of sources under a title. `root` is the folder to which their paths are relative."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,e", "open", "open", id="sources.open", tooltip="open the file at its line"),
@@ -39,7 +39,7 @@ class SourcesScreen(Dialog[None]):
         self._root = root
 
     def compose(self) -> ComposeResult:
-        """The list."""
+        """Compose the list."""
         yield ListTable(name="sources")
 
     @property
@@ -48,7 +48,7 @@ class SourcesScreen(Dialog[None]):
         return self.query_one(ListTable)
 
     def on_mount(self) -> None:
-        """From the first."""
+        """Show the list from its first row."""
         rows = MemoryRows(self._rows, lambda row: row.number, lambda _, row: source_cells(row))
         self.table.say_if_empty(line(("Nobody wrote anything that counted.", "dim")))
         self.table.show(rows, source_columns())
@@ -56,7 +56,7 @@ class SourcesScreen(Dialog[None]):
         self.table.focus()
 
     def on_list_table_rearranged(self) -> None:
-        """Another filter."""
+        """Update the frame after another filter."""
         self._titles()
 
     def _titles(self) -> None:
@@ -65,7 +65,7 @@ class SourcesScreen(Dialog[None]):
         set_titles(self.table, self._title + self.table.filter_named, below)
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click opens."""
+        """Open the file with a second click."""
         self.action_open()
 
     @property
@@ -80,12 +80,12 @@ class SourcesScreen(Dialog[None]):
             self.app.notify(f"Copied {self._row.place}", markup=False)
 
     def action_leave(self) -> None:
-        """Drop the filter, else close."""
+        """Drop the filter, or close the page if there is none."""
         if not self.table.clear_filter():
             self.dismiss()
 
     def action_open(self) -> None:
-        """Open the file at its line; what is no file here says so."""
+        """Open the file at its line; report a source that is not a file on this machine."""
         row = self._row
         if row is None:
             return
@@ -107,9 +107,10 @@ class SourcesScreen(Dialog[None]):
 
 
 def path_of(file: str, root: str) -> Path | None:
-    """Where a file of that name is; None for one that is not here: an address, what a cluster says.
+    """Return the path of a source's file; None for a source without a local file, such as an
+    address.
 
-    Names are as people read them, so one with control characters is not found by its name.
+    Names are in their visible form, so a name with control characters is not found.
     """
     if not file or "://" in file:
         return None

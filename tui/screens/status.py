@@ -1,4 +1,4 @@
-"""View 1: all actions, the chosen one in detail, and what needs a person."""
+"""View 1: all actions, the chosen one in detail, and the items that need the user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class StatusView(View):
-    """Answers "what needs me" first."""
+    """The first view: it shows what needs the user."""
 
     MODE = "status"
     BINDINGS = bindings_for("status")
@@ -52,7 +52,7 @@ class StatusView(View):
         self._needs: list[Need] = []
 
     def body(self) -> ComposeResult:
-        """Actions and detail on the left, what needs a person on the right (or below)."""
+        """Compose actions and detail on the left, and the needs on the right (or below)."""
         with Vertical(id="left"):
             yield VirtualTable(name="actions")
             yield Panel("Action", name="detail")
@@ -63,7 +63,7 @@ class StatusView(View):
             yield Panel("Jobs", name="jobs")
 
     def show_body(self) -> None:
-        """Everything from the latest snapshot."""
+        """Show everything from the latest snapshot."""
         session = self.session
         snapshot = session.snapshot
         actions = snapshot.actions if snapshot else ()
@@ -80,12 +80,18 @@ class StatusView(View):
             stale=session.stale,
         )
         if session.action is not None:
-            table.move_to_key(_key(session.action))
+            table.choose(_key(session.action))
         if session.changed:
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
             session.changed = frozenset()
-        set_titles(table, "Workflow", plural(len(actions), "action") if snapshot else "")
+        said = [plural(len(actions), "action")] if snapshot else []
+        if (network := session.network.view) is not None and network.waiting:
+            said.append(
+                plural(network.waiting, "job of the network waits", "jobs of the network wait")
+                + " for inputs"
+            )
+        set_titles(table, "Workflow", ", ".join(said))
         self._show_detail()
         self._show_needs()
         self._show_pace()
@@ -124,7 +130,9 @@ class StatusView(View):
         set_titles(panel, f"{action.name} completed in an hour" if action else "Pace")
 
     def _show_jobs(self) -> None:
-        """How many are in each state; below, as far as there is room, the jobs themselves."""
+        """Show the number of jobs in each state; below, as far as there is room, the jobs
+        themselves.
+        """
         view = self.session.jobs
         panel = self.query_one("#jobs", Panel)
         lines = job_counts(view)
@@ -149,7 +157,8 @@ class StatusView(View):
         table.show(
             ListRows(found, lambda need: need.key, lambda _, need: need_cells(need)), NEEDS_COLUMNS
         )
-        if found and not table.has_focus:  # nobody is at a row there: the worst is in sight
+        # The user is not in this list, so the worst item is shown.
+        if found and not table.has_focus:
             table.move_to_key(found[0].key)
         self._choose_need()
         set_titles(table, "Needs you", "Enter: next step" if found else "")
@@ -164,38 +173,41 @@ class StatusView(View):
             self.show_bottom()
 
     def on_descendant_focus(self) -> None:
-        """The keys mean the list that has the focus."""
+        """Choose the item of the list that has the focus, because the keys apply to it."""
         if self.ready:
             self._choose_need()
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another action, or need, is the chosen one."""
+        """Choose the action, or need, under the cursor."""
         if event.table.id == "needs":
             self._choose_need()
             return
         snapshot = self.session.snapshot
-        if snapshot is not None and event.index < len(snapshot.actions):
-            self.session.action_index = snapshot.actions[event.index].index
+        # The cursor may have moved on since the message.
+        if snapshot is not None and event.table.cursor < len(snapshot.actions):
+            action = snapshot.actions[event.table.cursor]
+            self.session.action_index = action.index
+            event.table.choose(_key(action))
             self._show_detail()
             self._show_pace()
             self.show_bottom()
 
     async def on_virtual_table_row_pressed(self) -> None:
-        """A second click opens."""
+        """Open the row with a second click."""
         await self.dashboard.action_command("status.open")
 
     def command_pane(self) -> None:
-        """The other list."""
+        """Move to the other list."""
         needs_you = self.query_one("#needs", VirtualTable)
         (self.query_one("#actions", VirtualTable) if needs_you.has_focus else needs_you).focus()
 
     def command_retry(self) -> None:
-        """Ask how what failed alike is tried again."""
+        """Ask how the directories that failed for the same reason are retried."""
         if self.session.need is not None:
             self.dashboard.needs.retry(self.session.need)
 
     def back(self) -> bool:
-        """From what needs the person to the actions."""
+        """Go from the needs to the actions."""
         actions = self.query_one("#actions", VirtualTable)
         if actions.has_focus:
             return False
@@ -203,7 +215,7 @@ class StatusView(View):
         return True
 
     def copyable(self) -> str:
-        """The name of the chosen action, or what needs the person."""
+        """The name of the chosen action, or the text of the chosen need."""
         if self.session.need is not None:
             return self.session.need.text
         return self.session.action.name if self.session.action else ""
@@ -213,7 +225,7 @@ class StatusView(View):
         self.pack_action()
 
     def command_open(self) -> None:
-        """The groups of the chosen action; the next step of what needs the person."""
+        """Show the groups of the chosen action, or take the next step of the chosen need."""
         if self.session.need is not None:
             self.dashboard.needs.take(self.session.need)
             return
@@ -224,7 +236,7 @@ class StatusView(View):
         self.dashboard.go("groups")
 
     def command_failed(self) -> None:
-        """The failed directories: of this action, or else of the first that has any."""
+        """Show the failed directories of this action, or of the first action that has any."""
         snapshot, action = self.session.snapshot, self.session.action
         if snapshot and action and not action.failed:
             action = next((one for one in snapshot.actions if one.failed), action)
@@ -244,5 +256,5 @@ class StatusView(View):
 
 
 def _key(action: ActionSummary) -> tuple[str, int]:
-    """Several elements may share a name."""
+    """Return the key of an action; the index is in it, because several actions may share a name."""
     return (action.name, action.index)

@@ -1,4 +1,4 @@
-"""View 5: a plan before it is sent, and while it is sent. Nothing goes without an explicit yes."""
+"""View 5: a plan before and during submission. Nothing is sent without an explicit confirmation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SubmitView(View):
     AUTO_FOCUS: ClassVar[str | None] = "#planned"
 
     def body(self) -> ComposeResult:
-        """From what would be sent, through its script, down to the question."""
+        """Compose the jobs and checks, the script, and the question."""
         with Horizontal(id="upper"):
             yield PlanTable(self._switch, lambda: may_switch(self.session))
             yield LaidOut(name="checks")
@@ -74,12 +74,16 @@ class SubmitView(View):
         return SubmitSteps(self.dashboard, self.session, self._look, self._show_script)
 
     def _lay_out_rows(self, sending: Sending) -> PlanRows:
-        """Rows and columns, made once for each plan: it may have thousands of jobs."""
+        """Return the rows; rows and columns are created once for each plan, which may have many
+        jobs.
+        """
         plan, sent = sending.plan, sending.phase != "review"
         made = self._rows_of
         if self._rows is None or made is None or made[0] is not sending or made[1] is not plan:
             if made is not None and made[0] is not sending:
-                self.table.start_over()  # else what was left out of it, and its filter stays
+                # With the same submission, only jobs were removed from the plan, so the filter
+                # stays.
+                self.table.start_over()
             self._rows_of = (sending, plan)
             self._rows = PlanRows(plan_rows(plan), sending, self._spawn, self._arranged)
             self._look.begin(plan.id)
@@ -104,13 +108,14 @@ class SubmitView(View):
 
     @property
     def job(self) -> PlannedJob | None:
-        """The planned job under the cursor; None for none, and for a bundle."""
+        """The planned job under the cursor; None for a bundle, or without a row."""
         return self.row.job if self.row else None
 
-    # Showing
+    # Display
 
     def show_body(self) -> None:
-        """The plan and how far it is."""
+        """Show the plan and its progress."""
+        self.question.answer_late()
         sending, table = self.session.sending, self.table
         if sending is None:
             self._rows = self._rows_of = None
@@ -163,7 +168,8 @@ class SubmitView(View):
         script = self.query_one("#script", TextLines)
         if sending is None or row is None:
             why: list[Line] = []
-            if sending is not None:  # there is room for what the plan leaves out
+            # Without a row, there is room for the groups that the plan leaves out.
+            if sending is not None:
                 width = script.scrollable_content_region.width - 2
                 why = [part for one in left_out(sending.plan) for part in wrapped(one, width, 2)]
             script.show(tuple(f"# {plain(part)}" for part in why))
@@ -182,7 +188,7 @@ class SubmitView(View):
         set_titles(script, heading + (f" · {shown.about}" if shown.about else ""), shown.keys)
 
     def _scheduler_of(self, job: PlannedJob) -> str:
-        """The kind of scheduler that a job goes to."""
+        """Return the kind of scheduler of a job's cluster."""
         sending, known = self.session.sending, self.session.jobs
         name = job.destination.cluster
         if sending is not None and name == sending.plan.cluster:
@@ -191,7 +197,10 @@ class SubmitView(View):
         return kinds.get(name, "slurm")
 
     def _script(self) -> str:
-        """The script of the row. A bundle's is worked out once: it has those of all requests."""
+        """Return the script of the row.
+
+        The script of a bundle contains those of all requests, so it is computed once.
+        """
         row = self.row
         if row is None:
             return ""
@@ -215,12 +224,12 @@ class SubmitView(View):
     # Events
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """The script of another job."""
+        """Show the script of the job under the cursor."""
         self._show_job()
         self._show_question()
 
     def on_list_table_rearranged(self) -> None:
-        """Another filter or order: other words in the frames."""
+        """Update the frames after another filter or order."""
         self._show_titles()
         self._show_job()
         self._show_question()
@@ -235,7 +244,9 @@ class SubmitView(View):
         return jobs[0].directories[0] if jobs and jobs[0].directories else ""
 
     def back(self) -> bool:
-        """From the question, or another pane, to the jobs; all of them; to where it was planned."""
+        """Go back from the question, or another pane, to the jobs; drop the filter; leave
+        the plan.
+        """
         if self.question.asking:
             self.question.close()
             return True
@@ -253,7 +264,7 @@ class SubmitView(View):
         return False
 
     def show_packed(self) -> None:
-        """Pack what this plan would submit."""
+        """Pack the groups of this plan."""
         sending = self.session.sending
         if sending is not None and sending.phase == "review" and sending.wanted is not None:
             self.session.packing.want(sending.wanted)
@@ -267,13 +278,13 @@ class SubmitView(View):
         self._show_question()
 
     def command_toggle(self) -> None:
-        """Leave the job, or all of the bundle, out; or take it in again."""
+        """Leave the job, or the whole bundle, out; or include it again."""
         if self.row is not None:
             self._switch(self.row.jobs)
             self.table.action_line_down()
 
     def command_toggle_all(self) -> None:
-        """All jobs that are shown on, or off."""
+        """Switch all jobs that are shown on, or off."""
         sending = self.session.sending
         if self.table.filtered:
             self.table.switch_shown()
@@ -282,7 +293,9 @@ class SubmitView(View):
             self.show()
 
     def _switch(self, jobs: Sequence[PlannedJob], on: bool | None = None) -> None:
-        """These jobs on or off, and what depends on them; None: off if any of them is on."""
+        """Switch these jobs on or off, with the jobs that depend on them; None: off if any of them
+        is on.
+        """
         sending = self.session.sending
         if sending is None or not jobs:
             return
@@ -310,40 +323,40 @@ class SubmitView(View):
             self.show()
 
     def command_diff(self) -> None:
-        """What differs from the script before, or all of it."""
+        """Show the differences from the previous script, or the whole script."""
         self._look.full = not self._look.full
         self._show_script()
 
     def command_fold(self) -> None:
-        """Lines that are the same, or how many there are."""
+        """Show unchanged lines, or their number."""
         self._look.unfolded = not self._look.unfolded
         self._show_script()
 
     def command_next(self) -> None:
-        """The script of the next job."""
+        """Show the script of the next job."""
         self.table.action_line_down()
 
     def command_previous(self) -> None:
-        """The script of the previous job."""
+        """Show the script of the previous job."""
         self.table.action_line_up()
 
     def command_explain(self) -> None:
-        """Where the job goes, and why."""
+        """Show where the job goes, and why."""
         if self.row is not None:
             self._steps.explain(self.row.jobs[0])
 
     def command_open(self) -> None:
-        """The script in the person's pager."""
+        """Show the script in the user's pager."""
         if self.row is not None:
             self._steps.open(self._script(), self.row.jobs[0].name)
 
     def command_export(self) -> None:
-        """All scripts, to files."""
+        """Write all scripts to files."""
         if self.session.sending is not None:
             self._steps.export(self.session.sending)
 
     def command_pane(self) -> None:
-        """The next pane."""
+        """Move to the next pane."""
         panes = ("#planned", "#script", "#checks")
         shown = [pane for name in panes if (pane := self.query_one(name)).display]
         at = next((number for number, pane in enumerate(shown) if pane.has_focus), 0)

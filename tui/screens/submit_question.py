@@ -1,6 +1,6 @@
-"""What has to be typed before a plan is sent, and how far it is: the frame below the jobs.
+"""The frame below the jobs: the question before a plan is sent, and the progress afterwards.
 
-Nothing goes without the very word; anything else, and Escape, is the answer no.
+Only the exact word sends the plan; any other text, and Escape, means no.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AFTER = {
 
 
 class Question(Vertical):
-    """`send` is called once the word was typed, `left` whenever there was an answer."""
+    """The question. `send` is called after the exact word, `left` after every answer."""
 
     def __init__(
         self, session: Session, send: Callable[[], None], left: Callable[[], None]
@@ -42,7 +42,7 @@ class Question(Vertical):
         self._told: dict[str, list[Line]] = {}
 
     def compose(self) -> ComposeResult:
-        """What is at stake, what is wrong, the question, and the field for the answer."""
+        """Compose summary, error, question, and the field for the answer."""
         yield OneLine(name="short")
         yield Static(id="again", markup=False)
         yield Static(id="error", markup=False)
@@ -56,14 +56,14 @@ class Question(Vertical):
 
     @property
     def asking(self) -> bool:
-        """Somebody types the answer."""
+        """Whether the field for the answer is open."""
         return not self._answer.disabled
 
-    # Showing
+    # Display
 
     def show(self, again: str = "", hidden: str = "", became: Line = ()) -> None:
-        """All of it. `again`: why the job under the cursor is tried again; `became`: what became
-        of it; `hidden`: what a filter leaves out of sight, which is sent all the same.
+        """Show everything. `again` is why the job under the cursor is retried; `became` is its
+        outcome; `hidden` describes the jobs that a filter hides, which are sent as well.
         """
         sending = self._session.sending
         self._tell("again", [line(again)] if again else [])
@@ -84,8 +84,10 @@ class Question(Vertical):
         set_titles(self, f"{title} · {hidden}" if hidden else title)
 
     def _what_is_wrong(self, became: Line) -> Line:
-        """Before it is sent, why one more word is needed; then, why the job under the cursor was
-        not accepted, else the first thing that failed.
+        """Return the error.
+
+        Before the plan is sent, this is why one more word is necessary; later, why the job under
+        the cursor was not accepted, or the first error.
         """
         sending = self._session.sending
         assert sending is not None
@@ -95,7 +97,7 @@ class Question(Vertical):
         return line(("✗ ", "failed"), (why, "failed")) if why else ()
 
     def _tell(self, name: str, told: list[Line]) -> None:
-        """Show these sentences in full, in as many lines as they take."""
+        """Show these sentences in full, in as many lines as necessary."""
         width = max(20, self.screen.size.width - 4)
         lines = [line(" ") + part for one in told for part in wrapped(one, width - 1, 2)]
         self.set_class(bool(lines), f"-{name}")
@@ -150,26 +152,43 @@ class Question(Vertical):
     # The answer
 
     def ask(self) -> None:
-        """Wait for the word."""
+        """Open the field for the answer."""
         self._answer.disabled = False
         self._answer.value = ""
         self.add_class("-asking")
         self._answer.focus()
 
     def close(self) -> None:
-        """No answer is waited for any more."""
+        """Close the field for the answer."""
         self._answer.value = ""
         self._answer.disabled = True
         self.remove_class("-asking")
         self._left()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only the very word sends; anything else sends nothing."""
+        """Send the plan only for the exact word."""
         event.stop()
         sending = self._session.sending
         typed = event.value
         self.close()
         if sending is None or sending.phase != "review" or not sending.chosen.requests:
+            return
+        self._answer_with(sending, typed)
+
+    def answer_late(self) -> None:
+        """Use the answer that was typed before the budgets were known."""
+        sending = self._session.sending
+        if sending is None or sending.awaits_budgets or not (typed := sending.unsent_yes):
+            return
+        sending.unsent_yes = ""
+        if sending.phase == "review" and sending.chosen.requests:
+            self._answer_with(sending, typed)
+
+    def _answer_with(self, sending: Sending, typed: str) -> None:
+        if typed.strip() and sending.awaits_budgets:
+            sending.unsent_yes = typed
+            text = "It is looked up what the budgets have left; then the answer counts."
+            self.app.notify(text, markup=False)
             return
         word = _word(sending)
         if says_yes(word, typed):
@@ -182,7 +201,7 @@ class Question(Vertical):
         self.app.notify(text, severity="warning", markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Escape in the question is the answer no."""
+        """Answer no with Escape."""
         if event.key == "escape" and self.asking:
             event.stop()
             event.prevent_default()
@@ -191,6 +210,6 @@ class Question(Vertical):
 
 
 def _word(sending: Sending) -> str:
-    """What has to be typed for the jobs that are on."""
+    """Return the text to type for the jobs that are on."""
     objection = bool(why_not(sending.checks, sending.chosen))
-    return word_for(sending.chosen.units, objection=objection)
+    return word_for(sending.chosen.requests, objection=objection)

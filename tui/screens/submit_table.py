@@ -1,4 +1,4 @@
-"""The list of a plan's jobs: what other lists call a mark is here whether a job is sent."""
+"""The list of a plan's jobs: marks of other lists correspond here to the jobs that are sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 
 
 class PlanTable(ListTable):
-    """`switch(jobs, on)` switches jobs on or off; None: off if any of them is on."""
+    """The list of jobs; `switch(jobs, on)` switches them on or off; None: off if any of
+    them is on.
+    """
 
     def __init__(self, switch: Switch, may_switch: Callable[[], str]) -> None:
         super().__init__(name="planned", kept_as="plan", may_mark=may_switch)
@@ -23,7 +25,7 @@ class PlanTable(ListTable):
         return self._may_mark() if isinstance(self.source, PlanRows) else "there is no plan"
 
     def action_range(self) -> None:
-        """Begin a range at the cursor; or end it there, and switch its jobs."""
+        """Begin a range at the cursor; or end the range there, and switch its jobs."""
         if self._anchor is not None or self._why_no_marks():
             super().action_range()
             return
@@ -32,11 +34,11 @@ class PlanTable(ListTable):
         self.notify("Move, then v again switches all up to there.", timeout=3, markup=False)
 
     def action_mark_matching(self) -> None:
-        """Every job that is shown is on."""
+        """Switch every job that is shown on."""
         self.switch_shown(on=True)
 
     def switch_shown(self, *, on: bool | None = None) -> None:
-        """Every job that is shown on, or off. None: on, or off if all of them are on."""
+        """Switch every job that is shown on, or off. None: on, or off if all of them are on."""
         if why := self._why_no_marks():
             self.notify(f"on/off: {why}", severity="warning", markup=False)
             return
@@ -51,7 +53,9 @@ class PlanTable(ListTable):
             self._switch(self.source.jobs(first, stop), None)
 
     def _look(self, index: int) -> Look:
-        """Rows of a range that was begun stand out: there are no marks that could show it."""
+        """Return the style of a row; the rows of a range that was begun are highlighted, because
+        this list has no marks that could show the range.
+        """
         look = super()._look(index)
         if not look.marked:
             return look

@@ -1,4 +1,4 @@
-"""The question whether the code of a mapping file may run. It is read first; no is the default."""
+"""The question whether the code of a mapping file may run. The user reads it first; default no."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORD = "trust"
 
 
 class TrustScreen(Dialog[bool]):
-    """True after the very word."""
+    """A dialog that returns True after the exact word."""
 
     BINDINGS = [
         Binding("escape", "no", "trust nothing", id="trust.no", tooltip="trust nothing"),
@@ -32,7 +32,9 @@ class TrustScreen(Dialog[bool]):
         self._review = review
 
     def compose(self) -> ComposeResult:
-        """The text, or what differs from what was trusted before; below it, where to type."""
+        """Compose the text, or its differences from the trusted text; below, the field for the
+        answer.
+        """
         review = self._review
         asked = line(
             f"Its expressions are Python and run as you. {visible(review.place)}  ",
@@ -55,28 +57,28 @@ class TrustScreen(Dialog[bool]):
             yield Field(id="answer", keys=(("Enter", f"answer {WORD}"),))
 
     def on_mount(self) -> None:
-        """The text from its beginning; the keys go to the answer."""
+        """Show the text from its beginning; the focus is on the answer."""
         page: TextLines[str] = self.query_one(TextLines)
         lines, page.lines = tuple(page.lines), ()
         page.show(lines)
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only the very word is a yes."""
+        """Return True only for the exact word."""
         event.stop()
         self.dismiss(event.value.strip().lower() == WORD)
 
     def action_no(self) -> None:
-        """No."""
+        """Return False."""
         self.dismiss(False)
 
     def action_other(self) -> None:
-        """From the answer to the text, and back."""
+        """Move from the answer to the text, or back."""
         answer = self.query_one(Input)
         (self.query_one(TextLines) if answer.has_focus else answer).focus()
 
 
 def _difference(text: str) -> Line:
-    """A line of a difference, by its first sign."""
+    """Return a line of a difference, styled by its first character."""
     style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
     return line((text, style))

@@ -1,4 +1,4 @@
-"""What all views share: the lines around them, and being shown again when something changed."""
+"""Base class of all views: the lines around them, and the update after a change."""
 
 from __future__ import annotations
 
@@ -32,18 +32,22 @@ TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items()
 UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}
 
 LOWEST = 8
-"""Lines of a terminal; on fewer the list keeps them, without frames and the lines around it."""
+"""Lines of a terminal; with fewer lines the list uses all of them, without frames and
+other lines.
+"""
 
 
 class View(Screen[None]):
-    """One of the views. `MODE` is its name; subclasses give `body` and `show_body`."""
+    """One of the views. `MODE` is its name; subclasses define `body` and `show_body`."""
 
     MODE: ClassVar[str]
     _complete = False
     _answer = ""
 
     def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
-        """Its looks stand beside it, and are read when it is first shown."""
+        """Set the style file of the view, which is in the same folder and read when the view first
+        opens.
+        """
         super().__init_subclass__(*args, **kwargs)
         cls.CSS_PATH = f"{cls.MODE}.tcss"
 
@@ -52,9 +56,11 @@ class View(Screen[None]):
         across = self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or [])
         down = self._get_breakpoint_classes(app.size.height, app.VERTICAL_BREAKPOINTS or [])
         low = {"-low"} if app.size.height < LOWEST else set()
-        # Textual finds out when it is shown, and styles everything once more.
+        # Without these classes, Textual would compute them when the view opens, and style
+        # everything twice.
         super().__init__(classes=" ".join(across | down | low))
-        # Its widgets are styled when they are mounted: no need to style everything once more.
+        # The widgets are styled when they are mounted, so another pass over everything is not
+        # necessary.
         self._css_update_count = self.app._css_update_count
 
     @property
@@ -71,7 +77,7 @@ class View(Screen[None]):
         return self.dashboard.session
 
     def compose(self) -> ComposeResult:
-        """The body between the lines at the top and at the bottom."""
+        """Compose the body between the lines at the top and at the bottom."""
         yield OneLine(name="header")
         yield OneLine(name="tabs")
         with Container(id="body"):
@@ -81,27 +87,29 @@ class View(Screen[None]):
         yield OneLine(name="keys")
 
     def body(self) -> ComposeResult:
-        """The widgets of this view."""
+        """Compose the widgets of this view."""
         raise NotImplementedError
 
     def show_body(self) -> None:
-        """Bring the widgets of this view up to date with the session."""
+        """Update the widgets of this view from the session."""
         raise NotImplementedError
 
     def copyable(self) -> str:
-        """What `y` copies here; "" for nothing."""
+        """Return the text that `y` copies in this view; "" for none."""
         return ""
 
     @property
     def list_at_hand(self) -> ListTable:
-        """The long list that the person is in, else the first one on the screen."""
+        """The long list that has the focus, or the first one on the screen."""
         from rowtui.tui.widgets.list_table import ListTable
 
         tables = [table for table in self.query(ListTable) if table.display]
         return next((table for table in tables if table.has_focus_within), tables[0])
 
     def export_to(self, path: str) -> str:
-        """Write the long list at hand to this file, or ask which; "" or why that cannot be."""
+        """Write the current long list to this file, or ask for a file; return "" or the reason for
+        a refusal.
+        """
         from rowtui.tui.screens.export import export_list, export_to
         from rowtui.tui.widgets.list_table import ListTable
 
@@ -111,26 +119,31 @@ class View(Screen[None]):
         return export_to(table, path) if path else export_list(table)
 
     def show_packed(self) -> None:
-        """Go to the Pack view, with what would be submitted from here. Default: what it had."""
+        """Go to the Pack view, with the groups that this view would submit. Default: keep its
+        groups.
+        """
         self.dashboard.go("pack")
 
     def pack_action(self) -> None:
-        """Go to the Pack view, with all eligible groups of the action at hand."""
+        """Go to the Pack view, with all eligible groups of the current action."""
         if self.session.action is not None:
-            from rowtui.tui.render.plan import Wanted  # loads what packs
+            # A late import, because the module loads the packing code.
+            from rowtui.tui.render.plan import Wanted
 
             self.session.packing.want(Wanted(self.session.action.index))
         self.dashboard.go("pack")
 
     def forget_marks(self) -> None:
-        """The marks here have done their work. Default: there are none."""
+        """Remove the marks of this view after a command has used them. Default: there are
+        no marks.
+        """
 
     def show_about(self, name: str) -> None:
-        """Somebody wants to see that one here: a cluster in the queue, say. Default: nothing."""
+        """Show this item, for example a cluster in the queue. Default: do nothing."""
 
     @property
     def crumbs(self) -> tuple[str, ...]:
-        """What this view is about, from the widest to the narrowest: an action, a group."""
+        """The subject of this view, the widest term first: an action, a group."""
         return crumbs_of(self.MODE, self.session)
 
     @property
@@ -139,38 +152,40 @@ class View(Screen[None]):
         return ""
 
     def back(self) -> bool:
-        """One step back inside this view; False if there is none."""
+        """Go one step back inside this view; return False if there is none."""
         return False
 
     async def on_mount(self) -> None:
-        """All widgets are there: show what changed meanwhile."""
-        await asyncio.sleep(0)  # to open a view is too much work for one step of the event loop
+        """Show the current state after all widgets are mounted."""
+        await asyncio.sleep(0)  # Opening a view takes too long for one step of the event loop.
         self._complete = True
         self.call_after_refresh(self.show)
         self.dashboard.view_opened()
 
     async def on_screen_resume(self) -> None:
-        """Something may have changed while another view was shown."""
+        """Update the view, because the state may have changed while another view was shown."""
         await asyncio.sleep(0)
         self.show()
         self.dashboard.logins.show_next()
 
     def on_descendant_focus(self) -> None:
-        """A field takes other keys than the view."""
+        """Update the keys: a field takes other keys than the view."""
         self.show_bottom()
 
     def on_resize(self, event: Resize) -> None:
-        """The lines depend on the width; what is shown at all on the height."""
+        """Show the view again: the lines depend on the width, and the visible parts on
+        the height.
+        """
         self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
 
     @property
     def ready(self) -> bool:
-        """All widgets are there: not before they are mounted, not while leaving."""
+        """Whether all widgets are mounted, and the view is not being closed."""
         return self._complete and self.is_attached and self.is_running
 
     def show(self) -> None:
-        """Bring everything up to date with the session."""
+        """Update everything from the session."""
         if not self.ready:
             return
         self.show_header()
@@ -178,7 +193,7 @@ class View(Screen[None]):
         self.show_bottom()
 
     def show_header(self) -> None:
-        """The line at the top; its age changes by itself."""
+        """Show the line at the top; its age changes with time."""
         if not self.ready:
             return
         self._show_step()
@@ -206,7 +221,7 @@ class View(Screen[None]):
         self.query_one("#tabs", OneLine).show(spans, areas)
 
     def show_bottom(self) -> None:
-        """The last thing that happened, and the keys."""
+        """Show the latest activity, and the keys."""
         if not self.ready:
             return
         self.query_one("#message", OneLine).show(self.message())
@@ -226,7 +241,7 @@ class View(Screen[None]):
         self.query_one("#keys", OneLine).show(spans, areas)
 
     def _show_step(self) -> None:
-        """The first steps, for who sees a demo."""
+        """Show the first steps to the user of a demo."""
         session, shown = self.session, self.query_one("#step", OneLine)
         played = session.played
         shown.display = (
@@ -243,13 +258,13 @@ class View(Screen[None]):
             shown.show(first_step(session, self.MODE, marked=marked))
 
     def answer(self, text: str) -> None:
-        """Say this about the key that was pressed, until the next one; "" for nothing."""
+        """Show this text about the pressed key, until the next key; "" shows no text."""
         if text != self._answer:
             self._answer = text
             self.show_bottom()
 
     def message(self) -> Line:
-        """The line above the keys: the answer to a key, else the latest activity."""
+        """Return the line above the keys: the answer to a key, or the latest activity."""
         if self._answer:
             return line((f" {self._answer}", "warning"))
         if not self.session.activity:
@@ -262,7 +277,7 @@ class View(Screen[None]):
 
 
 def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
-    """The texts in a widget's frame; never read as markup."""
+    """Set the texts in a widget's frame; they are never parsed as markup."""
     from rowtui.core.text import visible
 
     for name, text in (("border_title", title), ("border_subtitle", subtitle)):

@@ -1,4 +1,4 @@
-"""The class of each view, loaded when the view is first shown: the person waits for one of them."""
+"""The class of each view, loaded when the view is first shown, so that the start loads one view."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ VIEW_CLASSES = {
     "network": "NetworkScreen",
     "clusters": "ClustersScreen",
 }
-"""By the name of the view, which is that of its module as well."""
+"""By the name of the view, which is also the name of its module."""
 
 
 def view_class(name: str) -> type[View]:
-    """The class of the view with this name."""
+    """Return the class of the view with this name."""
     module = import_module(f"rowtui.tui.screens.{name}")
     return cast("type[View]", getattr(module, VIEW_CLASSES[name]))
 
 
 def looks_of(name: str) -> Path:
-    """The file that says how the view with this name looks; its class is loaded as well."""
-    # Textual follows links: another path would be another source of looks, read when it opens.
+    """Return the style file of the view with this name; its class is loaded as well."""
+    # Textual resolves links: with another path, the file would be read again when the view opens.
     return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
 
 
 def open_view(name: str) -> View:
-    """A new screen of the view with this name."""
+    """Return a new screen of the view with this name."""
     return view_class(name)()

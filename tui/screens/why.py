@@ -1,4 +1,4 @@
-"""`w` in the queue: why a job is not running, and all that its scheduler says of it."""
+"""`w` in the queue: why a job is not running, and its scheduler's whole information about it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from textual.binding import Binding
 
 
 class WhyScreen(Dialog[None]):
-    """A page to read. The scheduler is asked when it opens, and for an estimate when `e` asks.
+    """A page to read. The scheduler is polled when the page opens, and for an estimate after `e`.
 
-    `told`: gets each answer, for the pane below the list.
+    Each answer is passed to the callback `told`, for the pane below the list.
     """
 
     BINDINGS = [
@@ -38,11 +38,11 @@ class WhyScreen(Dialog[None]):
         self._detail: JobDetail | None = None
 
     def compose(self) -> ComposeResult:
-        """One long text."""
+        """Compose one long text."""
         yield LaidOut(name="why")
 
     def on_mount(self) -> None:
-        """Ask; what is known already is there at once."""
+        """Show the known information at once, and poll the scheduler."""
         self._show()
         self._ask(False)
 
@@ -71,10 +71,10 @@ class WhyScreen(Dialog[None]):
         return why_page(self._row, self._detail, self._session.clock(), width)
 
     def action_estimate(self) -> None:
-        """When it may start."""
+        """Ask the scheduler for the estimated start."""
         self._ask(True)
 
     def action_copy(self) -> None:
-        """Copy all of it."""
+        """Copy the whole page."""
         self.app.copy_to_clipboard("\n".join(plain(one) for one in self._lines(10_000)))
         self.app.notify("Copied the page.", markup=False)

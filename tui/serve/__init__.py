@@ -1,1 +1,1 @@
-"""The dashboard in a browser: needs the extra `rowtui[serve]`."""
+"""The dashboard in a browser; this package needs the extra `rowtui[serve]`."""

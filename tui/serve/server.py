@@ -1,10 +1,10 @@
 """`rowtui serve`: the dashboard in a browser of this machine, from local files alone.
 
-textual-serve carries a dashboard's screen over a web socket; here is who may open one. The server
-listens on the loopback interface, and everything needs a secret: the token of the address, which
-works once and becomes a cookie at once, so that it is of no use in a history. Pages of other sites
-can neither read nor connect: the names that the browser used (Host, Origin) must be this
-machine's.
+textual-serve transports a dashboard's screen over a web socket; this module restricts access to it.
+The server listens on the loopback interface, and every request needs a secret: the token of the
+address, which works once and is replaced by a cookie at once, so that an address in a browser
+history gives no access. Pages of other sites can neither read nor connect: the names that the
+browser used (Host, Origin) must be those of this machine.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from rowtui.core.errors import RowtuiError
 
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost")
-"""What a browser on this machine, or behind a tunnel to it, calls it."""
+"""The server's names for a browser on this machine, or behind a tunnel to it."""
 
 MOST_SESSIONS = 8
-"""Tabs at the same time; each has a dashboard and an engine of its own."""
+"""The largest number of simultaneous tabs; each has a dashboard and an engine of its own."""
 
 STOP_SECONDS = 5.0
-"""For dashboards to end when the server does."""
+"""Seconds for which dashboards may run after the server was stopped."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -51,7 +51,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class DashboardServer(textual_serve.server.Server):
-    """Serves what `command` (a shell's line) starts. `token`: what the first page needs."""
+    """A server of the program that `command` (a line of shell) starts. `token` opens the first
+    page.
+    """
 
     def __init__(self, command: str, title: str, token: str = "") -> None:
         templates = Path(__file__).parent
@@ -77,7 +79,9 @@ class DashboardServer(textual_serve.server.Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Nobody gets anything but a browser of this machine that has the token, or had it."""
+        """Refuse every request except from a browser of this machine that has, or had,
+        the token.
+        """
         if urlsplit(f"//{request.host}").hostname not in NAMES:
             raise web.HTTPForbidden(text="This server has another name.\n")
         origin = request.headers.get("Origin")
@@ -119,7 +123,10 @@ class DashboardServer(textual_serve.server.Server):
 
     @aiohttp_jinja2.template("page.html")
     async def handle_index(self, request: web.Request) -> dict[str, object]:
-        """The page. Its addresses are those that the browser used: there may be a tunnel."""
+        """Return the values for the page.
+
+        The page uses the address that the browser used, because there may be a tunnel.
+        """
         size = request.query.get("fontsize", "16")
         return {
             "title": self.title,
@@ -128,7 +135,7 @@ class DashboardServer(textual_serve.server.Server):
         }
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """One tab's dashboard, until the tab is closed or the person leaves."""
+        """Serve one tab's dashboard, until the tab is closed or the user leaves."""
         if self._sessions >= MOST_SESSIONS:
             raise web.HTTPServiceUnavailable(text="Too many tabs are open.\n")
         self._sessions += 1
@@ -138,15 +145,17 @@ class DashboardServer(textual_serve.server.Server):
             self._sessions -= 1
 
     async def run(self, port: int, started: Callable[[str], None]) -> None:
-        """Serve until SIGINT, SIGTERM or SIGHUP. `started` gets the address with the token.
+        """Serve until SIGINT, SIGTERM or SIGHUP. `started` is called with the address with the
+        token.
 
         Raises: RowtuiError if the port is taken.
         """
-        logging.getLogger("textual-serve").setLevel(logging.CRITICAL)  # it would print tracebacks
+        # This logger would print tracebacks.
+        logging.getLogger("textual-serve").setLevel(logging.CRITICAL)
         with _listening(port) as listener:
             self.port = listener.getsockname()[1]
             self._cookie = f"rowtui-{self.port}"
-            # No access log: the first address has the token.
+            # There is no access log, because the first address contains the token.
             runner = web.AppRunner(await self._make_app(), access_log=None)
             runner_stop = asyncio.Event()
             loop = asyncio.get_running_loop()

@@ -1,7 +1,8 @@
-"""Rows that can be filtered and sorted: by the engine, page by page, or here in memory.
+"""Rows that can be filtered and sorted: by the engine, page by page, or in memory.
 
-`Arranged` is what a `ListTable` asks of its rows beyond those of any table. `AskedRows` lets the
-engine do it; `MemoryRows` does it for a list that is here already, for some thousands of rows.
+`Arranged` is the interface that a `ListTable` needs in addition to that of any table. In
+`AskedRows`, the engine filters and sorts; `MemoryRows` does it for a list in memory, of some
+thousands of rows.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from rowtui.tui.widgets.rows import ListRows, PagedRows
 Item = TypeVar("Item")
 
 LOADED = 1000
-"""Rows asked for at a time where all of them are wanted: for marks and files."""
+"""Rows in one request if all of them are needed: for marks and files."""
 
 
 class Loaded(NamedTuple):
-    """A row as marks and files want it: its key, what it weighs, and its values by column."""
+    """A row for marks and files: its key, its weight, and its values by column."""
 
     key: Hashable
     weight: tuple[float, ...]
@@ -37,7 +38,7 @@ class Loaded(NamedTuple):
 
 
 def read_filter(text: str, names: Mapping[str, str]) -> tuple[RowFilter | None, str]:
-    """What was typed, or why it cannot be used. `names`: of columns -> id."""
+    """Return the filter, or why the text cannot be used. `names`: name of a column -> id."""
     try:
         return with_known_fields(parse_filter(text), names), ""
     except FilterError as error:
@@ -46,28 +47,30 @@ def read_filter(text: str, names: Mapping[str, str]) -> tuple[RowFilter | None, 
 
 @runtime_checkable
 class Arranged(Protocol):
-    """Rows that can be filtered and sorted. `problem`: why the newest question was refused."""
+    """Rows that can be filtered and sorted. `problem` is why the newest request was refused."""
 
-    asked: ListAsked  # what the rows are now, or will be
+    asked: ListAsked  # The request of the rows now, or soon.
     problem: str
-    of: int  # rows without the filter
-    settled: bool  # the rows are those that `asked` asks for
+    of: int  # The number of rows without the filter.
+    settled: bool  # Whether the rows are those of `asked`.
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
-        """Other rows, or another order. `key`: the row to keep; `names`: of columns -> id."""
+        """Change filter and order. `key`: the row to keep; `names`: name of a column -> id."""
         ...
 
     def weight(self, index: int) -> tuple[float, ...]:
-        """What a row adds to the sums of marked rows, as far as its page is here."""
+        """Return what a row adds to the sums of marked rows, if its page is loaded."""
         ...
 
     async def load(self, start: int, stop: int) -> list[Loaded]:
-        """These rows, at most `LOADED` of them. Raises: whatever the engine raises."""
+        """Return these rows, at most `LOADED`. Raises: every error of the engine."""
         ...
 
 
 class Answer(NamedTuple, Generic[Item]):
-    """A page: of `total` rows that fit, of `of`. `found`: where the row looked for stands."""
+    """A page: of the `total` rows that match, out of `of`. `found` is the position of the row
+    `find`.
+    """
 
     total: int
     items: Sequence[Item]
@@ -79,9 +82,9 @@ Ask = Callable[[ListAsked, int, int, str], Awaitable[Answer[Item]]]
 
 
 class AskedRows(PagedRows[Item]):
-    """Rows of the engine. `ask(asked, start, length, find)` gives an `Answer`.
+    """Rows of the engine. `ask(asked, start, length, find)` returns an `Answer`.
 
-    `values_of`: for files, by column; `weight_of`: for the sums of marks.
+    `values_of` returns the values for files, by column; `weight_of` those for the sums of marks.
     """
 
     def __init__(
@@ -106,13 +109,13 @@ class AskedRows(PagedRows[Item]):
         self.asked = asked
         self.problem = ""
         self.of = 0
-        self._answered = AS_IS  # the last question that was answered
-        self.settled = True  # False: rows of another question are still here
+        self._answered = AS_IS  # The last request that was answered.
+        self.settled = True  # False while rows of another request are still loaded.
         self._find = ""
         self._found: tuple[Hashable, int] | None = None
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
-        """Ask anew, at once: a question that is under way is overtaken."""
+        """Send the request at once; a request that is under way is ignored."""
         self.asked = asked
         self.problem = ""
         self.settled = False
@@ -121,7 +124,7 @@ class AskedRows(PagedRows[Item]):
         self.reload_near(key)
 
     def reload_near(self, key: Hashable | None) -> None:
-        """Everything may be another now, and the row of that key may stand elsewhere."""
+        """Load all rows again, and find the new position of the row with that key."""
         self._find = key if isinstance(key, str) else ""
         self._found = None
         self.reload()
@@ -154,18 +157,18 @@ class AskedRows(PagedRows[Item]):
         super()._keep(number, total, items)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the row is: as the engine said, else on a page that is here."""
+        """Return the position of a row: the engine's answer, or the position on a loaded page."""
         if self._found is not None and self._found[0] == key:
             return self._found[1]
         return super().index_of(key)
 
     def weight(self, index: int) -> tuple[float, ...]:
-        """What a row weighs."""
+        """Return the weight of a row."""
         item = self.item(index)
         return () if item is None else self._weight_of(item)
 
     async def load(self, start: int, stop: int) -> list[Loaded]:
-        """Rows, asked for again: their pages may be gone."""
+        """Return rows with a new request, because their pages may no longer be loaded."""
         return [self._loaded(item) for item in await self._items(start, stop)]
 
     async def _items(self, start: int, stop: int) -> Sequence[Item]:
@@ -177,9 +180,10 @@ class AskedRows(PagedRows[Item]):
 
 
 class MemoryRows(ListRows[Item]):
-    """A list in memory that can be filtered and sorted; values are those of the cells by default.
+    """A list in memory that can be filtered and sorted; by default the values are those of the
+    cells.
 
-    Everything is done at once: for some thousands of rows, not for a million.
+    Everything is computed at once: suitable for some thousands of rows, not for a million.
     """
 
     def __init__(
@@ -200,7 +204,7 @@ class MemoryRows(ListRows[Item]):
 
     @property
     def of(self) -> int:
-        """How many rows there are without the filter."""
+        """The number of rows without the filter."""
         return len(self.everything)
 
     def _values(self, item: Item) -> Mapping[str, Any]:
@@ -209,7 +213,7 @@ class MemoryRows(ListRows[Item]):
         return {name: _value_of(cell) for name, cell in self._cells_of(0, item).items()}
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
-        """Other rows, or another order; a filter that cannot be used changes nothing."""
+        """Use another filter, or another order; a filter that cannot be parsed changes nothing."""
         wanted, self.problem = read_filter(asked.filter, names)
         if wanted is None:
             return
@@ -226,11 +230,11 @@ class MemoryRows(ListRows[Item]):
         self._indices = None
 
     def weight(self, index: int) -> tuple[float, ...]:
-        """What a row weighs."""
+        """Return the weight of a row."""
         return self._weight_of(self.items[index])
 
     async def load(self, start: int, stop: int) -> list[Loaded]:
-        """Rows."""
+        """Return rows."""
         return [
             Loaded(self._key_of(item), self._weight_of(item), self._values(item))
             for item in self.items[start : min(stop, start + LOADED)]
@@ -238,7 +242,7 @@ class MemoryRows(ListRows[Item]):
 
 
 def _value_of(cell: Cell) -> Any:
-    """What a cell says, as a text or a number."""
+    """Return the content of a cell as a text or a number."""
     if isinstance(cell, Number):
         return cell.value
     if isinstance(cell, Choice):

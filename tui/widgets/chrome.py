@@ -1,4 +1,4 @@
-"""The lines around every view, as widgets: header, tabs, message, key hints; and a titled panel."""
+"""Widgets for the lines around every view: header, tabs, message, key hints; and a titled panel."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class OneLine(Widget):
         self._palette: Palette | None = None
 
     def show(self, spans: Line, areas: Iterable[Pressable] = ()) -> None:
-        """Show this; repaint only if it is another text."""
+        """Show this text; repaint only if the text has changed."""
         self._areas = tuple(areas)
         if spans != self._spans:
             self._spans = spans
             self.refresh()
 
     def notify_style_update(self) -> None:
-        """Another theme: other colours."""
+        """Use the colours of the new theme."""
         super().notify_style_update()
         self._palette = None
 
     def render_line(self, y: int) -> Strip:
-        """The line."""
+        """Return the line."""
         if self._palette is None:
             self._palette = Palette(self.app)
         return self._palette.strip(fit(self._spans, self.size.width), self.rich_style)

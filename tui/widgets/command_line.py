@@ -1,7 +1,7 @@
-"""The line after `:` with the list of what may follow above it.
+"""The line after `:` with the list of candidates above it.
 
-What is read and completed is decided in `tui/command_line.py`; this only shows it, and knows the
-keys: Tab and → complete, ↑ and ↓ go through what was typed before, Enter does it, Esc leaves.
+`tui/command_line.py` parses and completes the line; this widget shows it and handles the keys: Tab
+and → complete, ↑ and ↓ go through the history, Enter runs the line, Esc leaves.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from textual.widgets import Input, Static
 KEYS = (("Enter", "do it"), ("Tab", "complete"), ("↑", "typed before"))
 
 WIDEST_USAGE = 34
-"""Columns of the list that the commands take; the rest says what they do."""
+"""Columns of the list for the commands; the rest is for their descriptions."""
 
 
 class LineInput(Field):
-    """Where the command is typed."""
+    """The field for the command."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "complete", "complete", show=False, id="line.complete",
@@ -43,7 +43,7 @@ class LineInput(Field):
     ]  # fmt: skip
 
     class Wanted(Message):
-        """Another text for the line: a step through candidates or history."""
+        """A request for another text in the line: a step through candidates or history."""
 
         def __init__(self, what: str, step: int = 1) -> None:
             super().__init__()
@@ -55,23 +55,23 @@ class LineInput(Field):
         self.post_message(self.Wanted("complete", step))
 
     def action_right(self) -> None:
-        """Go right, or complete at the end of the line."""
+        """Move right, or complete at the end of the line."""
         if self.cursor_position >= len(self.value):
             self.action_complete()
         else:
             self.action_cursor_right()
 
     def action_older(self) -> None:
-        """The line that was typed before."""
+        """Show the previous line of the history."""
         self.post_message(self.Wanted("older"))
 
     def action_newer(self) -> None:
-        """The line that was typed after that."""
+        """Show the next line of the history."""
         self.post_message(self.Wanted("newer"))
 
 
 class CommandLine(Vertical):
-    """`:` and a line, with candidates above. `complete` gives them for a text."""
+    """`:` and a line, with candidates above. `complete` returns the candidates for a text."""
 
     DEFAULT_CSS = """
     CommandLine { height: auto; width: 100%; }
@@ -82,7 +82,7 @@ class CommandLine(Vertical):
     """
 
     class Done(Message):
-        """Enter: the person wants this done."""
+        """Posted on Enter: the line is to be run."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -101,30 +101,30 @@ class CommandLine(Vertical):
         self._start = start
         self._sign = sign
         self._candidates: Sequence[Candidate] = ()
-        self._at = -1  # of the candidate that stands in the line
-        self._ours = ""  # the text that was put there, not typed
+        self._at = -1  # The index of the candidate that is in the line.
+        self._ours = ""  # The text that was put there by a completion, not typed.
         self.wrong = ""
 
     def compose(self) -> ComposeResult:
-        """The list, and the line."""
+        """Compose the list, and the line."""
         yield Static("", id="line-candidates", markup=False)
         with Horizontal(id="line-row"):
             yield Static(f" {self._sign}", id="line-sign", markup=False)
             yield LineInput(self._start, keys=KEYS, id="line-text", select_on_focus=False)
 
     def on_mount(self) -> None:
-        """Ready to be typed into."""
+        """Focus the line."""
         self.text.focus()
         self.text.cursor_position = len(self._start)
         self._look()
 
     @property
     def text(self) -> LineInput:
-        """Where it is typed."""
+        """The field for the line."""
         return self.query_one("#line-text", LineInput)
 
     def refuse(self, why: str) -> None:
-        """Say why a line cannot be done; it stays to be changed."""
+        """Show why a line cannot be run; the line stays so that the user can change it."""
         self.wrong = why
         self._draw()
 
@@ -133,18 +133,18 @@ class CommandLine(Vertical):
         self._draw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Other candidates, if a person typed it."""
+        """Update the candidates, if the user typed the text."""
         event.stop()
         if event.value != self._ours or self._at < 0:
             self._look()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The person wants it done."""
+        """Post the line."""
         event.stop()
         self.post_message(self.Done(event.value))
 
     def on_line_input_wanted(self, event: LineInput.Wanted) -> None:
-        """A step through candidates or history."""
+        """Take a step through candidates or history."""
         event.stop()
         now = self.text.value
         if event.what == "complete":
@@ -191,7 +191,9 @@ class CommandLine(Vertical):
 
 
 def candidate_lines(candidates: Sequence[Candidate], at: int, width: int) -> list[Line]:
-    """A line for each: what can be typed, what it does, or why not now. `at`: the chosen one."""
+    """Return a line for each candidate: usage, and description or refusal. `at` is the
+    chosen one.
+    """
     usages = [line((one.shown, "dim" if one.reason else "key")) for one in candidates]
     room = min(WIDEST_USAGE, max((width_of(one) for one in usages), default=0), width)
     lines = []

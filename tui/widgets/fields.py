@@ -1,4 +1,4 @@
-"""Text fields: one with the keys that it takes, and a small form that counts at once."""
+"""Text fields: one that names its keys, and a small form whose changes take effect at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 
 class Field(Input):
-    """One line to type in. `keys`: the keys that act here, with what each one does.
+    """One line to type in. `keys` has the keys of the field, with the effect of each one.
 
     The line of keys at the bottom of the screen shows them while the field has the focus.
     """
@@ -22,7 +22,7 @@ class Field(Input):
 
 
 class Fields(Container):
-    """Fields by their names, in `NAMES`; the id of each is its name after `PREFIX`."""
+    """Fields by their names, in `NAMES`; the id of each is `PREFIX` followed by its name."""
 
     NAMES: ClassVar[Sequence[str]] = ()
     PREFIX: ClassVar[str] = ""
@@ -33,26 +33,26 @@ class Fields(Container):
     )
 
     class Changed(Message):
-        """A field has another text, typed by a person."""
+        """Posted after the user has changed the text of a field."""
 
         def can_replace(self, message: Message) -> bool:
-            """Only the last of a burst matters."""
+            """Whether this message replaces an older one: only the last of a burst matters."""
             return isinstance(message, Fields.Changed)
 
     class Done(Message):
-        """Enter: the person has typed it all."""
+        """Posted on Enter: the user has completed the form."""
 
     def field(self, name: str) -> Field:
-        """One field."""
+        """Return one field."""
         return self.query_one(f"#{self.PREFIX}{name}", Field)
 
     @property
     def texts(self) -> dict[str, str]:
-        """What stands in the fields."""
+        """The texts of the fields."""
         return {name: self.field(name).value for name in self.NAMES}
 
     def fill(self, texts: Mapping[str, str]) -> None:
-        """Put these texts into the fields; nobody is told."""
+        """Put these texts into the fields, without a message."""
         for name in self.NAMES:
             text = texts.get(name, "")
             if self.field(name).value != text:
@@ -60,25 +60,25 @@ class Fields(Container):
                     self.field(name).value = text
 
     def enter(self) -> None:
-        """Begin with the first field."""
+        """Focus the first field."""
         self.field(self.NAMES[0]).focus()
 
     @property
     def inside(self) -> bool:
-        """Whether the person is typing here."""
+        """Whether one of the fields has the focus."""
         return any(self.field(name).has_focus for name in self.NAMES)
 
     def next_field(self) -> None:
-        """From one field to the next, round and round."""
+        """Move to the next field, in a cycle."""
         at = next((n for n, name in enumerate(self.NAMES) if self.field(name).has_focus), -1)
         self.field(self.NAMES[(at + 1) % len(self.NAMES)]).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Tell that something was typed."""
+        """Post that a text has changed."""
         event.stop()
         self.post_message(self.Changed())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Tell that all was typed."""
+        """Post that the form is complete."""
         event.stop()
         self.post_message(self.Done())

@@ -1,4 +1,4 @@
-"""The line at the bottom of a list in which a person types a filter, and why it cannot be used."""
+"""The line at the bottom of a list for a filter, and the reason why the filter cannot be used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 DEBOUNCE_SECONDS = 0.15
-"""Between the last key and the question: nobody reads what stands there for shorter."""
+"""Seconds between the last key and the request: the user does not read results of a
+shorter time.
+"""
 
 KEYS = (("Enter", "keep the filter"), ("Esc", "show all rows"))
 
@@ -24,7 +26,7 @@ EXAMPLES = "text  field=value  !not  ~regex  T<0.9"
 
 
 class FilterBar(Vertical):
-    """One line, and a second one while something is wrong."""
+    """One line, and a second line while the filter has an error."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "clear", "clear", id="filter.clear", tooltip="show all rows again"),
@@ -39,7 +41,7 @@ class FilterBar(Vertical):
     """
 
     class Typed(Message):
-        """Another text, a moment ago; `done`: Enter or Esc was pressed."""
+        """Posted after a pause in typing; `done`: Enter or Esc was pressed."""
 
         def __init__(self, bar: FilterBar, text: str, *, done: bool = False) -> None:
             super().__init__()
@@ -54,7 +56,7 @@ class FilterBar(Vertical):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        """What is typed, and what is wrong with it."""
+        """Compose the field, and the error."""
         with Horizontal():
             yield Static("/", markup=False)
             yield Field(self._text, keys=KEYS, placeholder=EXAMPLES)
@@ -62,7 +64,7 @@ class FilterBar(Vertical):
         yield wrong.set_class(bool(self._problem), "-shown")
 
     def on_mount(self) -> None:
-        """Type at once: over the filter before, or on in one that was refused."""
+        """Focus the field: select the previous filter, or continue a refused one."""
         field = self.query_one(Input)
         field.select_on_focus = not self._problem
         field.focus()
@@ -70,16 +72,16 @@ class FilterBar(Vertical):
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The text of the field."""
         return self.query_one(Input).value.strip() if self.is_mounted else self._text
 
     @property
     def lines(self) -> int:
-        """How many lines of the list it hides."""
+        """The number of lines of the list that the bar hides."""
         return 2 if self._problem else 1
 
     def say(self, problem: str) -> None:
-        """What is wrong; "" for nothing."""
+        """Show the error; "" for none."""
         if problem != self._problem and self.is_mounted:
             self._problem = problem
             wrong = self.query_one(".wrong", Static)
@@ -87,19 +89,19 @@ class FilterBar(Vertical):
             wrong.set_class(bool(problem), "-shown")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Ask as soon as the person pauses."""
+        """Post the filter after a pause in typing."""
         event.stop()
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep it."""
+        """Keep the filter."""
         event.stop()
         self._tell(done=True)
 
     def action_clear(self) -> None:
-        """No filter."""
+        """Remove the filter."""
         with self.prevent(Input.Changed):
             self.query_one(Input).value = ""
         self._tell(done=True)

@@ -1,9 +1,9 @@
-"""Lines in a frame, without Textual's work for each line.
+"""Lines in a frame, without Textual's overhead for each line.
 
-Textual asks for borders, outlines, opacity, tints and hatches of each line that it draws, and sends
-each of its lines through the filters, which is as much work as the line itself. They are the same
-for all lines of a widget: asked for once, and where there is more than a frame, Textual's own way
-is taken.
+Textual checks borders, outlines, opacity, tints and hatches for each line that it draws, and sends
+each line through the filters, which takes as long as the line itself. These properties are the same
+for all lines of a widget, so `FramedLines` checks them once. If a widget has more than a frame,
+Textual's own code draws it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from textual.style import Style
 
 
 class Edges(NamedTuple):
-    """What stands left and right of each line, and below it."""
+    """The segments to the left and right of each line, and the background of the line."""
 
     left: list[Segment]
     right: list[Segment]
@@ -33,14 +33,14 @@ class Edges(NamedTuple):
 
 
 class FramedLines(StylesCache):
-    """For any widget that is drawn line by line."""
+    """A cache of drawn lines for any widget that is drawn line by line."""
 
     def __init__(self) -> None:
         super().__init__()
         self._looks: tuple[object, ...] = ()
         self._edges: Edges | None = None
-        self._tails: dict[int, Strip] = {}  # the frame behind a line that is so many cells short
-        self._frame: object = None  # another one for another look
+        self._tails: dict[int, Strip] = {}  # By number of missing cells, the frame behind a line.
+        self._frame: object = None  # A new object for each new look.
 
     def render(  # type: ignore[override]  # noqa: PLR0917
         self,
@@ -57,7 +57,7 @@ class FramedLines(StylesCache):
         opacity: float,
         **others: Any,
     ) -> list[Strip]:
-        """The lines inside `crop`."""
+        """Return the lines inside `crop`."""
         updates = getattr(styles, "_cache_key", None)
         looks = (styles, updates, base_background, background, padding, opacity, tuple(filters))
         if looks != self._looks or updates is None or size.width != self._width:
@@ -102,7 +102,7 @@ class FramedLines(StylesCache):
     def _framed(
         self, content: Strip, width: int, background: Color, filters: Sequence[LineFilter]
     ) -> Strip:
-        """The line between its edges, as it is drawn."""
+        """Return the line between its edges, as it is drawn."""
         if isinstance(content, LineStrip) and content.framed_by is self._frame:
             return content.framed
         assert self._edges is not None
@@ -114,7 +114,8 @@ class FramedLines(StylesCache):
             room, length = 0, width
         tail = self._tails.get(room)
         if tail is None:
-            blank = [Segment(" " * room, ground)] if room else []  # the scroll bar
+            # The blank is for the scroll bar.
+            blank = [Segment(" " * room, ground)] if room else []
             tail = Strip([*blank, *right], room + sum(one.cell_length for one in right))
             for one in filters:
                 tail = tail.apply_filter(one, background)

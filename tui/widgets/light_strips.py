@@ -1,8 +1,8 @@
-"""Lines of the screen that cost what is in them: no cache is made before somebody asks for it.
+"""Lines of the screen without unused caches: a cache is created on its first use.
 
-A strip of Textual's makes seven caches when it is made, and a line becomes six strips on its way
-to the terminal: that was a third of what a page of a list cost. These do the same work, and have
-the same parts of a line in the same order; `tests/tui/widgets/test_light_strips.py` compares.
+A strip of Textual creates seven caches, and a line becomes six strips on its way to the terminal:
+that took a third of the time for a page of a list. These classes return the same results, with the
+same parts of a line in the same order; `tests/tui/widgets/test_light_strips.py` compares them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CACHES = {
     "_crop_extend_cache": 4,
     "_offsets_cache": 4,
 }
-"""Those of Textual's strip, with their sizes."""
+"""The caches of Textual's strip, with their sizes."""
 
 FRAME = 2
 """Cells behind the text of a line: a scroll bar and a frame."""
@@ -37,8 +37,9 @@ FRAME = 2
 _MOST_STYLES = 2000
 
 _TRUE: dict[tuple[ANSIToTruecolor, Color], dict[int, tuple[Style, bool]]] = {}
-"""By filter and background, and by the style's `id`, for it has no quick hash: the style, which
-keeps its `id`, and whether it comes out as it was."""
+"""By filter and background, then by the `id` of the style, because a style has no fast hash: the
+style, whose `id` stays valid as long as it is stored, and whether the filter leaves it unchanged.
+"""
 
 
 class LightStrip(Strip):
@@ -54,7 +55,7 @@ class LightStrip(Strip):
         self._cell_count = None
 
     def __getattr__(self, name: str) -> Any:
-        """A cache, when somebody asks for it."""
+        """Create a cache on its first use."""
         if name not in _CACHES:
             raise AttributeError(name)
         cache: FIFOCache[Any, Any] = FIFOCache(_CACHES[name])
@@ -62,7 +63,9 @@ class LightStrip(Strip):
         return cache
 
     def apply_filter(self, filter: LineFilter, background: Color) -> Strip:  # noqa: A002
-        """The strip itself where nothing changes, which is so in most themes."""
+        """Return the strip itself if the filter changes nothing, which is the case in
+        most themes.
+        """
         if type(filter) is ANSIToTruecolor and self._is_true(filter, background):
             return self
         cached = self._filter_cache.get((filter, background))
@@ -90,7 +93,7 @@ class LightStrip(Strip):
         return True
 
     def render(self, console: Console) -> str:
-        """The strip for the terminal."""
+        """Return the strip for the terminal."""
         drawn = self._render_cache
         if drawn is None:
             parts = []
@@ -108,7 +111,9 @@ class LightStrip(Strip):
 
 
 class FramedStrip(LightStrip):
-    """A line in its frame: the line itself, and behind it what all lines of a widget share."""
+    """A line in its frame: the line itself, and behind it the part that all lines of a widget
+    share.
+    """
 
     __slots__ = ("_body", "_tail")
 
@@ -121,14 +126,14 @@ class FramedStrip(LightStrip):
         self._cell_count = None
 
     def __getattr__(self, name: str) -> Any:
-        """The parts of the whole line are needed by whoever cuts it elsewhere."""
+        """Create the parts of the whole line, which only a cut at another place needs."""
         if name == "_segments":
             self._segments = [*self._body._segments, *self._tail._segments]
             return self._segments
         return super().__getattr__(name)
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Cut where the line ends: its frame was cut for the line before."""
+        """Cut at the end of the line, so that cached cuts of the frame behind the line are used."""
         cuts = list(cuts)
         width = self._body.cell_length
         if cuts[0] == width and cuts[-1] == self._cell_length:
@@ -136,12 +141,12 @@ class FramedStrip(LightStrip):
         return super().divide(cuts)
 
     def render(self, console: Console) -> str:
-        """The strip for the terminal."""
+        """Return the strip for the terminal."""
         return self._body.render(console) + self._tail.render(console)
 
 
 class LineStrip(LightStrip):
-    """A line that its widget keeps: it also keeps itself in the frame that it was in last."""
+    """A line that its widget stores, with the last frame around the line."""
 
     __slots__ = ("framed", "framed_by")
 
@@ -156,14 +161,14 @@ class LineStrip(LightStrip):
 
 
 class LightChops(ChopsUpdate):
-    """What changed on the screen, written as Textual writes it.
+    """The changes of the screen, written as Textual writes them.
 
-    A part of a line that ends a cell or two behind what changed is written whole, as it is kept for
-    the terminal already.
+    A part of a line that ends one or two cells behind the change is written as a whole, because its
+    form for the terminal is cached.
     """
 
     def render_segments(self, console: Console) -> str:
-        """The change for the terminal."""
+        """Return the changes for the terminal."""
         parts: list[str] = []
         last_y = self.spans[-1][0]
         for y, x1, x2 in self.spans:

@@ -1,4 +1,4 @@
-"""The small form of the Pack view in which a person limits bundles."""
+"""The small form of the Pack view for the limits of bundles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1
 
 
 class LimitsForm(Fields):
-    """Three fields on a line. An empty one leaves it as configured."""
+    """Three fields on a line. An empty field means the configured value."""
 
     DEFAULT_CSS = "LimitsForm { layout: horizontal; }"
     NAMES = FIELDS
     PREFIX = "limit-"
 
     def compose(self) -> ComposeResult:
-        """Each limit with its name."""
+        """Compose each field with its name."""
         for name in FIELDS:
             yield Static(LABELS[name], markup=False)
             yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])

@@ -1,8 +1,8 @@
-"""A table that a person can filter, sort, mark in ranges, arrange by columns and write to a file.
+"""A table that the user can filter, sort, mark in ranges, arrange by columns and write to a file.
 
-It is a `VirtualTable` over `Arranged` rows: the engine's (`AskedRows`) or a list in memory
-(`MemoryRows`). A view uses it in the place of `VirtualTable`, gives it such rows, and has the keys
-of `tui/commands/rows.py`. What a person asked for stays when other rows of the same list are shown.
+It is a `VirtualTable` over `Arranged` rows: of the engine (`AskedRows`) or in memory
+(`MemoryRows`). A view uses it in place of `VirtualTable`, gives it such rows, and has the keys of
+`tui/commands/rows.py`. The user's filter and order stay when other rows of the same list are shown.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table_lines import Look
 
 MOST_MARKED = 100_000
-"""Rows that are marked one by one: their keys are kept here."""
+"""The number of rows that can be marked one by one: their keys are stored in the table."""
 
 NOT_REFUSED = ("", "")
-"""The text of the refused filter, and why."""
+"""The text of the refused filter, and the reason."""
 
 SHIFT = 10
-"""Columns that long texts are scrolled by."""
+"""Columns by which long texts are scrolled."""
 
 
 class ListTable(VirtualTable):
-    """A `VirtualTable` with the keys of lists. `kept_as`: its name in the file of columns."""
+    """A `VirtualTable` with the keys of lists. `kept_as` is its name in the file of columns."""
 
     BINDINGS = bindings_for("rows")
 
     class Rearranged(Message):
-        """Another filter, order or other marks: titles may say something else now."""
+        """Posted after another filter, order or other marks, so that titles can be updated."""
 
         def __init__(self, table: ListTable) -> None:
             super().__init__()
@@ -62,25 +62,25 @@ class ListTable(VirtualTable):
         kept_as: str = "",
         may_mark: Callable[[], str] = lambda: "",
     ) -> None:
-        """`may_mark`: why rows cannot be marked now."""
+        """Create the table. `may_mark` returns why rows cannot be marked now."""
         super().__init__(name=name, can_mark=can_mark)
         self.asked = AS_IS
         self.kept_as = kept_as or name
         self._may_mark = may_mark
         self._bar: FilterBar | None = None
-        self._anchor: Hashable | None = None  # where a range of marks begins
+        self._anchor: Hashable | None = None  # The row at which a range of marks begins.
         self._choice: FieldChoice | None = None
         self._to_the_top = False
-        self._told = ""  # why a filter was refused
+        self._told = ""  # Why a filter was refused.
         self._refused = NOT_REFUSED
-        self._kept_filter = ""  # the text that Enter closed the line with
+        self._kept_filter = ""  # The text of the filter when Enter closed the line.
 
     @property
     def is_container(self) -> bool:
-        """It holds the line of the filter while there is one."""
+        """Whether the table contains the line of the filter."""
         return bool(self._nodes)
 
-    # What is shown
+    # Display
 
     def show(
         self,
@@ -90,13 +90,13 @@ class ListTable(VirtualTable):
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
     ) -> None:
-        """Show these rows, filtered and sorted as the person asked before."""
+        """Show these rows, with the user's filter and order."""
         if isinstance(source, Arranged):
             if source.problem:
                 if self.asked != source.asked:
                     self._refused = (self.asked.filter, source.problem)
                     self._open_again()
-                self.asked = source.asked  # it was refused; the rows are as they were
+                self.asked = source.asked  # The request was refused; the rows are unchanged.
             elif source.asked != self.asked:
                 source.arrange(self.asked, self.cursor_key, _names(columns))
             if self._bar is not None:
@@ -110,7 +110,7 @@ class ListTable(VirtualTable):
         super().show(source, columns, stale=stale, sort=sort)
 
     def rows_changed(self) -> None:
-        """Follow the cursor's row; to the top where a new filter left it out."""
+        """Follow the cursor's row; go to the top if a new filter left the row out."""
         settled = not isinstance(self.source, Arranged) or self.source.settled
         if self._to_the_top and settled:
             self._to_the_top = False
@@ -121,7 +121,7 @@ class ListTable(VirtualTable):
         super().rows_changed()
 
     def start_over(self) -> None:
-        """Another list: no filter, no order, no marks."""
+        """Reset filter, order and marks for another list."""
         self.asked = AS_IS
         self._anchor = None
         self.shift = 0
@@ -131,19 +131,19 @@ class ListTable(VirtualTable):
 
     @property
     def filtered(self) -> bool:
-        """Whether some rows are left out by a filter."""
+        """Whether a filter leaves some rows out."""
         return bool(self.asked.filter)
 
     @property
     def tally(self) -> str:
-        """`12 of 1,000,000` where a filter leaves rows out, else ""."""
+        """`12 of 1,000,000` if a filter leaves rows out, otherwise ""."""
         if not self.filtered or not isinstance(self.source, Arranged):
             return ""
         return f"{self.source.row_count:,} of {self.source.of:,}"
 
     @property
     def filter_named(self) -> str:
-        """` · / T<0.9` for the title where a filter leaves rows out, else ""."""
+        """` · / T<0.9` for the title if a filter leaves rows out, otherwise ""."""
         return f" · / {self.asked.filter}" if self.filtered else ""
 
     def _find_places(self) -> None:
@@ -154,7 +154,7 @@ class ListTable(VirtualTable):
         self.places = partial(places, wanted) if wanted.terms else None
 
     def ask(self, asked: ListAsked) -> None:
-        """Filter and sort so from now on."""
+        """Use this filter and order from now on."""
         if asked == self.asked or not isinstance(self.source, Arranged):
             return
         self.asked = asked
@@ -162,14 +162,14 @@ class ListTable(VirtualTable):
         self._find_places()
         self.source.arrange(asked, self.cursor_key, _names(self.columns))
         self._forget_strips()
-        if self.source.settled:  # in memory: it is done already
+        if self.source.settled:  # Rows in memory are arranged already.
             self.show(self.source, self.columns, stale=self.stale)
         self.post_message(self.Rearranged(self))
 
     # Filter
 
     def action_filter(self) -> None:
-        """Type a filter."""
+        """Open the line for a filter."""
         if not isinstance(self.source, Arranged):
             self.notify("This list cannot be filtered.", severity="warning", markup=False)
         elif self._bar is None:
@@ -178,7 +178,7 @@ class ListTable(VirtualTable):
             self._room_changed()
 
     def on_filter_bar_typed(self, event: FilterBar.Typed) -> None:
-        """Filter while the person types; Enter keeps what can be used."""
+        """Filter while the user types; Enter keeps a filter that can be used."""
         event.stop()
         if event.bar is not self._bar:
             return
@@ -197,20 +197,22 @@ class ListTable(VirtualTable):
         self._room_changed()
 
     def _say_refusal(self) -> None:
-        """Why the text in the line cannot be used, for as long as it stands there."""
+        """Show why the text in the line cannot be used, as long as the text is unchanged."""
         if self._bar is not None:
             text, why = self._refused
             self._bar.say(why if text == self._bar.text else "")
 
     def _open_again(self) -> None:
-        """Enter came before the engine's no: what was typed comes back, with the reason."""
+        """Open the line again, with its text and the reason, if the engine refused it
+        after Enter.
+        """
         if self._bar is None and self.has_focus and self._kept_filter == self._refused[0] != "":
             self._kept_filter = ""
             self._bar = FilterBar(*self._refused)
             self.mount(self._bar)
 
     def close_filter(self) -> None:
-        """The line goes; the filter stays."""
+        """Close the line; the filter stays."""
         if self._bar is not None:
             bar, self._bar = self._bar, None
             self._refused = NOT_REFUSED
@@ -221,7 +223,9 @@ class ListTable(VirtualTable):
             self._room_changed()
 
     def clear_filter(self) -> bool:
-        """All rows again; False if there was no filter. A range that was begun goes first."""
+        """Show all rows again; return False if there was no filter. A range that was begun is ended
+        first.
+        """
         if self._anchor is not None:
             self._anchor = None
             self._repaint_different()
@@ -251,26 +255,26 @@ class ListTable(VirtualTable):
         return [placed.column.id for placed in self._placed]
 
     def action_sort(self) -> None:
-        """By the next column; after the last one as the list is."""
+        """Sort by the next column; after the last one, restore the list's own order."""
         names = self.sortable
         at = names.index(self.asked.sort) + 1 if self.asked.sort in names else 0
         self.sort_by(names[at] if at < len(names) else "")
 
     def sort_by(self, column: str) -> None:
-        """By this column, or the other way round if the list is sorted by it."""
+        """Sort by this column, or reverse the order if the list is sorted by it."""
         if column and column == self.asked.sort:
             self.action_reverse()
         else:
             self.ask(self.asked._replace(sort=column, descending=False))
 
     def action_reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         if not self.asked.sort:
             self.action_sort()
         self.ask(self.asked._replace(descending=not self.asked.descending))
 
     def on_virtual_table_heading_pressed(self, event: VirtualTable.HeadingPressed) -> None:
-        """A click on a heading sorts."""
+        """Sort by the heading that was clicked."""
         if isinstance(self.source, Arranged):
             event.stop()
             self.sort_by(event.column)
@@ -287,8 +291,9 @@ class ListTable(VirtualTable):
         self._placed = place(columns, max(1, self._width - self._gutter - 1))
 
     def action_fields(self) -> None:
-        """Choose columns."""
-        from rowtui.tui.screens.fields import FieldsScreen  # not part of the first paint
+        """Open the dialog for columns."""
+        # A late import, because the first paint does not need the module.
+        from rowtui.tui.screens.fields import FieldsScreen
 
         choice = self._choice or FieldChoice()
         self.app.push_screen(FieldsScreen(self.columns, choice), self._fields_chosen)
@@ -304,11 +309,11 @@ class ListTable(VirtualTable):
         self.refresh()
 
     def action_left(self) -> None:
-        """Long texts to the right again."""
+        """Scroll long texts back."""
         self._shift_to(self.shift - SHIFT)
 
     def action_right(self) -> None:
-        """See the ends of long texts."""
+        """Scroll long texts to their ends."""
         self._shift_to(self.shift + SHIFT)
 
     def _shift_to(self, shift: int) -> None:
@@ -375,7 +380,7 @@ class ListTable(VirtualTable):
                 self.notify(f"Not marked: {error}", severity="error", markup=False)
                 return
             if source is not self.source or asked != self.asked:
-                return  # another list, or another filter
+                return  # The list or the filter has changed.
             for at, row in enumerate(rows, begin):
                 self.marks.add(row.key, at, row.weight)
         self.marks_changed()
@@ -405,7 +410,7 @@ class ListTable(VirtualTable):
 
 
 def _names(columns: Sequence[Column]) -> dict[str, str]:
-    """What a person may call the columns: their ids and titles."""
+    """Return the names that the user may write for the columns: their ids and titles."""
     names: dict[str, Any] = {}
     for column in columns:
         names |= {column.id: column.id, column.title.lower().replace(" ", "_"): column.id}

@@ -1,7 +1,7 @@
 """A log on the screen: rows that are fetched by the page, drawn line by line, scrolled both ways.
 
-The engine knows the rows; here are the pages that somebody looks at. When rows are put before the
-first one, what is on the screen stays where it is.
+The engine stores the rows; this module stores the visited pages. When rows are inserted before the
+first one, the screen keeps its content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.selection import Selection
 
 PAGE = 100
-"""Rows that are fetched at once."""
+"""Rows in one request."""
 
 KEPT_PAGES = 40
 """Pages in memory."""
@@ -32,7 +32,7 @@ Fetch = Callable[[int, int], Awaitable[LogPage]]
 
 
 class Pages(Sequence[Line]):
-    """The rows of a log as lines; those that are on the way are blank."""
+    """The rows of a log as lines; rows that are not loaded yet are blank."""
 
     def __init__(self) -> None:
         self.state = LogState("")
@@ -41,11 +41,11 @@ class Pages(Sequence[Line]):
         self.pages: OrderedDict[int, tuple[LogRow, ...]] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many rows are known."""
+        """Return the number of known rows."""
         return self.state.rows
 
     def __getitem__(self, index: Any) -> Any:
-        """One row, as it is drawn."""
+        """Return one row, as it is drawn."""
         row = self.row(index)
         if row is None:
             return line(("…", "faint"))
@@ -53,13 +53,13 @@ class Pages(Sequence[Line]):
         return row_line(row, number, self.state.rows, self.found, index == self.hit)
 
     def row(self, index: int) -> LogRow | None:
-        """A row, if its page is here."""
+        """Return a row, if its page is loaded."""
         page = self.pages.get(index // PAGE)
         at = index % PAGE
         return page[at] if page is not None and at < len(page) else None
 
     def missing(self, first: int, last: int) -> int | None:
-        """The first page that is not, or not whole, here."""
+        """Return the first page that is not, or not completely, loaded."""
         for number in range(max(0, first) // PAGE, max(0, min(last, len(self) - 1)) // PAGE + 1):
             whole = min(PAGE, len(self) - number * PAGE)
             if whole > 0 and len(self.pages.get(number, ())) < whole:
@@ -67,7 +67,7 @@ class Pages(Sequence[Line]):
         return None
 
     def keep(self, page: LogPage) -> None:
-        """A page that came; not if rows have other numbers by now."""
+        """Store a page, unless rows have other numbers by now."""
         if page.generation != self.state.generation:
             return
         number = page.start // PAGE
@@ -77,13 +77,15 @@ class Pages(Sequence[Line]):
             self.pages.popitem(last=False)
 
     def take(self, state: LogState) -> int:
-        """Another look; gives how many rows came before those that were known."""
+        """Store a new state of the log; return the number of rows that were inserted before the
+        known ones.
+        """
         old, self.state = self.state, state
         if state.generation == old.generation:
             return 0
         self.pages.clear()
         self.hit = None
-        # One step back changes the generation by one; anything else is another log.
+        # One read of earlier rows raises the generation by one; any other change means another log.
         return state.added if old.rows and state.generation == old.generation + 1 else 0
 
 
@@ -91,7 +93,7 @@ class LogRows(TextLines[Line]):
     """The log of the job on the screen."""
 
     class TopWanted(Message):
-        """Somebody goes to the first row, before which there may be more."""
+        """Posted when the user goes to the first row, before which there may be more."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class LogRows(TextLines[Line]):
         self._at_end = True
 
     def start_over(self) -> None:
-        """Another log comes."""
+        """Reset the rows for another log."""
         self.pages = Pages()
         self.lines = self.pages
         self._at_end = True
@@ -120,11 +122,11 @@ class LogRows(TextLines[Line]):
         self.refresh()
 
     def take(self, state: LogState, *, follow: bool) -> None:
-        """Another look at the log; with `follow` its end stays in sight."""
+        """Use a new state of the log; with `follow` its end stays visible."""
         grown = state.rows != self.pages.state.rows or state.generation != (
             self.pages.state.generation
         )
-        follow = follow and self._at_end  # whoever scrolled up reads there
+        follow = follow and self._at_end  # A user who scrolled up reads there.
         added = self.pages.take(state)
         if grown:
             widest = self.scrollable_content_region.width
@@ -137,13 +139,13 @@ class LogRows(TextLines[Line]):
         self.want()
 
     def look_for(self, text: str) -> None:
-        """Let this text stand out."""
+        """Highlight this text."""
         if text != self.pages.found:
             self.pages.found = text
             self.refresh()
 
     def show_hit(self, row: int) -> None:
-        """Bring a row into sight, a third from the top."""
+        """Scroll to a row, a third from the top."""
         self.pages.hit = row
         third = self.scrollable_content_region.height // 3
         self.scroll_to(x=0, y=max(0, row - third), animate=False, force=True)
@@ -151,34 +153,34 @@ class LogRows(TextLines[Line]):
         self.want()
 
     def action_first(self) -> None:
-        """To the very beginning, which may have to be read first."""
+        """Go to the beginning, which may have to be read first."""
         super().action_first()
         self.post_message(self.TopWanted())
 
     @property
     def top(self) -> int:
-        """The first row in sight."""
+        """The first visible row."""
         return int(self.scroll_offset.y)
 
     @property
     def at_the_end(self) -> bool:
-        """The last row is in sight."""
+        """Whether the last row is visible."""
         return self.top + self.scrollable_content_region.height >= self.pages.state.rows
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are in sight."""
+        """Fetch the rows that are visible now."""
         super().watch_scroll_y(old_value, new_value)
         self._at_end = self.at_the_end
         self.want()
 
     def on_resize(self) -> None:
-        """More or fewer rows are in sight; the end stays there."""
+        """Fetch the rows that are visible now; the end stays visible."""
         if self._at_end:
             self.scroll_to(y=max(0, self.pages.state.rows), animate=False, force=True)
         self.want()
 
     def want(self) -> None:
-        """Fetch what is in sight and not here."""
+        """Fetch the rows that are visible and not loaded."""
         if not self._fetching and self._next() is not None:
             self._fetching = True
             self._spawn(self._run)
@@ -199,13 +201,13 @@ class LogRows(TextLines[Line]):
                     return
                 self.pages.keep(page)
                 if page.generation != self.pages.state.generation:
-                    return  # the next look brings the new numbers
+                    return  # The next poll returns the new numbers.
                 self.refresh()
         finally:
             self._fetching = False
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, of the rows that are here."""
+        """Return the selected text, of the loaded rows."""
         if selection.start is None and selection.end is None:
             first, last = self.top, self.top + self.scrollable_content_region.height - 1
         else:

@@ -19,11 +19,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 AROUND = Spacing(1, 4, 1, 4)
-"""What is seen around the chosen node, where the picture is larger than the screen."""
+"""The visible margin around the chosen node, if the picture is larger than the screen."""
 
 
 class NetworkGraph(ScrollView, can_focus=True):
-    """Shows a `Graph`; scrolls both ways. Costs the lines on the screen."""
+    """A view of a `Graph` that scrolls both ways. The time depends on the lines on the screen."""
 
     ALLOW_SELECT = False
     BINDINGS = bindings_for("list") + bindings_for("graph")
@@ -37,21 +37,21 @@ class NetworkGraph(ScrollView, can_focus=True):
     """
 
     class Chosen(Message):
-        """The cursor is on another node."""
+        """Posted when the cursor moves to another node."""
 
         def __init__(self, key: NodeKey) -> None:
             super().__init__()
             self.key = key
 
         def can_replace(self, message: Message) -> bool:
-            """Only the last of a burst matters."""
+            """Whether this message replaces an older one: only the last of a burst matters."""
             return isinstance(message, NetworkGraph.Chosen)
 
     class Opened(Message):
-        """The chosen node was clicked again."""
+        """Posted when the chosen node is clicked again."""
 
     class Wanted(Message):
-        """Somebody wants to find a node, or a sample."""
+        """Posted when the user wants to find a node, or a sample."""
 
     STEPS: ClassVar[dict[str, tuple[int, int]]] = {
         "left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1),
@@ -64,10 +64,10 @@ class NetworkGraph(ScrollView, can_focus=True):
         self.chosen: NodeKey | None = None
         self._palette: Palette | None = None
         self._drawn: dict[int, Strip] = {}
-        self.painted_lines = 0  # lines drawn anew so far; tests count with it
+        self.painted_lines = 0  # The number of lines drawn so far; tests read it.
 
     def show(self, picture: Graph | None, chosen: NodeKey | None) -> None:
-        """Show this picture; where it looks the same, nothing is painted."""
+        """Show this picture; lines that look the same are not painted."""
         new = picture is not self.picture or chosen != self.chosen
         if not new:
             return
@@ -81,7 +81,7 @@ class NetworkGraph(ScrollView, can_focus=True):
             self.call_after_refresh(self._start_over)
 
     def flash(self, keys: Iterable[NodeKey]) -> None:
-        """Let the numbers of these boxes stand out for a moment."""
+        """Highlight the numbers of these boxes for a moment."""
         self._set_flashing(frozenset(keys))
         if self.picture is not None and self.picture.changed:
             self.set_timer(FLASH_SECONDS, lambda: self._set_flashing(frozenset()))
@@ -93,20 +93,22 @@ class NetworkGraph(ScrollView, can_focus=True):
 
     @property
     def _place(self) -> Place | None:
-        """Where the chosen node is."""
+        """The position of the chosen node."""
         if self.picture is None or self.chosen is None:
             return None
         return self.picture.places.get(self.chosen)
 
     def _repaint(self) -> None:
-        """Draw anew what looks different; the strips tell."""
+        """Draw again if a visible line has changed; the strips are compared."""
         before, self._drawn = self._drawn, {}
         height = self.scrollable_content_region.height
         if any(before.get(y) != self.render_line(y) for y in range(height)):
             self.refresh()
 
     def _look_at_chosen(self, *, anew: bool = False) -> None:
-        """Scroll as little as it takes to see the chosen node. `anew`: from the upper left on."""
+        """Scroll as little as necessary to show the chosen node, or from the upper left with
+        `anew`.
+        """
         if (place := self._place) is None:
             return
         window = self.scrollable_content_region.size
@@ -137,34 +139,34 @@ class NetworkGraph(ScrollView, can_focus=True):
     # Drawing
 
     def notify_style_update(self) -> None:
-        """Another theme: other colours."""
+        """Use the colours of the new theme."""
         super().notify_style_update()
         self._palette = None
         self._drawn.clear()
 
     def watch_has_focus(self, value: bool) -> None:
-        """The cursor looks different with the focus."""
+        """Draw again: the cursor looks different with the focus."""
         super().watch_has_focus(value)
         self._drawn.clear()
         self.refresh()
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Other columns are on the screen."""
+        """Drop the drawn lines: other columns are on the screen."""
         super().watch_scroll_x(old_value, new_value)
         self._drawn.clear()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other lines are on the screen."""
+        """Drop the drawn lines: other lines are on the screen."""
         super().watch_scroll_y(old_value, new_value)
         self._drawn.clear()
 
     def on_resize(self) -> None:
-        """Another part is on the screen."""
+        """Drop the drawn lines: another part is on the screen."""
         self._drawn.clear()
         self.call_after_refresh(self._start_over)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Return one line of the screen."""
         if (kept := self._drawn.get(y)) is not None:
             return kept
         if self._palette is None:
@@ -185,19 +187,19 @@ class NetworkGraph(ScrollView, can_focus=True):
     # Moving
 
     def action_left(self) -> None:
-        """To the node that this one takes from."""
+        """Go to the node that this one takes from."""
         self._go("left")
 
     def action_right(self) -> None:
-        """To the node that takes from this one."""
+        """Go to the node that takes from this one."""
         self._go("right")
 
     def action_line_down(self) -> None:
-        """To the node below."""
+        """Go to the node below."""
         self._go("down")
 
     def action_line_up(self) -> None:
-        """To the node above."""
+        """Go to the node above."""
         self._go("up")
 
     def action_find(self) -> None:
@@ -205,11 +207,11 @@ class NetworkGraph(ScrollView, can_focus=True):
         self.post_message(self.Wanted())
 
     def action_first(self) -> None:
-        """To the first node."""
+        """Go to the first node."""
         self._end(first=True)
 
     def action_last(self) -> None:
-        """To the last node."""
+        """Go to the last node."""
         self._end(first=False)
 
     def _end(self, *, first: bool) -> None:
@@ -219,23 +221,23 @@ class NetworkGraph(ScrollView, can_focus=True):
             self.choose(ordered[0 if first else -1])
 
     def action_half_down(self) -> None:
-        """Half a page down."""
+        """Scroll half a page down."""
         self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
 
     def action_half_up(self) -> None:
-        """Half a page up."""
+        """Scroll half a page up."""
         self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
 
     def action_page_down(self) -> None:
-        """A page down."""
+        """Scroll a page down."""
         self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
 
     def action_page_up(self) -> None:
-        """A page up."""
+        """Scroll a page up."""
         self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
 
     async def on_click(self, event: events.Click) -> None:
-        """A click chooses a node; another one opens it."""
+        """Choose the node with a click; open it with a second one."""
         offset = event.get_content_offset(self)
         if offset is None or self.picture is None:
             return
@@ -249,7 +251,9 @@ class NetworkGraph(ScrollView, can_focus=True):
 
 
 def _seen(start: int, end: int, offset: int, size: int) -> int:
-    """The offset at which all of this is seen, its start at least, with the least movement."""
+    """Return the offset, with the least movement, at which the whole range, or its start, is
+    visible.
+    """
     if start < offset or end - start > size:
         return max(0, start)
     return max(offset, end - size)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Palette:
-    """Resolved styles of one theme; make a new one when the theme changes."""
+    """Resolved styles of one theme; create a new palette when the theme changes."""
 
     def __init__(self, app: App[object]) -> None:
         self._variables = app.theme_variables
         self._styles: dict[str, Style] = {"": Style.null()}
 
     def __getitem__(self, name: str) -> Style:
-        """The style of a name; an unknown name is no style at all."""
+        """Return the style of a name; the empty style for an unknown name."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._resolve(STYLES.get(name, ""))
@@ -45,12 +45,12 @@ class Palette:
         return style
 
     def strip(self, spans: Iterable[Span], base: Style) -> Strip:
-        """The spans as one line of the screen."""
+        """Return the spans as one line of the screen."""
         return Strip([Segment(span.text, base + self[span.style]) for span in spans])
 
 
 def as_content(lines: Iterable[Line], *, stale: bool = False) -> Content:
-    """Lines for a Static; its colours follow the theme by themselves."""
+    """Return lines for a Static; its colours follow the theme by themselves."""
     parts: list[str | tuple[str, str]] = []
     for number, spans in enumerate(lines):
         if number:

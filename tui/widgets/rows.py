@@ -1,7 +1,7 @@
-"""Where a table gets its rows from: a list in memory, or pages that arrive later.
+"""The sources of a table's rows: a list in memory, or pages that arrive later.
 
-A row has a key that outlives a refresh (a name, a token); its index does not. Cursor and marks
-are kept by key.
+A row has a key that stays the same after a refresh (a name, a token); its index may change. Cursor
+and marks are stored by key.
 """
 
 from __future__ import annotations
@@ -16,39 +16,41 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 PAGE = 100
-"""Rows asked for at a time: two or three screens."""
+"""Rows in one request: two or three screens."""
 
 KEPT_PAGES = 64
-"""Pages held in memory; more than anybody scrolls back in one breath."""
+"""Pages held in memory; more than a user scrolls back at a time."""
 
 
 class RowSource(Protocol):
-    """What a table shows. Every call returns at once."""
+    """The rows of a table. Every call returns at once."""
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         ...
 
     def row(self, index: int) -> Mapping[str, Cell] | None:
-        """The cells of a row by column id; None while its page is on the way."""
+        """Return the cells of a row by column id; None until its page is loaded."""
         ...
 
     def key(self, index: int) -> Hashable | None:
-        """What the row is, whatever its index; None while its page is on the way."""
+        """Return the key of a row, which is independent of its index; None until its page is
+        loaded.
+        """
         ...
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the row with that key is now, as far as is known."""
+        """Return the current index of the row with that key, if it is known."""
         ...
 
     def want(self, first: int, last: int) -> None:
-        """Rows `first` to `last` (inclusive) are on the screen."""
+        """Note that rows `first` to `last` (inclusive) are on the screen."""
         ...
 
 
 class ListRows(Generic[Item]):
-    """Rows of a list in memory; cells are made when they are looked at."""
+    """Rows of a list in memory; cells are created on access."""
 
     def __init__(
         self,
@@ -63,32 +65,32 @@ class ListRows(Generic[Item]):
 
     @property
     def row_count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.items)
 
     def row(self, index: int) -> Mapping[str, Cell] | None:
-        """The cells of an item."""
+        """Return the cells of an item."""
         return self._cells_of(index, self.items[index])
 
     def key(self, index: int) -> Hashable | None:
-        """The key of an item."""
+        """Return the key of an item."""
         return self._key_of(self.items[index])
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the item with that key is."""
+        """Return the index of the item with that key."""
         if self._indices is None:
             self._indices = {self._key_of(item): at for at, item in enumerate(self.items)}
         return self._indices.get(key)
 
     def want(self, first: int, last: int) -> None:
-        """Everything is here already."""
+        """Do nothing: all rows are in memory."""
 
 
 class PagedRows(Generic[Item]):
-    """Rows that are fetched by the page: what is on the screen first, then the page after it.
+    """Rows that are fetched by the page: the pages on the screen first, then the page after them.
 
-    `fetch(start, length)` gives (total, items). One fetch runs at a time, started with `spawn`.
-    After `reload` the old rows stay on the screen until the new ones are here.
+    `fetch(start, length)` returns (total, items). One fetch runs at a time, started with `spawn`.
+    After `reload` the old rows stay on the screen until the new ones arrive.
     """
 
     def __init__(
@@ -112,33 +114,35 @@ class PagedRows(Generic[Item]):
         self._total = 0
         self._generation = 0
         self._running = False
-        self._run_id = 0  # a run with an older one ends at its next step
+        self._run_id = 0  # A run with an older id ends at its next step.
         self._window = (0, 0)
-        self.loaded = False  # the first page has arrived, so `row_count` means something
+        self.loaded = False  # The first page has arrived, so `row_count` is valid.
 
     @property
     def row_count(self) -> int:
-        """How many rows the last page said there are."""
+        """The number of rows according to the last page."""
         return self._total
 
     def item(self, index: int) -> Item | None:
-        """The item itself, if its page is here."""
+        """Return the item itself, if its page is loaded."""
         page = self._pages.get(index // PAGE)
         at = index % PAGE
         return page[at] if page is not None and at < len(page) else None
 
     def row(self, index: int) -> Mapping[str, Cell] | None:
-        """The cells of a row, or None while its page is on the way."""
+        """Return the cells of a row, or None until its page is loaded."""
         item = self.item(index)
         return None if item is None else self._cells_of(item)
 
     def key(self, index: int) -> Hashable | None:
-        """The key of a row, or None while its page is on the way."""
+        """Return the key of a row, or None until its page is loaded."""
         item = self.item(index)
         return None if item is None else self._key_of(item)
 
     def index_of(self, key: Hashable) -> int | None:
-        """Where the row is, if it is on a page that is here; fresh pages are looked at first."""
+        """Return the index of a row on a loaded page, if there is one; fresh pages are searched
+        first.
+        """
         for number in sorted(self._pages, key=lambda page: page not in self._fresh):
             for at, item in enumerate(self._pages[number]):
                 if self._key_of(item) == key:
@@ -146,16 +150,16 @@ class PagedRows(Generic[Item]):
         return None
 
     def loaded_items(self) -> list[Item]:
-        """All items whose page is here (their look decides the columns)."""
+        """Return all items of the loaded pages; they determine the columns."""
         return [item for page in self._pages.values() for item in page]
 
     def want(self, first: int, last: int) -> None:
-        """Fetch what is missing for these rows."""
+        """Fetch the missing pages for these rows."""
         self._window = (first, last)
         self._start()
 
     def reload(self) -> None:
-        """Everything may be another now: fetch the rows on the screen again."""
+        """Fetch the rows on the screen again, because all rows may have changed."""
         self._generation += 1
         self._fresh.clear()
         self._start()
@@ -187,7 +191,8 @@ class PagedRows(Generic[Item]):
                 except Exception as error:
                     if mine == self._run_id:
                         self._failed(error)
-                        self._fresh.add(number)  # asked again with the next reload, not for ever
+                        # The page is requested again after the next reload, not for ever.
+                        self._fresh.add(number)
                     continue
                 if generation != self._generation:
                     continue
@@ -212,19 +217,21 @@ class PagedRows(Generic[Item]):
 
 
 class Marks:
-    """Which rows are marked, by key; or all of them but some."""
+    """The marked rows, by key; or all rows with exceptions."""
 
     def __init__(self) -> None:
         self.everything = False
-        self.keys: dict[Hashable, int] = {}  # key -> index when it was marked; or the exceptions
-        self.weights: dict[Hashable, tuple[float, ...]] = {}  # of `keys`, where they are known
+        # Key -> index at the time of the mark; with `everything`, the exceptions.
+        self.keys: dict[Hashable, int] = {}
+        # The weights of `keys`, where they are known.
+        self.weights: dict[Hashable, tuple[float, ...]] = {}
 
     def __contains__(self, key: object) -> bool:
         """Whether the row is marked."""
         return (key in self.keys) != self.everything
 
     def toggle(self, key: Hashable, index: int) -> None:
-        """Mark the row, or take its mark away."""
+        """Mark the row, or remove its mark."""
         self.weights.pop(key, None)
         if key in self.keys:
             del self.keys[key]
@@ -239,7 +246,7 @@ class Marks:
             self.weights[key] = weight
 
     def sums(self, whole: tuple[float, ...] = ()) -> tuple[float, ...]:
-        """The weights of the marked rows, added up. `whole`: those of all rows."""
+        """Return the sums of the weights of the marked rows. `whole` has the sums of all rows."""
         sums = tuple(map(sum, zip(*self.weights.values(), strict=True)))
         if not self.everything:
             return sums
@@ -252,5 +259,5 @@ class Marks:
         self.weights.clear()
 
     def count(self, total: int) -> int:
-        """How many of `total` rows are marked."""
+        """Return the number of marked rows, of `total`."""
         return max(0, total - len(self.keys)) if self.everything else len(self.keys)

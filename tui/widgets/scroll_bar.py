@@ -1,7 +1,7 @@
-"""The scroll bar of a long list: drawn anew only when it would look different, and then cheaply.
+"""The scroll bar of a long list: drawn again only if its look has changed, and then cheaply.
 
-A step in a list of a million rows moves the thumb by less than can be drawn. Textual's own draws
-every line of the bar for each step, which is a quarter of what a page costs.
+A step in a list of a million rows moves the thumb by less than can be drawn. Textual's own scroll
+bar draws every line of the bar for each step, which takes a quarter of the time for a page.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class QuietScrollBar(ScrollBar):
         super().__init__(vertical=True, name="vertical")
         self._cells: LRUCache[Segment, Strip] = LRUCache(64)
         self._drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
-        self._asked: tuple[object, ...] | None = None  # what decided what was drawn last
+        self._asked: tuple[object, ...] | None = None  # The values that decided the last look.
 
     def validate_position(self, position: float) -> float:
-        """The nearest position before it that is drawn at another place."""
+        """Return the nearest lower position that is drawn at another place."""
         unseen = self.window_virtual_size - self.window_size
         if unseen <= 0 or self.grabbed:
             return position
@@ -35,7 +35,7 @@ class QuietScrollBar(ScrollBar):
         return int(position / step) * step if step > 1 / EIGHTHS else position
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """One strip for each look of a cell, however many cells look like that."""
+        """Return the strips; cells with the same look share one strip."""
         asked = self._decided_by(crop)
         if asked is not None and asked == self._asked:
             return self._drawn[1]
@@ -75,7 +75,7 @@ class QuietScrollBar(ScrollBar):
         return strips
 
     def _decided_by(self, crop: Region) -> tuple[object, ...] | None:
-        """All that decides how it looks; None where that is more than stays the same for long."""
+        """Return all values that decide the look; None if there are values that change often."""
         assert self.parent is not None
         styles = self.parent.styles
         updates = getattr(styles, "_cache_key", None)

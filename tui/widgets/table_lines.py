@@ -1,7 +1,7 @@
-"""How the lines of a table are drawn: its heading, a row, and what stands there without rows.
+"""Drawing of a table's lines: its heading, a row, and the text in place of rows.
 
-Takes what decides the look of a line, gives a strip of the screen; keeps nothing but the colours of
-one theme. Which lines are drawn, and when, is `virtual_table.py`'s.
+The input is the values that decide the look of a line; the output is a strip of the screen. Only
+the colours of one theme are stored. `virtual_table.py` decides which lines are drawn, and when.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.palette import Palette
 
 Places = Callable[[str, str], Iterable[tuple[int, int]]]
-"""Where, in the text of a column, lies what somebody looks for."""
+"""Function that returns the positions of matches in the text of a column."""
 
 _GAP = " " * GAP
 
@@ -31,22 +31,24 @@ SEEN = Style(bold=True, underline=True)
 
 
 class Look(NamedTuple):
-    """All that decides how a row is drawn: equal looks are equal lines."""
+    """All values that decide how a row is drawn: equal looks mean equal lines."""
 
-    cells: Mapping[str, Cell] | None  # None: its page is on the way
-    here: bool  # under the cursor
+    cells: Mapping[str, Cell] | None  # None until its page is loaded.
+    here: bool  # The row is under the cursor.
     focus: bool
     marked: bool
-    flashing: tuple[str, ...]  # columns
+    flashing: tuple[str, ...]  # Columns.
 
 
 class TableLines:
-    """Draws for one table in the colours of one theme; make a new one when the theme changes."""
+    """Draws the lines of one table in the colours of one theme; create a new one for
+    another theme.
+    """
 
     def __init__(self, table: Widget, palette: Palette) -> None:
         self._palette = palette
         base = table.rich_style
-        self._grounds = {"": base}  # what the styles of the cells lie on
+        self._grounds = {"": base}  # The backgrounds of the cells.
         changed = table.get_component_rich_style("table--changed", partial=True)
         for name in ("heading", "cursor", "idle-cursor"):
             part = table.get_component_rich_style(f"table--{name}", partial=True)
@@ -62,7 +64,7 @@ class TableLines:
         return styles
 
     def blank(self, text: Line, width: int) -> Strip:
-        """A line without a row."""
+        """Return a line without a row."""
         base = self._grounds[""]
         if not text:
             return Strip.blank(width, base)
@@ -71,7 +73,7 @@ class TableLines:
     def heading(
         self, placed: Sequence[Placed], gutter: int, sort: tuple[str, bool] | None, width: int
     ) -> Strip:
-        """The titles; the column that the rows are sorted by has an arrow."""
+        """Return the titles; the column by which the rows are sorted has an arrow."""
         base, style = self._grounds[""], self._grounds["heading"]
         segments = [Segment(" " * gutter, base)]
         for one in placed:
@@ -96,7 +98,9 @@ class TableLines:
         places: Places | None = None,
         shift: int = 0,
     ) -> Strip:
-        """One row, with cursor and mark; what `places` finds stands out, long texts are shifted."""
+        """Return one row, with cursor and mark; matches of `places` are highlighted, long texts
+        shifted.
+        """
         ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
         styles = self._styles_on(ground)
         blank = styles[""]
@@ -123,7 +127,7 @@ class TableLines:
                 cell = shifted(cell, shift, size)
             if type(cell) is Number and not (cell.style or places or stale):
                 text = cell.text(size)
-                if len(text) <= size:  # the short way of what follows, for most cells there are
+                if len(text) <= size:  # A shorter form of the code below, for most cells.
                     texts.append(text.rjust(size) if column.align == "right" else text.ljust(size))
                     used.append(here[""])
                     texts.append(_GAP)
@@ -142,7 +146,7 @@ class TableLines:
                         used.append(here["dim" if stale else style])
             texts.append(_GAP)
             used.append(blank)
-        # Every cell is as wide as its column: nothing has to be measured.
+        # Every cell is as wide as its column, so the width need not be measured.
         if room < 0:
             return Strip(_joined(texts, used)).adjust_cell_length(width, blank)
         if room:
@@ -152,7 +156,7 @@ class TableLines:
 
 
 class _Styles(dict[str, Style]):
-    """The styles on one ground by name; adding styles is dear, and there are few."""
+    """The styles on one background by name: adding styles is slow, and there are few styles."""
 
     def __init__(self, ground: Style, palette: Palette) -> None:
         self._ground = ground
@@ -164,7 +168,7 @@ class _Styles(dict[str, Style]):
 
 
 def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str, bool]]:
-    """The spans, cut where something was found: text, style, and whether it was found."""
+    """Yield the spans, cut at the matches: text, style, and whether it is a match."""
     cuts = sorted({edge for pair in found for edge in pair})
     inside = {begin for begin, _ in found}
     at, seen = 0, False
@@ -180,7 +184,7 @@ def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[
 
 
 def _joined(texts: list[str], styles: list[Style]) -> list[Segment]:
-    """Neighbours of one style as one segment: what Textual does with a line, it does for each."""
+    """Return adjacent texts of one style as one segment, because Textual processes each segment."""
     segments: list[Segment] = []
     begin, now = 0, styles[0]
     for at, style in enumerate(styles):

@@ -1,4 +1,6 @@
-"""What a table tells of the person in it: the cursor moved, a row or a heading was pressed."""
+"""Messages of a table about the user's actions: the cursor moved, a row or a heading was
+clicked.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class _News(Message):
 
 
 class CursorMoved(_News, namespace="virtual_table"):
-    """The cursor is on another row now. Only the last one of a burst matters."""
+    """Posted when the cursor is on another row. Only the last message of a burst matters."""
 
     def __init__(self, table: VirtualTable, index: int, key: Hashable | None) -> None:
         super().__init__(table)
@@ -31,16 +33,18 @@ class CursorMoved(_News, namespace="virtual_table"):
         self.key = key
 
     def can_replace(self, message: Message) -> bool:
-        """A newer position makes the older one pointless."""
+        """Whether this message replaces an older one: a newer position makes the older one
+        irrelevant.
+        """
         return isinstance(message, CursorMoved) and message.table is self.table
 
 
 class RowPressed(_News, namespace="virtual_table"):
-    """The row under the cursor was clicked again: open it."""
+    """Posted when the row under the cursor was clicked again, to open it."""
 
 
 class HeadingPressed(_News, namespace="virtual_table"):
-    """A column's heading was clicked: sort by it."""
+    """Posted when a column's heading was clicked, to sort by it."""
 
     def __init__(self, table: VirtualTable, column: str) -> None:
         super().__init__(table)

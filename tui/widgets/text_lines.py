@@ -21,7 +21,7 @@ SIDEWAYS = 8
 
 
 class TextLines(ScrollView, Generic[Item], can_focus=True):
-    """Lines of text, or of spans; `colour` turns one into spans only when it is drawn."""
+    """Lines of text, or of spans; `colour` converts a line to spans only when it is drawn."""
 
     BINDINGS = bindings_for("list") + bindings_for("text")
     DEFAULT_CSS = """
@@ -42,7 +42,7 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
         self._widest = 0
 
     def show(self, lines: Sequence[Item], *, follow: bool = False) -> None:
-        """Show these lines; with `follow` the last one stays in sight."""
+        """Show these lines; with `follow` the last line stays visible."""
         if lines != self.lines:
             self.lines = lines
             # An upper bound is enough for the scroll bar, and cheap for long texts.
@@ -53,12 +53,12 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
             self.scroll_to(y=max(0, len(lines)), animate=False)
 
     def notify_style_update(self) -> None:
-        """Another theme: other colours."""
+        """Use the colours of the new theme."""
         super().notify_style_update()
         self._palette = None
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, as it is shown."""
+        """Return the selected text, as it is shown."""
         return selection.extract("\n".join(plain(self._colour(text)) for text in self.lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -66,7 +66,7 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Return one line of the screen."""
         if self._palette is None:
             self._palette = Palette(self.app)
         left, top = self.scroll_offset
@@ -87,54 +87,54 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
             chosen = self.screen.get_component_rich_style("screen--selection")
             before, inside, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end)
             strip = Strip.join([before, inside.apply_style(chosen), after])
-        if strip.cell_length > left + width > left + 1:  # more to the right
+        if strip.cell_length > left + width > left + 1:  # The line has more text to the right.
             more = self._palette.strip((Span("…", "dim"),), base)
             strip = Strip.join([strip.crop(0, left + width - 1), more])
         return strip.crop_extend(left, left + width, base).apply_offsets(left, index)
 
     def action_line_down(self) -> None:
-        """One line down."""
+        """Scroll one line down."""
         self.scroll_relative(y=1, animate=False)
 
     def action_line_up(self) -> None:
-        """One line up."""
+        """Scroll one line up."""
         self.scroll_relative(y=-1, animate=False)
 
     def action_half_down(self) -> None:
-        """Half a page down."""
+        """Scroll half a page down."""
         self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
 
     def action_half_up(self) -> None:
-        """Half a page up."""
+        """Scroll half a page up."""
         self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
 
     def action_page_down(self) -> None:
-        """A page down."""
+        """Scroll a page down."""
         self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
 
     def action_page_up(self) -> None:
-        """A page up."""
+        """Scroll a page up."""
         self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
 
     def action_first(self) -> None:
-        """To the first line."""
+        """Scroll to the first line."""
         self.scroll_to(y=0, animate=False)
 
     def action_last(self) -> None:
-        """To the last line."""
+        """Scroll to the last line."""
         self.scroll_to(y=len(self.lines), animate=False)
 
     def action_left(self) -> None:
-        """To the left."""
+        """Scroll to the left."""
         self.scroll_relative(x=-SIDEWAYS, animate=False)
 
     def action_right(self) -> None:
-        """To the right."""
+        """Scroll to the right."""
         self.scroll_relative(x=SIDEWAYS, animate=False)
 
 
 class LaidOut(TextLines[Line]):
-    """Lines that are made for a width, and made again for another."""
+    """Lines that are computed for a width, and again for another width."""
 
     DEFAULT_CSS = """
     LaidOut { scrollbar-gutter: stable; }
@@ -145,12 +145,12 @@ class LaidOut(TextLines[Line]):
         self._make: Callable[[int], Sequence[Line]] = lambda _: ()
 
     def show_made(self, make: Callable[[int], Sequence[Line]]) -> None:
-        """Show what `make` gives for the width there is."""
+        """Show the lines that `make` returns for the current width."""
         self._make = make
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Another width."""
+        """Compute the lines for the new width."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -159,5 +159,5 @@ class LaidOut(TextLines[Line]):
 
 
 def _at_most(text: str | Line) -> int:
-    """How many columns a line takes, or a few more."""
+    """Return the number of columns of a line, or a few more."""
     return len(text) + text.count("\t") * 7 if isinstance(text, str) else width_of(text)

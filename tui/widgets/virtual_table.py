@@ -1,6 +1,6 @@
-"""The one table of the dashboard: as fast with a million rows as with ten.
+"""The only table class of the dashboard: as fast with a million rows as with ten.
 
-It draws single lines on demand (Textual's Line API) from a `RowSource`, keeps the drawn lines, and
+It draws single lines on demand (Textual's Line API) from a `RowSource`, caches the drawn lines, and
 after a refresh repaints only the lines that look different. Its cost depends on the height of the
 screen and not on the number of rows.
 """
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table_lines import Places
 
 FLASH_SECONDS = 1.5
-"""How long a changed number stands out: one look."""
+"""Seconds for which a changed number is highlighted."""
 
 _NO_ROWS: RowSource = ListRows[None]((), str, lambda *_: {})
 
 
 class VirtualTable(ScrollView, can_focus=True):
-    """A table over a `RowSource`. The cursor is on a row; marks and cursor are kept by key."""
+    """A table over a `RowSource`. The cursor is on a row; marks and cursor are stored by key."""
 
     ALLOW_SELECT = False
     BINDINGS = bindings_for("list")
@@ -75,20 +75,26 @@ class VirtualTable(ScrollView, can_focus=True):
         self.source: RowSource = _NO_ROWS
         self.columns: Sequence[Column] = ()
         self.empty: Line = ()
-        self.sort: tuple[str, bool] | None = None  # (column id, reversed)
+        self.sort: tuple[str, bool] | None = None  # Column id, and whether the order is reversed.
         self.stale = False
         self._placed: tuple[Placed, ...] = ()
         self._placed_at = -1
         self._drawn = DrawnRows()
-        self._lines: TableLines | None = None  # in the colours of one theme
+        self._lines: TableLines | None = None  # Draws in the colours of one theme.
         self._cursor_key: Hashable | None = None
+        self._wanted_top = 0  # The first visible row, as the user left it.
+        # The last scroll position that only a resize asked for.
+        self._scrolled_for_size: int | None = None
+        # The row that the view chose; later moves of the cursor may not have reached the view yet.
+        self._chosen: Hashable | None = None
         self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
-        self.places: Places | None = None  # what stands out in the rows
-        self.shift = 0  # columns that long texts are scrolled to the left
-        self._drawing: tuple[int, int, int] | None = None  # width, first row, rows; while drawn
-        self._where = (0, False)  # the cursor, and the focus, while rows are looked at
+        self.places: Places | None = None  # Finds the parts of the rows that are highlighted.
+        self.shift = 0  # Columns by which long texts are scrolled to the left.
+        # Width, first row and number of rows during a draw.
+        self._drawing: tuple[int, int, int] | None = None
+        self._where = (0, False)  # The cursor, and the focus, during a pass over the rows.
 
-    # What is shown
+    # Display
 
     def show(
         self,
@@ -98,7 +104,9 @@ class VirtualTable(ScrollView, can_focus=True):
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
     ) -> None:
-        """Show these rows. The cursor stays on its row, and that row stays where it is."""
+        """Show these rows. The cursor stays on its row, and that row keeps its place on
+        the screen.
+        """
         columns = tuple(columns)
         look = (columns, stale, sort)
         if look != (self.columns, self.stale, self.sort):
@@ -111,19 +119,21 @@ class VirtualTable(ScrollView, can_focus=True):
         self.rows_changed()
 
     def say_if_empty(self, text: Line) -> None:
-        """Another text in the place of rows; seen at once where it stands already."""
+        """Set the text in place of rows; repaint at once if the table is empty."""
         if text != self.empty:
             self.empty = text
             if not self.source.row_count:
                 self.refresh()
 
     def show_nothing(self) -> None:
-        """No rows at all; `empty` says why."""
+        """Show no rows; `empty` has the reason."""
         self.start_over()
         self.show(_NO_ROWS, self.columns)
 
     def rows_changed(self) -> None:
-        """The source may have other rows now: follow the cursor's row, repaint what differs."""
+        """Follow the cursor's row and repaint changed lines, because the source may have other
+        rows.
+        """
         count = self.source.row_count
         was = self.cursor
         now = None if self._cursor_key is None else self.source.index_of(self._cursor_key)
@@ -145,7 +155,7 @@ class VirtualTable(ScrollView, can_focus=True):
         self._repaint_different()
 
     def flash(self, cells: Iterable[tuple[Hashable, str]]) -> None:
-        """Let these cells (row key, column id) stand out for a moment."""
+        """Highlight these cells (row key, column id) for a moment."""
         self._set_flashing(frozenset(cells))
         if self._flashing:
             self.set_timer(FLASH_SECONDS, lambda: self._set_flashing(frozenset()))
@@ -160,13 +170,23 @@ class VirtualTable(ScrollView, can_focus=True):
         return self._cursor_key
 
     def move_to_key(self, key: Hashable) -> None:
-        """Put the cursor on the row with that key, if it is there."""
+        """Put the cursor on the row with that key, if there is one."""
         index = self.source.index_of(key)
         if index is not None and index != self.cursor:
             self._move(index)
 
+    def choose(self, key: Hashable) -> None:
+        """Put the cursor on the row that the view has chosen, if the choice has changed.
+
+        A view that is drawn again between a key and the message about it must not undo the key. The
+        view also calls this method for its new choice when it handles such a message.
+        """
+        if key != self._chosen and self.source.index_of(key) is not None:
+            self._chosen = key
+            self.move_to_key(key)
+
     def start_over(self) -> None:
-        """Other rows altogether come now: forget cursor and marks."""
+        """Reset cursor and marks, because entirely different rows follow."""
         self.marks.set_all(False)
         self._cursor_key = None
         self.set_reactive(VirtualTable.cursor, 0)
@@ -183,41 +203,41 @@ class VirtualTable(ScrollView, can_focus=True):
         self.action_line_down()
 
     def marks_changed(self) -> None:
-        """Marks were set from outside."""
+        """Repaint the rows after marks were set from outside."""
         self._repaint_different()
 
     # Moving
 
     def action_line_down(self) -> None:
-        """One row down."""
+        """Move one row down."""
         self._move(self.cursor + 1)
 
     def action_line_up(self) -> None:
-        """One row up."""
+        """Move one row up."""
         self._move(self.cursor - 1)
 
     def action_half_down(self) -> None:
-        """Half a page down."""
+        """Move half a page down."""
         self._move(self.cursor + max(1, self._visible_rows // 2))
 
     def action_half_up(self) -> None:
-        """Half a page up."""
+        """Move half a page up."""
         self._move(self.cursor - max(1, self._visible_rows // 2))
 
     def action_page_down(self) -> None:
-        """A page down."""
+        """Move a page down."""
         self._move(self.cursor + max(1, self._visible_rows))
 
     def action_page_up(self) -> None:
-        """A page up."""
+        """Move a page up."""
         self._move(self.cursor - max(1, self._visible_rows))
 
     def action_first(self) -> None:
-        """To the first row."""
+        """Move to the first row."""
         self._move(0)
 
     def action_last(self) -> None:
-        """To the last row."""
+        """Move to the last row."""
         self._move(self.source.row_count - 1)
 
     def _move(self, index: int) -> None:
@@ -234,7 +254,7 @@ class VirtualTable(ScrollView, can_focus=True):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """A cheaper one than Textual's."""
+        """A scroll bar that is cheaper than Textual's."""
         if self._vertical_scrollbar is None:
             self._vertical_scrollbar = QuietScrollBar()
             self._vertical_scrollbar.display = False
@@ -250,12 +270,13 @@ class VirtualTable(ScrollView, can_focus=True):
         return int(self.scroll_offset.y)
 
     def _scroll_to_cursor(self) -> None:
-        top = self._top
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + self._visible_rows:
-            below = self.cursor - self._visible_rows + 1
-            self.scroll_to(y=below, animate=False, force=True)
+        top = self._with_cursor(self._top)
+        if top != self._top:
+            self.scroll_to(y=top, animate=False, force=True)
+
+    def _with_cursor(self, top: int) -> int:
+        """Return the first visible row nearest to `top` at which the cursor is visible."""
+        return min(max(top, self.cursor - self._visible_rows + 1), self.cursor)
 
     def _want_visible(self) -> None:
         top = self._top
@@ -264,26 +285,41 @@ class VirtualTable(ScrollView, can_focus=True):
     # Events
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are on the screen: their pages are needed."""
+        """Request the pages of the rows that are on the screen now."""
         super().watch_scroll_y(old_value, new_value)
+        is_cut = new_value < old_value and new_value >= self.max_scroll_y
+        if new_value != self._scrolled_for_size and not is_cut:
+            self._wanted_top = int(new_value)
         self._want_visible()
 
     def on_resize(self) -> None:
-        """Another width may have room for other columns."""
+        """Choose the columns for the new width."""
         self._place_columns()
         self._forget_strips()
         self.virtual_size = Size(self._width, self.source.row_count + 1)
         if self.source.row_count:
-            self._scroll_to_cursor()
+            self._scroll_for_size()
         self._want_visible()
 
+    def _scroll_for_size(self) -> None:
+        """Show the cursor at this height, from where the user had scrolled to.
+
+        The heights on the way to a new size must not count: how many there are depends on timing.
+        """
+        top = self._with_cursor(self._wanted_top)
+        if top != self._top:
+            self._scrolled_for_size = top
+            self.scroll_to(y=top, animate=False, force=True)
+
     def watch_has_focus(self, value: bool) -> None:
-        """The cursor looks different with the focus."""
+        """Repaint the cursor, which looks different with the focus."""
         super().watch_has_focus(value)
         self._repaint_row(self.cursor)
 
     async def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; a click on the cursor opens; one on a heading sorts."""
+        """Move the cursor with a click; open with a click on the cursor; sort with one on a
+        heading.
+        """
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -309,7 +345,7 @@ class VirtualTable(ScrollView, can_focus=True):
         return None
 
     def notify_style_update(self) -> None:
-        """Another theme: every drawn line has the wrong colours."""
+        """Draw every line again in the colours of the new theme."""
         super().notify_style_update()
         self._lines = None
         self._forget_strips()
@@ -335,7 +371,7 @@ class VirtualTable(ScrollView, can_focus=True):
 
     @property
     def painted_lines(self) -> int:
-        """Rows drawn anew so far."""
+        """The number of rows drawn so far."""
         return self._drawn.drawn
 
     def _forget_strips(self) -> None:
@@ -355,7 +391,7 @@ class VirtualTable(ScrollView, can_focus=True):
             look = self._look(index)
             if not same(index, look):
                 looks[index] = look
-        if len(looks) > visible // 2:  # many small regions are dearer than one
+        if len(looks) > visible // 2:  # Many small regions take longer than one large region.
             self.refresh(Region(0, 1, self._width, visible))
         else:
             for index in looks:
@@ -375,7 +411,7 @@ class VirtualTable(ScrollView, can_focus=True):
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of the screen; what is the same for all of them is asked for once."""
+        """Return the lines of the screen; values that all lines share are determined once."""
         self._drawing = self._about_lines()
         try:
             return super().render_lines(crop)
@@ -388,9 +424,9 @@ class VirtualTable(ScrollView, can_focus=True):
         return self._width, self._top, self.source.row_count
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Return one line of the screen."""
         width, top, count = self._drawing or self._about_lines()
-        if width != self._placed_at:  # the scroll bar came or went
+        if width != self._placed_at:  # The scroll bar appeared or disappeared.
             self._place_columns()
             self._forget_strips()
         lines = self._lines

@@ -1,4 +1,4 @@
-"""The small form of the Explain view in which a person tries other amounts, tags and people."""
+"""The small form of the Explain view for other resources, tags, user and roles."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ _ROWS = (("cores", "mem", "gpus", "walltime"), ("tags", "user", "roles"))
 
 
 class WhatIfForm(Fields):
-    """Seven fields on two lines. An empty one shows the job's own value, and asks nothing."""
+    """Seven fields on two lines. An empty field shows the job's own value, and changes nothing."""
 
     NAMES = FIELDS
     PREFIX = "if-"
 
     def compose(self) -> ComposeResult:
-        """What a job asks for, then who and what it is."""
+        """Compose the resources of the job in the first line, and its tags, user and roles in the
+        second.
+        """
         for number, names in enumerate(_ROWS):
             with Horizontal(id=f"what-if-{number}"):
                 for name in names:
@@ -39,7 +41,7 @@ class WhatIfForm(Fields):
                     yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS)
 
     def show_job(self, decision: Decision | None) -> None:
-        """Let the job's own values shine through the empty fields."""
+        """Show the job's own values in the empty fields."""
         for name, text in _own(decision).items():
             field = self.field(name)
             theirs = name == "roles" and self.field("user").value.strip()

@@ -1,1 +1,1 @@
-"""Schedulers behind one protocol: bash (run now), local (embedded queue), slurm."""
+"""Schedulers behind one protocol: bash (run at once), local (embedded queue), Slurm."""

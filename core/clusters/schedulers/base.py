@@ -1,7 +1,7 @@
-"""What every scheduler can do, and the words for what it answers.
+"""The interface of all schedulers, and the types of their answers.
 
-A scheduler never decides whether to try again: it says what is known about one attempt
-(`Accepted`, `Rejected`, `OutcomeUnknown`), and submission/ draws the conclusions.
+A scheduler never decides whether to retry: it reports the result of one attempt (`Accepted`,
+`Rejected`, `OutcomeUnknown`), and submission/ draws the conclusions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from typing import NamedTuple, Protocol
 
 
 class JobState(enum.Enum):
-    """The state of a scheduler job, in the scheduler-neutral words that screens show."""
+    """The state of a job, with the words that commands and screens show.
+
+    A scheduler returns the states from HELD to UNKNOWN. The state of a job of a project is one of
+    these or of the last four, but none of the scheduler's causes of a failure (`state_of`).
+    """
 
     HELD = "held"
     PENDING = "pending"
@@ -27,17 +31,31 @@ class JobState(enum.Enum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     NODE_FAIL = "node failed"
-    LOST = "lost"  # the scheduler had it and knows nothing of it any more
+    LOST = "lost"  # the scheduler accepted the job, but has no record of it any more
     UNKNOWN = "unknown"
+    RESERVED = "reserved"  # the plan reserves its directories, and the job is not submitted yet
+    REFUSED = "refused"  # by the scheduler
+    NOT_REACHED = "not reached"  # an earlier job in its bundle or chain ended
+    NEVER_SENT = "never sent"
 
     @property
     def active(self) -> bool:
-        """The job may still run or is running."""
+        """Whether the job is running or may still run."""
         return self in _ACTIVE
 
     @property
+    def may_change(self) -> bool:
+        """Whether the job has not ended, as far as is known."""
+        return self in _ACTIVE or self in (JobState.UNKNOWN, JobState.RESERVED)
+
+    @property
+    def waits(self) -> bool:
+        """A scheduler has the job, and the job has not begun: there is no elapsed time."""
+        return self in (JobState.PENDING, JobState.HELD)
+
+    @property
     def bad(self) -> bool:
-        """The job ended without success."""
+        """Whether the job ended without success."""
         return self in _BAD
 
 
@@ -58,33 +76,36 @@ _BAD = frozenset(
         JobState.OUT_OF_MEMORY,
         JobState.NODE_FAIL,
         JobState.LOST,
+        JobState.REFUSED,
+        JobState.NOT_REACHED,
+        JobState.NEVER_SENT,
     }
 )
 
 
 class JobKey(NamedTuple):
-    """What a scheduler calls one job: an id, and the number of the task of an array."""
+    """A scheduler's identifier of one job: an id, and the task number in an array."""
 
     id: int
     task: int | None = None
 
     def __str__(self) -> str:
-        """`12`, `12_3`."""
+        """Return the form `12` or `12_3`."""
         return str(self.id) if self.task is None else f"{self.id}_{self.task}"
 
 
 def task_token(token: str, task: int) -> str:
-    """The token of one task of the array that has this token."""
+    """Return the token of one task of the array that has this token."""
     return f"{token}.{task}"
 
 
 def array_of(token: str, task: int | None) -> str:
-    """The token of the array that a task belongs to; of any other job, its own."""
+    """Return the token of the array that a task belongs to; the job's own if it is no task."""
     return token if task is None else token.removesuffix(f".{task}")
 
 
 def member_token(bundle: str, number: int) -> str:
-    """The token of one request of the bundle that has this token."""
+    """Return the token of one request of the bundle that has this token."""
     return f"{bundle}~{number}"
 
 
@@ -94,13 +115,13 @@ def is_in_bundle(token: str) -> bool:
 
 
 def token_in_queue(token: str) -> str:
-    """The token that a scheduler knows a request by: its own, or that of the bundle it is in."""
+    """Return the token of a request in a scheduler: its own, or that of its bundle."""
     return token.partition("~")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a scheduler knows of one job. Times: epoch seconds; durations: seconds.
+    """A scheduler's record of one job. Times: epoch seconds; durations: seconds.
 
     A task of an array has the array's id and its own token (`task_token`).
     """
@@ -108,7 +129,7 @@ class Job:
     id: int
     state: JobState
     name: str = ""
-    token: str = ""  # ours, or "" for a job that is not
+    token: str = ""  # rowtui's token, or "" for a job that rowtui did not submit
     reason: str = ""
     partition: str = ""
     elapsed: int | None = None
@@ -122,15 +143,15 @@ class Job:
 
     @property
     def key(self) -> JobKey:
-        """What the scheduler calls it."""
+        """The scheduler's identifier of the job."""
         return JobKey(self.id, self.task)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """The jobs of one cluster at one time. With `error` set, `jobs` says nothing at all.
+    """The jobs of one cluster at one time. If `error` is set, `jobs` is meaningless.
 
-    A poll that failed must never read as an empty queue (slurm_rig, surprise 2).
+    A failed poll must never be read as an empty queue.
     """
 
     cluster: str
@@ -141,12 +162,13 @@ class QueueSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """One job to submit. The script is complete, with its header; `token` is unique to it.
+    """One job to submit. The script is complete, with its header; `token` is unique to the job.
 
     `cpus`, `memory_mb`, `gpus`, `walltime_seconds` are the totals that the script asks for (the
-    local scheduler has no other way to know); `log_path` may hold `%j` for the job id. With `held`
-    it waits for `Scheduler.release`. With `tasks` it is an array of tasks with these numbers, each
-    of which starts when the task with its number of the array `after_each` has ended well.
+    local scheduler has no other source for them); `log_path` may contain `%j` for the job id. With
+    `held` the job waits for `Scheduler.release`. With `tasks` it is an array of tasks with these
+    numbers; each of them starts when the task with the same number in the array `after_each` has
+    completed.
     """
 
     token: str
@@ -158,10 +180,10 @@ class JobSpec:
     gpus: int = 0
     memory_mb: int | None = None
     walltime_seconds: int | None = None
-    after: tuple[int, ...] = ()  # start only when these ids have ended well
+    after: tuple[int, ...] = ()  # the job starts only when these jobs have completed
     held: bool = False
     tasks: tuple[int, ...] = ()
-    after_tasks: tuple[JobKey, ...] = ()  # and only when these tasks of arrays have
+    after_tasks: tuple[JobKey, ...] = ()  # and only when these tasks of arrays have completed
     after_each: int = 0
 
 
@@ -174,21 +196,21 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The scheduler certainly does not have the job; `reason` is its own word."""
+    """The scheduler certainly does not have the job; `reason` is the scheduler's text."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeUnknown:
-    """The job may or may not exist: look the token up before anything else."""
+    """The job may or may not exist: look the token up before any other step."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Nothing was submitted, since the cluster cannot be reached: it may be tried again."""
+    """Nothing was submitted, because the cluster was unreachable: the submission may be retried."""
 
     reason: str
 
@@ -197,18 +219,18 @@ SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable
 
 
 class Verdict(enum.Enum):
-    """What a scheduler thinks of a job that it was only asked about."""
+    """A scheduler's answer about a job in a dry check."""
 
     TAKES = "takes it"
     REFUSES = "refuses it"
-    NOT_TOLD = "not told"  # it cannot be asked that, or gave no clear answer
+    NOT_TOLD = "not told"  # no dry check is possible, or its answer is unclear
 
 
 @dataclass(frozen=True, slots=True)
 class DryAnswer:
-    """What came of a dry check. `reason`: why it refuses the job, or why nothing was told.
+    """The result of a dry check. `reason`: why the job is refused, or why there is no answer.
 
-    `start`: when the job might begin, epoch seconds, None if that was not told; `detail`: where.
+    `start`: when the job might start, epoch seconds, None if unknown; `detail`: where.
     """
 
     verdict: Verdict
@@ -219,9 +241,9 @@ class DryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
-    """What became of a request about one job; `error` is empty if it was taken.
+    """The result of a request about one job; `error` is empty if the request was accepted.
 
-    `member`: the number in its bundle of a job that shares `job` with others, if it is about that.
+    `member`: the number, in its bundle, of a job that shares `job` with others; else None.
     """
 
     job: JobKey
@@ -230,12 +252,12 @@ class JobAnswer:
 
     @property
     def label(self) -> str:
-        """What a person calls it: `12`, `12_3`, of a bundle `12.3`."""
+        """The name shown to the user: `12`, `12_3`, or `12.3` for a request of a bundle."""
         return str(self.job) if self.member is None else f"{self.job.id}.{self.member}"
 
 
 class Scheduler(Protocol):
-    """One cluster's scheduler. Every wait is bounded; nothing raises for a failing cluster."""
+    """One cluster's scheduler. Every wait is bounded; a failing cluster raises no exception."""
 
     @property
     def cluster(self) -> str:
@@ -244,62 +266,67 @@ class Scheduler(Protocol):
 
     @property
     def kind(self) -> str:
-        """What clusters.toml calls this scheduler: `slurm`, `local`, ..."""
+        """The scheduler's name in clusters.toml: `slurm`, `local`, ..."""
         ...
 
     @property
     def immediate(self) -> bool:
-        """Jobs run inside `submit` and are over when it returns (bash)."""
+        """Whether jobs run inside `submit` and have ended when it returns (bash)."""
         ...
 
     @property
     def place(self) -> str:
-        """Where jobs are known, `machine` or `machine:queue`; "": wherever the cluster is."""
+        """The machine where jobs can be queried, `machine` or `machine:queue`; "": any machine."""
         ...
 
     @property
     def shared(self) -> bool:
-        """Many people's jobs are in its queue, so that it must not be asked often."""
+        """Whether the queue has jobs of many users, so that it must not be polled often."""
         ...
 
     @property
     def holds(self) -> bool:
-        """Jobs can be submitted held, so that their ids are written down before they start."""
+        """Whether jobs can be submitted held, so that their ids are saved before they start."""
         ...
 
     @property
     def forgets(self) -> bool:
-        """A crash may lose jobs that it has accepted: those that are gone may be sent again."""
+        """Whether a crash may lose accepted jobs: jobs that are missing may then be submitted
+        again.
+        """
         ...
 
     @property
     def at_once(self) -> int:
-        """How many submissions may be under way at the same time."""
+        """How many submissions may run at the same time."""
         ...
 
     async def submit(self, job: JobSpec) -> SubmitResult:
-        """Hand one job over."""
+        """Submit one job."""
         ...
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """Whether it would take this job, as far as it can say without taking it."""
+        """Whether the scheduler would accept this job, as far as it can check without
+        accepting it.
+        """
         ...
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """The jobs with these tokens, ended ones too, oldest first. A token without is not in it.
+        """Return the jobs with these tokens, including ended ones, oldest first.
 
-        None if that could not be asked, or not with certainty.
+        Tokens without a job are not in the mapping. None if the query failed or its answer is
+        uncertain.
         """
         ...
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """All jobs of this user, or these only: active ones and the recently ended."""
+        """Return all jobs of this user, or only `job_ids`: active jobs and recently ended ones."""
         ...
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """The folders that these jobs were submitted from, of those that are in the queue.
+        """Return the folders that these jobs were submitted from, for jobs in the queue.
 
-        None if that could not be asked.
+        None if the query failed.
         """
         ...
 
@@ -308,9 +335,9 @@ class Scheduler(Protocol):
         ...
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Keep waiting jobs from starting."""
+        """Prevent waiting jobs from starting."""
         ...
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Let held jobs start. Doing it again is harmless."""
+        """Allow held jobs to start. Repeating the request is harmless."""
         ...

@@ -1,9 +1,9 @@
-"""The `none` cluster: run each script with bash, now and in order, as a part of this process.
+"""The `none` cluster: run each script with bash, immediately and in order, inside this process.
 
-The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as it
-reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and a
-second one kills them. As in Row, except that commands read /dev/null instead of the script, so that
-none can swallow the rest of it.
+The job is in this process's group and writes to its output, so the terminal's Ctrl-C reaches both.
+A SIGINT or SIGTERM that only this process receives is sent to all processes of the job, and a
+second one kills them. This is as in Row, except that commands read /dev/null instead of the script,
+so that no command can consume the rest of the script.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def make_bash(
     *,
     query_timeout: float = 0.0,  # noqa: ARG001
 ) -> BashScheduler:
-    """See `plug_ins`: jobs run on this machine, so nothing has to be waited for."""
+    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
     return BashScheduler(cluster)
 
 
@@ -73,36 +73,36 @@ class BashScheduler:
 
     @property
     def immediate(self) -> bool:
-        """Jobs are over when `submit` returns."""
+        """True: jobs have ended when `submit` returns."""
         return True
 
     @property
     def shared(self) -> bool:
-        """Nobody is asked."""
+        """False: there is no queue to poll."""
         return False
 
     @property
     def place(self) -> str:
-        """Only this machine knows whether a job still runs."""
+        """The name of this machine, because only it can check whether a job still runs."""
         return host_name()
 
     @property
     def holds(self) -> bool:
-        """A job runs at once."""
+        """False: a job runs at once."""
         return False
 
     @property
     def forgets(self) -> bool:
-        """Jobs are processes of this machine."""
+        """False: jobs are processes of this machine."""
         return False
 
     @property
     def at_once(self) -> int:
-        """One after the other."""
+        """One: jobs run one after the other."""
         return 1
 
     async def submit(self, job: JobSpec) -> SubmitResult:
-        """Run the job to its end: accepted if it ended well, else rejected with how it ended."""
+        """Run the job to its end; reject it, with the way it ended, unless it completed."""
         self._ran += 1
         try:
             script = _script_file(job.script)
@@ -110,7 +110,8 @@ class BashScheduler:
             return Rejected(f"cannot write the script down: {error.strerror}")
         signals = _Signals(job.token)
         try:
-            # Listening begins before there is a job, so that no signal can end us and leave it.
+            # Signals are handled before the job starts, so that none can end this process and leave
+            # the job.
             with signals.passed_on():
                 code = await self._run(job, script, signals)
         except (OSError, ValueError) as error:
@@ -134,41 +135,41 @@ class BashScheduler:
             signals.begin(process.pid)
             return await process.wait()
         finally:
-            if process.returncode is None:  # we were cancelled, so the job is too
+            if process.returncode is None:  # this task was cancelled, so end the job too
                 await asyncio.to_thread(end_job_processes, job.token, process.pid, 0.5)
                 await process.wait()
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """Nothing but running it could tell."""
+        """Return that no dry check is possible: only running the job would show the result."""
         return DryAnswer(Verdict.NOT_TOLD, "bash runs any job; it checks none before")
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """Nothing: no job is left to be found."""
+        """Return no jobs, because every job has ended."""
         return {}
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """An empty queue."""
+        """Return an empty queue."""
         return QueueSnapshot(self._cluster, time.time())
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """There is no queue."""
+        """Return no folders, because there is no queue."""
         return {}
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Nothing can be cancelled: whoever could ask waits for the job."""
+        """Refuse: a process that could cancel a job is waiting for it in `submit`."""
         return tuple(JobAnswer(job, _OVER) for job in jobs)
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Nothing waits."""
+        """Refuse: no job waits."""
         return tuple(JobAnswer(job, _OVER) for job in jobs)
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Nothing waits."""
+        """Refuse: no job waits."""
         return tuple(JobAnswer(job, _OVER) for job in jobs)
 
 
 class _Signals:
-    """The signals that we got while a job ran, passed on to it."""
+    """The signals that this process received while a job ran; they are sent to the job too."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -176,14 +177,14 @@ class _Signals:
         self.seen: list[signal.Signals] = []
 
     def begin(self, bash: int) -> None:
-        """There is a job now: it gets what came before it."""
+        """Register the started job, and send it the signals received before."""
         self.bash = bash
         if self.seen:
             self._tell(self.seen[-1] if len(self.seen) == 1 else signal.SIGKILL)
 
     @contextlib.contextmanager
     def passed_on(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM while this lasts (only the main thread can)."""
+        """Handle SIGINT and SIGTERM while the block lasts (only possible in the main thread)."""
         loop = asyncio.get_running_loop()
         before: dict[signal.Signals, Any] = {}
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -203,7 +204,8 @@ class _Signals:
         if len(self.seen) > 1:
             self._tell(signal.SIGKILL)
         elif number is not signal.SIGINT or not _in_foreground():
-            # Of Ctrl-C the terminal told the job already; twice could break its clean-up.
+            # The terminal sent Ctrl-C to the job already; a second signal could disturb its
+            # clean-up.
             self._tell(number)
 
     def _tell(self, number: signal.Signals) -> None:
@@ -213,7 +215,9 @@ class _Signals:
 
 
 def _script_file(script: str) -> int:
-    """The script in a nameless file in memory, which nobody can change or leave behind."""
+    """Write the script to a nameless file in memory, which cannot be changed and needs no
+    removal.
+    """
     fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         write_all(fd, script.encode("utf-8", "surrogateescape"))
@@ -225,7 +229,7 @@ def _script_file(script: str) -> int:
 
 
 def _in_foreground() -> bool:
-    """Whether the keys of our terminal, if we have one, send their signals to our group."""
+    """Whether the keys of the terminal, if there is one, send their signals to this group."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:

@@ -1,7 +1,7 @@
-"""What a scheduler says of a single job on demand, and of everybody's: which can be asked how.
+"""Query a scheduler's details of a single job, or the jobs of all users, on the user's request.
 
-Takes the kind of scheduler and a transport. A scheduler that offers none of it says so in words: a
-screen shows that instead of an empty pane. Never part of a poll.
+The query depends on the kind of scheduler. If a scheduler offers no details, the answer has a text
+that screens show instead of an empty pane. Polls never use this module.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.schedulers.base import Job, JobKey
 
-TIMEOUT = 60.0  # seconds; Slurm's clients themselves try for as long
-MOST_BYTES = 4 << 20  # of one answer: some 40,000 jobs of everybody
+TIMEOUT = 60.0  # seconds; Slurm's own clients try for as long
+MOST_BYTES = 4 << 20  # of one answer: some 40,000 jobs of all users
 MOST_FIELDS = 500  # of one job
 
 
 class Asked(NamedTuple):
-    """One command and what it told, name and value; `problem`: why it told nothing."""
+    """One command and its output as names and values; `problem`: why there is no output."""
 
     command: str
     fields: tuple[tuple[str, str], ...] = ()
@@ -25,10 +25,10 @@ class Asked(NamedTuple):
 
 
 class SchedulerDetail(NamedTuple):
-    """What was found out about a job. None: not asked, or not known.
+    """The details of a job. None: not queried, or unknown.
 
-    `start`: epoch seconds. `ahead`: of the `waiting` jobs of its partition, those of higher
-    priority; an array counts as one. `problem`: what the scheduler does not offer.
+    `start`: epoch seconds. `ahead`: how many of the `waiting` jobs of its partition have a higher
+    priority; an array counts as one. `problem`: the information that the scheduler does not offer.
     """
 
     asked: tuple[Asked, ...] = ()
@@ -52,7 +52,7 @@ class Everybody(NamedTuple):
 async def ask_detail(
     kind: str, transport: Transport, job: JobKey, *, estimate: bool
 ) -> SchedulerDetail:
-    """Everything that a scheduler of this kind tells of a job."""
+    """Return all details that a scheduler of this kind offers about a job."""
     if kind == "slurm":
         from rowtui.core.clusters.schedulers.slurm_detail import slurm_detail
 
@@ -64,7 +64,7 @@ async def ask_detail(
 
 
 async def ask_everybody(kind: str, transport: Transport, most: int) -> Everybody:
-    """The jobs of all users."""
+    """Return the jobs of all users."""
     if kind == "slurm":
         from rowtui.core.clusters.schedulers.slurm_detail import slurm_everybody
 
@@ -73,7 +73,7 @@ async def ask_everybody(kind: str, transport: Transport, most: int) -> Everybody
 
 
 async def _grid_engine(transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
-    """Qstat -j, which also says why a job was not started (`scheduling info`)."""
+    """Run qstat -j, whose output also has the reason why a job waits (`scheduling info`)."""
     result = await transport.run(["qstat", "-j", str(job.id)], timeout=TIMEOUT)
     text = result.stdout[:MOST_BYTES].decode("utf-8", "replace")
     fields = tuple(field for field in read_lines(text) if field[0] != "env_list")  # may be secret
@@ -85,7 +85,7 @@ async def _grid_engine(transport: Transport, job: JobKey, *, estimate: bool) -> 
 
 
 def read_lines(text: str) -> tuple[tuple[str, str], ...]:
-    """`job_number:   12` line by line; a line without a name goes on with the one before."""
+    """Parse lines such as `job_number:   12`; a line without a name continues the one before."""
     fields: list[tuple[str, str]] = []
     for line in text.splitlines():
         name, colon, value = line.partition(":")

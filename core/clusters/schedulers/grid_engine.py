@@ -1,10 +1,10 @@
 """Grid Engine as a scheduler: qsub, qstat, qacct, qdel, qhold and qrls.
 
-Decides what one call of these commands has established and nothing more: a qsub without a clear
-answer is `OutcomeUnknown`, a qstat that failed is never an empty queue. `after` becomes -hold_jid,
-which waits until those jobs have ended, whichever way: Grid Engine cannot ask how they ended, so a
-job whose predecessor failed starts, and finds the products of that one missing.
-Source: Grid Engine's manual pages, and the measured behaviour of 8.1.9.
+Each call reports only the facts that the command has established: a qsub without a clear answer is
+`OutcomeUnknown`, and a failed qstat is never an empty queue. `after` becomes -hold_jid, which waits
+until the given jobs have ended, with or without success: Grid Engine cannot check how they ended,
+so a job whose predecessor failed starts, and the products of its predecessor are missing. Source:
+Grid Engine's manual pages, and the measured behaviour of 8.1.9.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ from rowtui.core.clusters.schedulers.grid_engine_parse import (
     task_range,
 )
 
-SUBMIT_TIMEOUT = 90.0  # a qsub waits for a frozen qmaster without end
+SUBMIT_TIMEOUT = 90.0  # a qsub would wait for a frozen qmaster without limit
 QUERY_TIMEOUT = 60.0
 BATCH = 500  # words on one command line
-ACCOUNT_DAYS = 30  # how far back jobs are looked for in the accounts
-SINGLE_LOOKS = 3  # up to so many jobs are looked up in the accounts one by one
-# Accounts are written up to 15 s after a job has left the queue (flush_time in sge_conf's manual),
-# and reach other machines a little later.
+ACCOUNT_DAYS = 30  # how many days back jobs are searched in the accounts
+SINGLE_LOOKS = 3  # up to this number, jobs are looked up in the accounts one by one
+# Accounts are written up to 15 s after a job has left the queue (flush_time in the manual of
+# sge_conf), and are visible on other machines a little later.
 ACCOUNT_SECONDS = 60.0
 _TIMES = {"TZ": "UTC0", "LC_ALL": "C"}
 
 
 class _NoAnswerError(Exception):
-    """What was asked could not be told, and why."""
+    """A query failed; the text is the reason."""
 
 
 class GridEngineScheduler:
-    """One Grid Engine cluster, asked through a transport. Every wait is bounded."""
+    """One Grid Engine cluster, queried through a transport. Every wait is bounded."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class GridEngineScheduler:
         self._clock = clock
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
-        self._seen: dict[JobKey, tuple[float, Job]] = {}  # when jobs were last in the queue
+        self._seen: dict[JobKey, tuple[float, Job]] = {}  # when each job was last in the queue
         self._errors: dict[JobKey, str] = {}  # of jobs that could not be started
 
     @property
@@ -93,44 +93,44 @@ class GridEngineScheduler:
 
     @property
     def immediate(self) -> bool:
-        """Jobs are queued: submit returns before they run."""
+        """False: jobs are queued, and `submit` returns before they run."""
         return False
 
     @property
     def shared(self) -> bool:
-        """It is the whole cluster's."""
+        """True: the queue belongs to the whole cluster."""
         return True
 
     @property
     def place(self) -> str:
-        """Any machine of the cluster can ask."""
+        """Empty: every machine of the cluster can query jobs."""
         return ""
 
     @property
     def holds(self) -> bool:
-        """With `qsub -h`."""
+        """True: `qsub -h` submits a held job."""
         return True
 
     @property
     def forgets(self) -> bool:
-        """The qmaster writes a job down before it answers."""
+        """False: the qmaster stores a job before it answers."""
         return False
 
     @property
     def at_once(self) -> int:
-        """The qmaster has two threads for requests by default."""
+        """Four; the qmaster has two threads for requests by default."""
         return 4
 
     async def submit(self, job: JobSpec) -> SubmitResult:
-        """Hand one script to qsub on its standard input, with the token in its name."""
-        # Whatever ~/.sge_request says: it is a script, and nobody waits for its end.
+        """Submit one script to qsub on its standard input, with the token in its name."""
+        # Override ~/.sge_request: this is a script, and rowtui does not wait for its end.
         argv = ["qsub", "-terse", "-sync", "n", "-b", "n", "-now", "n"]
         argv += ["-N", marked_name(job.name, job.token), "-wd", str(job.workdir)]
         if job.log_path:
             log = job.log_path.replace("%A_%a", "$JOB_ID_$TASK_ID").replace("%j", "$JOB_ID")
             if "," in log:
                 return Rejected(f"Grid Engine cannot write a log with a comma in its name: {log}")
-            argv += ["-j", "y", "-o", f":{log}"]  # before a colon would stand a host
+            argv += ["-j", "y", "-o", f":{log}"]  # a host could stand before the colon
         if job.held:
             argv.append("-h")
         if job.after:
@@ -149,7 +149,9 @@ class GridEngineScheduler:
         return read_submission(result)
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """What `qsub -w v` says: whether any queue could run it, were the cluster empty."""
+        """Return the answer of `qsub -w v`: whether a queue could run the job on an empty
+        cluster.
+        """
         argv = ["qsub", "-w", "v", "-sync", "n", "-b", "n", "-now", "n"]
         result = await self._transport.run(
             [*argv, "-N", marked_name(job.name, job.token)],
@@ -159,10 +161,10 @@ class GridEngineScheduler:
         return read_dry_run(result)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """The jobs with these tokens; None if the answer is not certain.
+        """Return the jobs with these tokens; None if the answer is uncertain.
 
-        Those that the queue does not have are looked for in the accounts, where a site keeps any
-        that can be read here. A job that was deleted before it started is not in them.
+        Jobs that are not in the queue are searched in the accounts, if the site has accounts that
+        are readable on this machine. A job that was deleted before it started has no account.
         """
         wanted = set(tokens)
         if not wanted:
@@ -181,11 +183,11 @@ class GridEngineScheduler:
         return found
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """One qstat for all jobs of this user; `job_ids` selects among them here.
+        """Run one qstat for all jobs of this user, and select `job_ids` from its output.
 
-        Of the ids asked for, those that are not there are looked for in the accounts, then among
-        other users' jobs. One that is nowhere is missing from the snapshot, but not within the
-        time that its account may take to be written: until then it is `JobState.UNKNOWN`.
+        Requested ids that are not in the queue are searched in the accounts, then among other
+        users' jobs. A job that is not found is missing from the snapshot; but within the time that
+        its account may take to be written, it is `JobState.UNKNOWN`.
         """
         if job_ids is not None and not job_ids:
             return QueueSnapshot(self._cluster, self._clock())
@@ -211,15 +213,15 @@ class GridEngineScheduler:
         return found
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Qdel. A time-out says nothing: the request may still be carried out."""
+        """Run qdel. After a timeout the request may still be carried out."""
         return await self._request("qdel", jobs, gone_is_fine=True)
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Qhold."""
+        """Run qhold."""
         return await self._request("qhold", jobs)
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Qrls."""
+        """Run qrls."""
         return await self._request("qrls", jobs)
 
     async def _request(
@@ -237,19 +239,19 @@ class GridEngineScheduler:
         return tuple(JobAnswer(key, errors[key]) for key in jobs)
 
     async def _listed(self, *options: str) -> Listed:
-        """What qstat lists. Raises: _NoAnswerError."""
+        """Return the jobs that qstat lists. Raises: _NoAnswerError."""
         result = await self._ask(["qstat", "-xml", "-r", *(options or ("-s", "prs"))])
         _refuse_no_answer(result)
         import asyncio
 
         try:
-            # Ten thousand jobs take half a second: not in the event loop.
+            # Parsing ten thousand jobs takes half a second: not in the event loop.
             return await asyncio.to_thread(read_queue, result.stdout, self._clock())
         except UnreadableError as error:
             raise _NoAnswerError(f"qstat printed something unexpected: {error}") from error
 
     async def _asked_for(self, listed: Listed, wanted: set[int]) -> list[Job]:
-        """All that is known of these ids."""
+        """Return all that is known of these ids."""
         now = self._clock()
         there = [job for job in listed.jobs if job.id in wanted]
         jobs = await self._with_details(Listed(there, listed.waiting))
@@ -262,7 +264,7 @@ class GridEngineScheduler:
             reason = str(error)
             past = [Job(it, JobState.UNKNOWN, reason=reason) for it in sorted(wanted - known)]
         there_now = {job.key for job in jobs}
-        # A job that could not be started has an account, and is in the queue all the same.
+        # A job that could not be started has an account, but is also in the queue.
         jobs += [job for job in past if job.key not in there_now]
         missing = wanted - {job.id for job in jobs}
         if missing:
@@ -272,7 +274,7 @@ class GridEngineScheduler:
         return jobs + self._just_left(jobs, wanted, now)
 
     def _just_left(self, jobs: Sequence[Job], wanted: set[int], now: float) -> list[Job]:
-        """Jobs that were in the queue a moment ago and are nowhere now."""
+        """Return jobs that were recently in the queue and are not found now."""
         known = {job.key for job in jobs}
         self._seen = {
             key: (at, job)
@@ -284,16 +286,16 @@ class GridEngineScheduler:
             for _, job in self._seen.values()
             if job.id in wanted
         ]
-        # Those that never started get no account.
+        # Jobs that never started get no account.
         started = (JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETING)
         self._seen |= {job.key: (now, job) for job in jobs if job.state in started}
         return left
 
     async def _with_details(self, listed: Listed) -> list[Job]:
-        """The jobs with what qstat says only when it is asked once more, which is seldom needed."""
+        """Return the jobs with details that need a second qstat, which is seldom necessary."""
         jobs = listed.jobs
         if any(job.key in listed.waiting for job in jobs):
-            # A job that waits for others looks held, whether or not it is held as well.
+            # qstat shows a job that waits for others as held, whether or not it is also held.
             held = {job.key for job in (await self._listed("-s", "hu")).jobs}
             jobs = [
                 replace(job, state=JobState.PENDING)
@@ -315,16 +317,17 @@ class GridEngineScheduler:
         ]
 
     async def _past_of(self, job_ids: Collection[int]) -> list[Job]:
-        """What the accounts have of these jobs. Raises: _NoAnswerError.
+        """Return the accounts of these jobs. Raises: _NoAnswerError.
 
-        The whole file is read each time, so that many jobs are better asked for as all of ours.
+        qacct reads the whole file each time, so for many jobs one query for all of rowtui's is
+        faster.
         """
         if len(job_ids) > SINGLE_LOOKS:
             return [job for job in await self._past(f"*{MARK}*") if job.id in job_ids]
         return [job for job_id in sorted(job_ids) for job in await self._past(str(job_id))]
 
     async def _past(self, which: str) -> list[Job]:
-        """The accounts of a job, or of those whose name fits a pattern. Raises: _NoAnswerError."""
+        """Return the accounts of a job id or of a name pattern. Raises: _NoAnswerError."""
         result = await self._ask(["qacct", "-d", str(ACCOUNT_DAYS), "-j", which])
         no_program = result.trouble is Trouble.NOT_STARTED
         if no_program or knows_none(result) or keeps_no_accounts(result):
@@ -340,7 +343,7 @@ class GridEngineScheduler:
 
 
 def _refuse_no_answer(result: CommandResult) -> None:
-    """Raises: _NoAnswerError for a command that failed, or was cut off."""
+    """Raise _NoAnswerError for a command that failed, or whose output was truncated."""
     program = result.argv[0]
     if result.exit_status != 0:
         raise _NoAnswerError(_complaint(result) or f"{program} failed")
@@ -349,7 +352,7 @@ def _refuse_no_answer(result: CommandResult) -> None:
 
 
 def _complaint(result: CommandResult) -> str:
-    """All that it said: what is wrong stands in one line, where in another."""
+    """Return the whole error message: its cause and its place are on different lines."""
     lines = result.stderr.decode(errors="replace").splitlines()
     said: Iterable[str] = (re.sub(r"^error: ", "", line.strip()) for line in lines)
     if result.trouble is not None:

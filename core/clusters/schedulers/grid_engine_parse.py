@@ -1,8 +1,8 @@
-"""Grid Engine's answers in our words: qsub, qstat -xml, qacct, and what qdel, qhold, qrls say.
+"""Parse the output of Grid Engine's qsub, qstat -xml, qacct, qdel, qhold and qrls.
 
-Takes bytes that these commands printed; gives jobs and answers, or raises `UnreadableError`.
-A job carries its token at the end of its name, since the name is all that both the queue and the
-accounts show. Its tasks are numbered from 1: task k of ours is k + 1 there.
+The input is the bytes that these commands printed; the result is jobs and answers, or
+`UnreadableError`. A job has its token at the end of its name, because both the queue and the
+accounts show only the name. Grid Engine numbers tasks from 1: rowtui's task k is task k + 1 there.
 Source: the manual pages of 8.1 (qstat, accounting, sge_status), and its measured behaviour.
 """
 
@@ -32,30 +32,33 @@ from rowtui.core.clusters.schedulers.base import (
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-MARK = ".rowtui-"  # stands between the name and the token
-REASON_LIMIT = 300  # characters of an error text that are worth keeping
-NAME_LIMIT = 80  # characters of a name, of the 512 that Grid Engine takes with the token
-MOST_TASKS = 1 << 20  # of one array, beyond which an answer is not believed
+MARK = ".rowtui-"  # between the name and the token
+REASON_LIMIT = 300  # characters kept of an error text
+NAME_LIMIT = 80  # characters of a name, of the 512 that Grid Engine allows with the token
+MOST_TASKS = 1 << 20  # of one array; an answer with more tasks is rejected
 
 
 class UnreadableError(ValueError):
-    """An answer that is not in the form that was asked for."""
+    """An answer of another form than the requested one."""
 
 
 def marked_name(name: str, token: str) -> str:
-    """The name that a job gets: Grid Engine refuses many characters, and garbles others."""
+    """Return the name of a job in Grid Engine, without characters that it refuses or garbles."""
     safe = re.sub(r"[^A-Za-z0-9_.+=-]", "_", name.replace(MARK, "_"))[:NAME_LIMIT]
     return f"{safe if safe[:1].isalpha() else f'j{safe}'}{MARK}{token}"
 
 
 def name_and_token(marked: str) -> tuple[str, str]:
-    """The two parts of a job's name; "" for the token of a job that is not ours."""
+    """Return the two parts of a job's name; the token is "" for a job that is not rowtui's."""
     name, mark, token = marked.rpartition(MARK)
     return (name, token) if mark else (marked, "")
 
 
 def common_beginning(tokens: Iterable[str]) -> str:
-    """What the names of all jobs with these tokens have after the mark, without tasks' numbers."""
+    """Return the common beginning of tokens, without the numbers of tasks.
+
+    The names of all jobs with these tokens have this text after the mark.
+    """
     arrays = sorted(re.sub(r"\.[0-9]+$", "", token) for token in tokens)
     first, last = arrays[0], arrays[-1]
     same = next((at for at, char in enumerate(first) if last[at : at + 1] != char), len(first))
@@ -63,7 +66,9 @@ def common_beginning(tokens: Iterable[str]) -> str:
 
 
 def task_range(tasks: Sequence[int]) -> str | None:
-    """Our task numbers as the one range that qsub takes for an array; None if they are none."""
+    """Return task numbers as the one range that qsub takes for an array; None if they are
+    no range.
+    """
     first, last = min(tasks), max(tasks)
     step = (last - first) // (len(tasks) - 1) if len(tasks) > 1 else 1
     if not step or sorted(tasks) != list(range(first, last + 1, step)):
@@ -72,7 +77,7 @@ def task_range(tasks: Sequence[int]) -> str | None:
 
 
 def key_words(keys: Collection[JobKey]) -> list[str]:
-    """Jobs and tasks as words for qdel, qhold and qrls: `12`, `13.1-4`; neighbours together."""
+    """Return jobs and tasks as words for qdel, qhold and qrls: `12`, `13.1-4`; ranges together."""
     words: list[str] = []
     run: list[int] = []
     job_id = 0
@@ -86,24 +91,25 @@ def key_words(keys: Collection[JobKey]) -> list[str]:
     return [*(str(key.id) for key in keys if key.task is None), *words]
 
 
-# What the qmaster says when it has looked at a request and thrown it away. Anything about
-# messages, sending or answers is not here: the request may have arrived.
+# The qmaster's texts after it has checked a request and discarded it. Texts about messages, sending
+# or answers are not included: the request may have arrived.
 _REFUSED = re.compile(
     r"job rejected|job was rejected|denied: |unknown resource |error: no suitable queues"
     r"|attribute \"|can't resolve hostname|ERROR! two files|job name too long"
     r"|.* not allowed in objectname|paths may not be empty",
     re.IGNORECASE,
 )
-# qsub gives up on these before it says a word to the qmaster.
+# After these errors qsub ends before it contacts the qmaster.
 _NEVER_SENT = re.compile(r"qsub: |Unable to read script file|.*no input read from stdin")
 _FAILED = "Unable to run job: "
 _ID = re.compile(r"([0-9]{1,18})(?:\.[0-9]+-[0-9]+:[0-9]+)?")
 
 
 def read_submission(result: CommandResult) -> SubmitResult:
-    """What is certain about one qsub. Whatever is not a known refusal may have made a job.
+    """Read the result of one qsub. Unless it is a known refusal, a job may exist.
 
-    A job that no queue may run is warned about with exit status 1, and is there all the same.
+    For a job that no queue may run, qsub prints a warning and ends with status 1, but the job
+    exists.
     """
     if result.trouble is Trouble.NOT_STARTED:
         return Rejected(result.complaint)
@@ -125,7 +131,7 @@ def read_submission(result: CommandResult) -> SubmitResult:
         return Rejected(said)
     if not verdicts and any(_NEVER_SENT.match(line) for line in lines):
         return Rejected(said)
-    if any("Connection refused" in line for line in lines):  # nobody listens: nothing was sent
+    if any("Connection refused" in line for line in lines):  # no server, so nothing was sent
         return Unreachable(said)
     return OutcomeUnknown(said or result.complaint)
 
@@ -135,7 +141,7 @@ _UNSUITABLE = re.compile(r"verification: no suitable queues?|no suitable queues"
 
 
 def read_dry_run(result: CommandResult) -> DryAnswer:
-    """What `qsub -w v` said: whether any queue could run the job on an empty cluster."""
+    """Read the answer of `qsub -w v`: whether any queue could run the job on an empty cluster."""
     if result.exit_status is None:
         return DryAnswer(Verdict.NOT_TOLD, result.complaint)
     lines = (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines()
@@ -151,13 +157,13 @@ def read_dry_run(result: CommandResult) -> DryAnswer:
 
 
 def _said(lines: Iterable[str]) -> str:
-    """A failed command's words in one line."""
+    """Return the error text of a failed command in one line."""
     words = (line.strip().removeprefix(_FAILED).removeprefix("qsub: ") for line in lines)
     return "; ".join(dict.fromkeys(it for it in words if it and it != "Exiting."))[:REASON_LIMIT]
 
 
 class Listed(NamedTuple):
-    """What qstat lists: jobs, and which of those that are held also wait for other jobs."""
+    """Jobs of qstat, and which of the held ones also wait for other jobs."""
 
     jobs: list[Job]
     waiting: frozenset[JobKey] = frozenset()
@@ -169,14 +175,14 @@ _PIECE = 1 << 16  # characters
 
 
 def read_queue(stdout: bytes, now: float) -> Listed:
-    """The jobs of `qstat -xml -r` in its order; tasks of arrays one by one. Times there: UTC.
+    """Return the jobs of `qstat -xml -r` in its order; tasks of arrays one by one.
 
-    Raises: UnreadableError.
+    Times in the output are UTC. Raises: UnreadableError.
     """
     from xml.etree import ElementTree
 
-    # Names of other jobs may hold what XML may not. A document type is never there, and could
-    # make a small answer large.
+    # Names of other users' jobs may contain characters that XML forbids. A document type never
+    # occurs, and could expand a small answer to a large one.
     if b"<!" in stdout or _SCHEMA not in stdout:
         raise UnreadableError(_shown(stdout) or "nothing")
     text = _NOT_XML.sub("?", stdout.decode("utf-8", "replace"))
@@ -184,7 +190,7 @@ def read_queue(stdout: bytes, now: float) -> Listed:
     waiting: set[JobKey] = set()
     try:
         parser: Any = ElementTree.XMLPullParser(["end"])
-        # In pieces: the parser lets no other thread of this process run.
+        # In pieces, because the parser blocks the other threads of this process.
         for start in range(0, len(text), _PIECE):
             parser.feed(text[start : start + _PIECE])
             for _, element in parser.read_events():
@@ -203,7 +209,7 @@ def read_queue(stdout: bytes, now: float) -> Listed:
 
 
 def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Job]:
-    """One entry: a job, or tasks of an array that share everything."""
+    """Return the jobs of one entry: a single job, or tasks of an array with equal fields."""
     # 8.1.9 prints `<` in a name as `%lt;`.
     marked = (fields.get("full_job_name") or fields.get("JB_name", "")).replace("%lt;", "<")
     name, token = name_and_token(marked)
@@ -214,7 +220,7 @@ def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Jo
     started = fields.get("JAT_start_time")
     queue, _, host = fields.get("queue_name", "").partition("@")
     limit = None
-    if "hard_request" in fields:  # may be there several times
+    if "hard_request" in fields:  # the element may occur several times
         asked = {it.get("name"): it.text or "" for it in element.iter("hard_request")}
         limit = seconds_of(asked.get("h_rt", "none"))
     job = Job(
@@ -233,13 +239,13 @@ def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Jo
 
 
 def job_of_task(job: Job, task: int) -> Job:
-    """One task of the array that this job is."""
+    """Return one task of the array that this job represents."""
     token = task_token(job.token, task) if job.token else ""
     return replace(job, token=token, task=task)
 
 
 def _tasks(text: str) -> Iterator[int]:
-    """Our numbers of `3`, `1,3` or `3-10:1,12`."""
+    """Yield rowtui's task numbers of `3`, `1,3` or `3-10:1,12`."""
     for part in text.split(","):
         ends, _, step = part.partition(":")
         first, _, last = ends.partition("-")
@@ -250,7 +256,7 @@ def _tasks(text: str) -> Iterator[int]:
 
 
 def _state(letters: str) -> tuple[JobState, str]:
-    """The state of a job in the queue, and what more its letters say."""
+    """Return the state of a job in the queue, and the reason that its letters contain."""
     waits = "q" in letters
     if "E" in letters:
         return JobState.PENDING, "error"
@@ -269,17 +275,17 @@ def _state(letters: str) -> tuple[JobState, str]:
 
 
 def in_error(job: Job) -> bool:
-    """Whether Grid Engine could not start the job, and keeps it until somebody clears that."""
+    """Whether Grid Engine could not start the job, and keeps it until the error is cleared."""
     return job.state is JobState.PENDING and job.reason == "error"
 
 
 def _utc(text: str) -> float:
-    # 8.1.9 prints whole seconds, others fractions.
+    # 8.1.9 prints whole seconds, other versions fractions.
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 def seconds_of(text: str) -> int | None:
-    """`8`, `14s` or `1:02:03` in seconds; None for INFINITY and the like."""
+    """Return `8`, `14s` or `1:02:03` in seconds; None for INFINITY and similar texts."""
     parts = text.strip().removesuffix("s").split(":")
     try:
         numbers = [float(part or 0) for part in parts]
@@ -292,7 +298,7 @@ def seconds_of(text: str) -> int | None:
 
 
 def read_error_reasons(stdout: bytes) -> dict[JobKey, str]:
-    """Why Grid Engine could not start jobs, from `qstat -j`. The only task of a job is number 1."""
+    """Return why jobs could not be started, from `qstat -j`. The only task of a job is number 1."""
     found: dict[JobKey, str] = {}
     job_id = 0
     for line in stdout.decode(errors="replace").splitlines():
@@ -313,7 +319,7 @@ _BY_SIGNAL = 100
 
 
 def read_accounts(stdout: bytes) -> list[Job]:
-    """The jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
+    """Return the jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
     found: dict[JobKey, Job] = {}
     for record in _RULE.split(stdout.decode("utf-8", "replace")):
         fields = {}
@@ -344,7 +350,7 @@ def _ended_job(fields: Mapping[str, str]) -> Job | None:
     name, token = name_and_token(fields["jobname"])
     if failed == 0:
         state = JobState.FAILED if status else JobState.COMPLETED
-        if token:  # our scripts end by themselves when they get notice
+        if token:  # rowtui's scripts end by themselves when notified
             state = _NOTICED.get(status, state)
         exit_code, reason = status, ""
     elif failed == _LIMIT_ENFORCED:
@@ -353,7 +359,7 @@ def _ended_job(fields: Mapping[str, str]) -> Job | None:
         state = JobState.OUT_OF_MEMORY if not late and "h_vmem=" in category else JobState.TIMEOUT
     elif failed == _BY_SIGNAL and status > 128:
         exit_signal, reason = status - 128, ""
-        # What qdel sends. Programs that the kernel kills for their memory rarely are the script.
+        # qdel sends SIGKILL. Programs that the kernel kills for their memory are rarely the script.
         state = JobState.CANCELLED if exit_signal == 9 else JobState.FAILED
     elif failed in _NODE_FAILED:
         state = JobState.NODE_FAIL
@@ -388,7 +394,7 @@ _NOT_THERE = "does not exist"
 def read_answers(
     result: CommandResult, jobs: Collection[JobKey], *, gone_is_fine: bool
 ) -> dict[JobKey, str]:
-    """Job -> why a request about it was not taken, "" where nothing was complained about."""
+    """Return job -> why a request about it failed, "" if there was no error message."""
     by_key: dict[JobKey, str] = {}
     others = []
     for line in (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines():
@@ -400,7 +406,7 @@ def read_answers(
             others.append(line)
     if gone_is_fine:
         by_key = {key: "" if _NOT_THERE in error else error for key, error in by_key.items()}
-    # A complaint about no job in particular concerns them all.
+    # An error message without a job id applies to all jobs.
     rest = "" if by_key or result.exit_status == 0 else (_said(others) or result.complaint)
     if result.trouble is Trouble.TIMED_OUT:
         rest = f"{result.complaint} (it may still be done)"
@@ -411,7 +417,7 @@ _NOT_FOUND = re.compile(rb"job (id|name) .* not found")
 
 
 def read_folders(stdout: bytes) -> dict[int, str]:
-    """The folders that jobs were submitted from, as `qstat -j` prints them."""
+    """Return the folders that jobs were submitted from, from `qstat -j`."""
     found: dict[int, str] = {}
     number = 0
     for line in stdout.decode("utf-8", "surrogateescape").split("\n"):
@@ -424,12 +430,12 @@ def read_folders(stdout: bytes) -> dict[int, str]:
 
 
 def knows_none(result: CommandResult) -> bool:
-    """Whether qacct says that it has no such job."""
+    """Whether qacct reports that it has no such job."""
     return result.exit_status == 1 and bool(_NOT_FOUND.search(result.stderr + result.stdout))
 
 
 def keeps_no_accounts(result: CommandResult) -> bool:
-    """Whether there is nothing that qacct could read, here or at all."""
+    """Whether qacct finds no accounts, on this machine or at all."""
     words = result.stderr + result.stdout
     return b"no jobs running since startup" in words or b"No such file" in words
 

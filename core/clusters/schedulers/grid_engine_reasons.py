@@ -1,6 +1,6 @@
-"""What the words mean that are read from the letters of Grid Engine's states.
+"""Explanations of the reasons that are read from the letters of Grid Engine's states.
 
-Source: qstat(1); the words are those of `grid_engine_parse`.
+Source: qstat(1); the texts are those of `grid_engine_parse`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The `local` cluster: an embedded queue that runs jobs on this machine, without any server.
 
 Jobs run detached within the machine's cores, memory and GPUs, in the order of submission with
-backfill, and survive the end of rowtui and of the terminal. The files are local_queue's; the
-process that starts jobs is local_supervisor, each job's own local_keeper.
+backfill, and survive the end of rowtui and of the terminal. local_queue defines the files;
+local_supervisor is the process that starts jobs, and local_keeper runs each job.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from rowtui.core.clusters.schedulers.local_queue import CommitUncertainError, Lo
 from rowtui.core.clusters.schedulers.local_records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
 from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
@@ -53,12 +52,14 @@ _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
 
 DEPENDENCY = "Dependency"
-GRACE_SECONDS = 10.0  # the script's warning before its limit: time to report what is complete
+GRACE_SECONDS = 10.0  # the script is warned this long before its limit, to report completed work
 KILL_SECONDS = 5.0  # between SIGTERM and SIGKILL
 
 
 def local_folder() -> Path:
-    """Where this machine's queue is: under $ROWTUI_LOCAL_DIR or the user's state folder."""
+    """Return the folder of this machine's queue, in $ROWTUI_LOCAL_DIR or the user's state
+    folder.
+    """
     stated = os.environ.get("ROWTUI_LOCAL_DIR")
     if stated:
         return Path(stated) / host_name()
@@ -73,12 +74,12 @@ def make_local(
     *,
     query_timeout: float = 0.0,  # noqa: ARG001
 ) -> LocalScheduler:
-    """See `plug_ins`: jobs run on this machine, so nothing has to be waited for."""
+    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
     return LocalScheduler(cluster)
 
 
 class LocalScheduler:
-    """Scheduler of the `local` cluster. `folder`: its files, else `local_folder()`."""
+    """Scheduler of the `local` cluster. `folder`: its files, by default `local_folder()`."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class LocalScheduler:
         self._queue = LocalQueue(folder if folder is not None else local_folder())
         self._grace_seconds = grace_seconds
         self._kill_seconds = kill_seconds
-        self._ended: dict[int, Job] = {}  # an end is final, so it never gets stale
+        self._ended: dict[int, Job] = {}  # an end is final, so it never becomes outdated
 
     @property
     def cluster(self) -> str:
@@ -106,49 +107,51 @@ class LocalScheduler:
 
     @property
     def immediate(self) -> bool:
-        """Jobs run on their own."""
+        """False: jobs run detached."""
         return False
 
     @property
     def shared(self) -> bool:
-        """It is this user's own."""
+        """False: the queue belongs to this user alone."""
         return False
 
     @property
     def place(self) -> str:
-        """Only who looks into this folder, on this machine, knows of its jobs."""
+        """The machine and the folder, because jobs are known only there."""
         return f"{host_name()}:{os.path.abspath(self._queue.folder)}"
 
     @property
     def holds(self) -> bool:
-        """A job's id is on the disk before it starts."""
+        """False: a job's id is on the disk before the job starts."""
         return False
 
     @property
     def forgets(self) -> bool:
-        """What it has accepted is on the disk."""
+        """False: accepted jobs are on the disk."""
         return False
 
     @property
     def at_once(self) -> int:
-        """The disk takes one after the other."""
+        """One: the disk takes one submission after the other."""
         return 1
 
     async def submit(self, job: JobSpec) -> SubmitResult:
-        """Queue a job and return at once. The same token again gives the same id again."""
+        """Queue a job and return at once. The same token always returns the same id."""
         return await _aside(self.submit_now, job)
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """Whether this machine can ever run it."""
+        """Whether this machine can ever run the job."""
         refusal = await _aside(self._refusal, job)
         return DryAnswer(Verdict.REFUSES if refusal else Verdict.TAKES, refusal)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """The jobs with these tokens, also when they ended up to 400 days ago."""
+        """Return the jobs with these tokens, including jobs that ended up to 400 days ago."""
         return await _aside(self.find_now, tokens)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """All jobs of this user on this machine, those that ended in the last 7 days too."""
+        """Return all jobs of this user on this machine, including those ended in the last
+        7 days.
+        """
         return await _aside(self.queue_now, job_ids)
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
@@ -167,17 +170,17 @@ class LocalScheduler:
         return await _aside(self.cancel_now, jobs)
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Not here: a job that waits in this queue starts as soon as there is room."""
+        """Refuse: a waiting job in this queue starts as soon as resources are free."""
         return tuple(JobAnswer(job, "the local queue holds no jobs back") for job in jobs)
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Nothing is held here."""
+        """Do nothing, because no job in this queue is held."""
         return tuple(JobAnswer(job) for job in jobs)
 
-    # -- the same, synchronous: they wait for the disk only ----------------------------------
+    # -- the same methods, synchronous: they wait for the disk only ---------------------------
 
     def submit_now(self, job: JobSpec) -> SubmitResult:
-        """`submit`, for callers without an event loop."""
+        """Queue a job like `submit`, for callers without an event loop."""
         try:
             known = self._queue.find_token(job.token)
             if known is None:
@@ -196,21 +199,13 @@ class LocalScheduler:
         try:
             ensure_supervisor(self._queue.folder, NEW_JOB)
         except OSError:
-            pass  # the job is safe in the queue; queue() tries again, and says what is wrong
+            pass  # the job is safe in the queue; queue() retries and reports the error
         return Accepted(number)
 
     def _refusal(self, job: JobSpec) -> str:
-        """Why this machine can never run a job, "" if it can."""
-        whole = machine_capacity()
-        if job.cpus > whole.cores:
-            return f"the job asks for {plural(job.cpus, 'core')}, this machine has {whole.cores:,}"
-        if (job.memory_mb or 0) > whole.memory_mb:
-            return (
-                f"the job asks for {job.memory_mb:,} MiB of memory, "
-                f"this machine has {whole.memory_mb:,} MiB"
-            )
-        if job.gpus > len(whole.gpus):
-            return f"the job asks for {plural(job.gpus, 'GPU')}, this machine has {len(whole.gpus)}"
+        """Return why this machine can never run a job, "" if it can."""
+        if refusal := machine_capacity().refusal(job.cpus, job.memory_mb, job.gpus):
+            return refusal
         if job.walltime_seconds is not None and job.walltime_seconds <= 0:
             return f"the job's time limit is {job.walltime_seconds} seconds"
         for number in job.after:
@@ -222,7 +217,7 @@ class LocalScheduler:
         return f"the queue in {self._queue.folder} cannot be used: {error.strerror or error}"
 
     def find_now(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """`find`, for callers without an event loop."""
+        """Find jobs like `find`, for callers without an event loop."""
         found: dict[str, tuple[Job, ...]] = {}
         try:
             for token in tokens:
@@ -235,7 +230,7 @@ class LocalScheduler:
         return found
 
     def queue_now(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """`queue`, for callers without an event loop."""
+        """Return the queue like `queue`, for callers without an event loop."""
         now = time.time()
         try:
             numbers = self._queue.ids()
@@ -268,7 +263,7 @@ class LocalScheduler:
         return QueueSnapshot(self._cluster, now, tuple(jobs[number] for number in chosen))
 
     def _wake_if_needed(self, jobs: dict[int, Job]) -> str:
-        """Start a supervisor if there is work and none; why that failed."""
+        """Start a supervisor if there are active jobs; return why that failed, or ""."""
         if any(job.state.active for job in jobs.values()):
             try:
                 ensure_supervisor(self._queue.folder)
@@ -277,7 +272,7 @@ class LocalScheduler:
         return ""
 
     def _active_job(self, job: QueuedJob) -> Job:
-        """A job whose end is not written, by its claim and its keeper."""
+        """Return a job without a recorded end, with the state from its claim and its keeper."""
         claim = self._queue.read_claim(job.id)
         if claim is None:
             return _job(job, JobState.PENDING)
@@ -288,11 +283,11 @@ class LocalScheduler:
             return _job(job, JobState.NODE_FAIL, reason="the machine was restarted")
         if is_running(ProcessIdentity(claim.pid, claim.start)):
             return _job(job, JobState.RUNNING, elapsed=elapsed)
-        end = self._queue.read_end(job.id)  # written between our two looks
+        end = self._queue.read_end(job.id)  # written between the two reads
         return _ended_job(job, end) if end else _job(job, JobState.COMPLETING, elapsed=elapsed)
 
     def cancel_now(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """`cancel`, for callers without an event loop."""
+        """Cancel jobs like `cancel`, for callers without an event loop."""
         results = []
         for job in jobs:
             try:
@@ -309,8 +304,8 @@ class LocalScheduler:
         job = self._queue.read_job(number)
         if job is None:
             return f"job {number} is not known here"
-        # Whoever gets the claim decides: if it is ours, nobody will ever run the job.
-        if self._queue.cancel_waiting(job, "Cancelled"):
+        # The process that makes the claim decides: with this claim, no process will run the job.
+        if self._queue.cancel_waiting(job, "cancelled"):
             return ""
         claim = self._queue.read_claim(number)
         ended = self._queue.has_ended(number) or claim is None or claim.boot != boot_id()
@@ -321,8 +316,8 @@ class LocalScheduler:
 
 
 async def _aside(call: Callable[[_Asked], _Answer], asked: _Asked) -> _Answer:
-    """Call in a thread, since the disk may be slow."""
-    import asyncio  # here, because a command that only asks needs no event loop
+    """Run a call in a thread, because the disk may be slow."""
+    import asyncio  # imported here, because a command that only queries needs no event loop
 
     return await asyncio.to_thread(call, asked)
 
@@ -363,7 +358,7 @@ def _ended_job(job: QueuedJob, end: End) -> Job:
 
 
 def _give_reasons(jobs: dict[int, Job], active: dict[int, QueuedJob], trouble: str) -> None:
-    """Say of each waiting job why it waits, by the supervisor's own rule."""
+    """Set the reason why each waiting job waits, by the supervisor's own rule."""
     ready = []
     for number, job in active.items():
         if jobs[number].state is not JobState.PENDING:
@@ -384,6 +379,6 @@ def _give_reasons(jobs: dict[int, Job], active: dict[int, QueuedJob], trouble: s
     try:
         plan = plan_jobs(ready, running, machine_capacity())
     except RowtuiError:
-        return  # a wrong ROWTUI_LOCAL_... here is no matter of theirs
+        return  # a wrong ROWTUI_LOCAL_... here does not affect these jobs
     for number, reason in plan.reasons.items():
         jobs[number] = replace(jobs[number], reason=reason)

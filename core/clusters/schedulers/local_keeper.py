@@ -1,8 +1,9 @@
-"""The keeper: the process that stays with one job from its claim to its end.
+"""The keeper: the process that accompanies one job from its claim to its end.
 
-It runs the script with bash in a session of its own, warns it before its time limit, ends it at
-the limit or when it is told to, ends what the job left behind, and writes down how it ended. It
-depends on nobody: the supervisor that forked it may die, the job and its limit go on.
+The keeper runs the script with bash in a session of its own, warns it before its time limit, ends
+it at the limit or on request, ends the processes that the job left behind, and records how the job
+ended. It depends on no other process: if the supervisor that forked it dies, the job and its limit
+continue.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from rowtui.core.files import is_gone
 
 _NEWS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _RETRY_SECONDS = 1.0
-_RETRIES = 3600  # a full disk gets an hour to be cleared before an exit code is lost
-_MISSED = 5  # a folder that is gone may be one that is just being mounted
+_RETRIES = 3600  # a full disk can be cleared within an hour before an exit code is lost
+_MISSED = 5  # checks; a folder that is gone may be one that is just being mounted
 
 
 def keep_job(queue: LocalQueue, job: QueuedJob, gpus: tuple[str, ...]) -> None:
-    """Claim a job and see it through. Call it in a process of its own; it leads a new session."""
+    """Claim a job and run it to its end. Call it in a new process; it starts a new session."""
     os.setsid()
-    # Blocked before the claim makes this process known: a cancellation waits until it is read.
+    # Blocked before the claim publishes this process's id: a cancellation waits until it is read.
     signal.pthread_sigmask(signal.SIG_BLOCK, _NEWS)
     with contextlib.suppress(OSError):
         os.chdir("/")
@@ -66,7 +67,8 @@ class _Run:
         self.stopped_as: JobState | None = None
         limit = job.walltime_seconds
         self.limit_at = None if limit is None else claim.since + limit
-        # A short limit gets a short warning: at least three quarters of it are for work.
+        # A short limit gets a short warning: at least three quarters of the limit are left for
+        # work.
         self.warn_at = None if limit is None else claim.since + limit - _grace(job)
         self.kill_at: float | None = None
 
@@ -79,7 +81,7 @@ class _Run:
         finally:
             self.queue.forget_environment(self.job.id)
         self._wait(process.pid)
-        # Before the bash is reaped, so that its number cannot mean another session meanwhile.
+        # Before the bash is reaped, so that its id cannot be reused for another session.
         kill_at = self.kill_at or time.monotonic() + self.job.kill_seconds
         patience = max(kill_at - time.monotonic(), 0.0)
         end_job_processes(self.job.token, process.pid, patience, self.queue.folder)
@@ -109,14 +111,14 @@ class _Run:
                 cwd=os.fsencode(job.workdir),
                 env=environment,
                 start_new_session=True,
-                # A keeper has one thread, so that this is safe.
+                # A keeper has one thread, so preexec_fn is safe.
                 preexec_fn=lambda: _become_the_job(job),  # noqa: PLW1509
             )
         finally:
             os.close(log)
 
     def _wait(self, bash: int) -> None:
-        """Return when bash has ended, not yet reaped."""
+        """Wait until bash has ended; bash is not reaped."""
         while os.waitid(os.P_PID, bash, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             now = time.monotonic()
             if self.kill_at is not None and now >= self.kill_at:
@@ -141,7 +143,7 @@ class _Run:
 
     def _warn(self, bash: int) -> None:
         self.warned = True
-        # A script that does not catch it would be killed by it, long before its time is up.
+        # The signal would kill a script that does not catch it, long before its time limit.
         if catches_signal(bash, signal.SIGUSR1):
             os.kill(bash, signal.SIGUSR1)
 
@@ -179,7 +181,7 @@ def _grace(job: QueuedJob) -> float:
 
 
 def _become_the_job(job: QueuedJob) -> None:
-    """Between fork and exec: signals as in a fresh login, limits as where it was submitted."""
+    """Reset the signals to defaults and set the submitter's limits, between fork and exec."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)
@@ -194,15 +196,15 @@ def _become_the_job(job: QueuedJob) -> None:
 
 
 def note_trouble() -> None:
-    """Put the present exception into the log, if that can be written (it may be the full disk)."""
+    """Print the present exception to the log, if the log is writable (the disk may be full)."""
     with contextlib.suppress(OSError, ValueError):
         traceback.print_exc()
 
 
 def _insist(write: Callable[[], None], folder: Path) -> None:
-    """Write what must not be lost, also when the disk is full for a while.
+    """Write a file that must not be lost, with retries while the disk is full.
 
-    Nobody can ask for what is not there any more: `folder` was removed.
+    The attempts end if `folder` was removed, because no process can then read the file.
     """
     missed = 0
     for _ in range(_RETRIES):

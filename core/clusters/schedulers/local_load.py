@@ -1,8 +1,8 @@
-"""How busy this machine is, by the local queue's own accounting.
+"""The load of this machine, from the accounting of the local queue.
 
-Takes the queue's files; gives a `ClusterLoad` with one nameless partition: the machine's cores
-and GPUs, less what its running jobs were given. What other programs do here does not count, as
-it does not for the supervisor either. Nothing is started and nothing is written.
+The input is the queue's files; the result is a `ClusterLoad` with one nameless partition: the
+machine's cores and GPUs, less those given to running jobs. The usage of other programs does not
+count, as in the supervisor. The module starts and writes nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def local_load(
     cluster: str = "local",
     clock: Callable[[], float] = time.time,
 ) -> ClusterLoad:
-    """The load of the queue in `folder`, else of this user's own. Waits for the disk only.
+    """Return the load of the queue in `folder`, else of this user's queue. Waits only for the disk.
 
-    A queue that cannot be read is an `error`; a single job that cannot be is a notice.
+    An unreadable queue is an `error`; an unreadable single job is a notice.
     """
     queue = LocalQueue(folder if folder is not None else local_folder())
     jobs = _Active()
@@ -54,12 +54,12 @@ def local_load(
 
 
 class _Active:
-    """The jobs whose end is not written."""
+    """The jobs without a recorded end."""
 
     def __init__(self) -> None:
-        self.running: list[tuple[QueuedJob, float]] = []  # and for how many seconds
+        self.running: list[tuple[QueuedJob, float]] = []  # with the seconds since they started
         self.ready: list[QueuedJob] = []
-        self.dependent: list[QueuedJob] = []  # wait for other jobs to end well
+        self.dependent: list[QueuedJob] = []  # wait until other jobs complete
 
     def sort_in(self, queue: LocalQueue, number: int) -> None:
         job = queue.read_job(number)
@@ -71,7 +71,7 @@ class _Active:
             ready = all(end is not None and end.state is JobState.COMPLETED for end in ends)
             (self.ready if ready else self.dependent).append(job)
         elif claim.pid and claim.boot == boot_id():
-            # Also if its keeper was killed: its processes are being ended and use the cores.
+            # Also if its keeper was killed: its processes are being ended and still use the cores.
             self.running.append((job, max(time.monotonic() - claim.since, 0.0)))
 
 
@@ -98,9 +98,9 @@ def _machine(jobs: _Active, capacity: Capacity) -> PartitionLoad:
 def _starts_at_once(
     ready: Sequence[QueuedJob], running: Sequence[tuple[QueuedJob, float]], capacity: Capacity
 ) -> bool:
-    """Whether a job of one core, however long, would start now behind all that wait.
+    """Whether a job of one core, of any length, would start now behind all waiting jobs.
 
-    If not, when it would depends on how long jobs really take, which nobody knows.
+    If not, its start depends on the real run times of jobs, which are unknown.
     """
     if not ready:
         return sum(job.cpus for job, _ in running) < capacity.cores

@@ -1,8 +1,8 @@
-"""What this machine has for jobs: cores, memory and GPUs; which machine, boot and user this is.
+"""The resources of this machine for jobs (cores, memory and GPUs), and its name, boot and user.
 
-The cores are those that this process may use: its CPU affinity and the CPU quotas of its control
-groups (version 1 and 2), not what is soldered to the board; the same for memory. A person may
-state less or more in ROWTUI_LOCAL_CORES, ROWTUI_LOCAL_MEMORY_MB and ROWTUI_LOCAL_GPUS.
+The cores are the ones that this process may use: its CPU affinity and the CPU quotas of its control
+groups (version 1 and 2), not all installed cores; the same for memory. The user may set other
+values in ROWTUI_LOCAL_CORES, ROWTUI_LOCAL_MEMORY_MB and ROWTUI_LOCAL_GPUS.
 """
 
 from __future__ import annotations
@@ -15,23 +15,38 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural
 
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What jobs may use together. `gpus`: the names that CUDA_VISIBLE_DEVICES takes."""
+    """The resources that all jobs may use together. `gpus`: names for CUDA_VISIBLE_DEVICES."""
 
     cores: int
     memory_mb: int
     gpus: tuple[str, ...] = ()
 
+    def refusal(self, cpus: int, memory_mb: int | None, gpus: int) -> str:
+        """Return why a job with these amounts can never run on this machine; "" if it can."""
+        if cpus > self.cores:
+            return f"the job asks for {plural(cpus, 'CPU')}, this machine has {self.cores:,}"
+        if (memory_mb or 0) > self.memory_mb:
+            return (
+                f"the job asks for {memory_mb:,} MiB of memory, "
+                f"this machine has {self.memory_mb:,} MiB"
+            )
+        if gpus > len(self.gpus):
+            has = f"{len(self.gpus):,}" if self.gpus else "none"
+            return f"the job asks for {plural(gpus, 'GPU')}, this machine has {has}"
+        return ""
+
 
 def machine_capacity(environment: Mapping[str, str] | None = None) -> Capacity:
-    """The capacity of this machine for this process.
+    """Return the capacity of this machine for this process.
 
-    Raises: RowtuiError when one of the ROWTUI_LOCAL_... variables is not a number.
+    Raises: RowtuiError if one of the ROWTUI_LOCAL_... variables is not a number.
     """
     stated = os.environ if environment is None else environment
     cores = _stated(stated, "ROWTUI_LOCAL_CORES", 1)
@@ -45,7 +60,7 @@ def machine_capacity(environment: Mapping[str, str] | None = None) -> Capacity:
 
 
 def boot_id() -> str:
-    """A text that is new with every start of the machine."""
+    """Return a text that changes with every start of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
@@ -53,15 +68,15 @@ def boot_id() -> str:
 
 
 def host_name() -> str:
-    """The machine's name, as one path component."""
+    """Return the machine's name, as one path component."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", os.uname().nodename).lstrip(".") or "localhost"
 
 
 def user_name() -> str:
-    """Whose process this is: by the system, not by the environment, which `su` keeps."""
+    """Return the user of this process, from the system, since `su` keeps the environment."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container that knows no names
+    except KeyError:  # a container without user names
         return str(os.getuid())
 
 
@@ -102,7 +117,7 @@ def _usable_memory_mb() -> int:
 
 
 def _cgroup_folders(controller: str) -> Iterator[Path]:
-    """The folders of this process's control groups, innermost first, up to the root's."""
+    """Yield the folders of this process's control groups, innermost first, up to the root."""
     try:
         lines = Path("/proc/self/cgroup").read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -118,7 +133,7 @@ def _cgroup_folders(controller: str) -> Iterator[Path]:
 
 
 def _numbers(path: Path, length: int) -> tuple[int | None, ...]:
-    """The first `length` words of a file as numbers, None for a word that is none."""
+    """Return the first `length` words of a file as numbers; None for each non-number."""
     try:
         words = path.read_text("ascii").split()
     except (OSError, UnicodeDecodeError):

@@ -1,9 +1,9 @@
-"""Which waiting jobs start now on this machine, and why the others wait.
+"""Decide which waiting jobs start now on this machine, and why the others wait.
 
-Jobs start in the order of their ids. The first that does not fit gets a reservation: the earliest
-time at which enough of what runs must have ended, by its time limit. A later job may start before
-it only if it takes nothing away from that reservation, so a big job never starves. A pure
-function; the rule is EASY backfill, strict where no time limit is known.
+Jobs start in the order of their ids. The first job that does not fit gets a reservation: the
+earliest time at which enough running jobs must have ended, by their time limits. A later job may
+start before it only if it takes no resources from the reservation, so a large job never starves.
+The function is pure; the rule is EASY backfill, strict for jobs without a time limit.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ PRIORITY = "Priority"
 
 
 class Need(NamedTuple):
-    """What a job takes, or what there is."""
+    """The resources that a job needs, or that are available."""
 
     cores: int
     memory_mb: int = 0
     gpus: int = 0
 
     def fits(self, room: Need) -> bool:
-        """Whether there is room for it."""
+        """Whether these resources fit into `room`."""
         return (
             self.cores <= room.cores
             and self.gpus <= room.gpus
-            # Too little memory is no reason for a job that asked for none.
+            # A lack of memory does not matter for a job that asked for none.
             and (self.memory_mb <= room.memory_mb or not self.memory_mb)
         )
 
     def minus(self, other: Need) -> Need:
-        """What is left without `other`."""
+        """Return these resources less `other`."""
         return Need(
             self.cores - other.cores, self.memory_mb - other.memory_mb, self.gpus - other.gpus
         )
 
     def at_most(self, whole: Need) -> Need:
-        """As much of it as there is on a machine."""
+        """Return these resources, limited to those of a whole machine."""
         return Need(*map(min, self, whole))
 
 
@@ -56,7 +56,7 @@ class Waiting(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A job that runs, and in how many seconds its limit ends it."""
+    """A running job, and the seconds until its time limit."""
 
     need: Need
     ends_in: float = math.inf
@@ -64,7 +64,7 @@ class Running(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StartPlan:
-    """The ids to start now, in order, and for each other id why it waits."""
+    """The ids to start now, in order, and the reason why each other job waits."""
 
     start: tuple[int, ...]
     reasons: dict[int, str]
@@ -73,7 +73,7 @@ class StartPlan:
 def plan_jobs(
     ready: Sequence[QueuedJob], running: Sequence[tuple[QueuedJob, float]], capacity: Capacity
 ) -> StartPlan:
-    """`plan_starts` for jobs of the queue; `running` comes with the seconds that each has run."""
+    """Apply `plan_starts` to jobs of the queue; `running` has the seconds that each job has run."""
     return plan_starts(
         [Waiting(job.id, _need(job), job.walltime_seconds or math.inf) for job in ready],
         [Running(_need(job), _seconds_left(job, elapsed)) for job, elapsed in running],
@@ -94,7 +94,7 @@ def _seconds_left(job: QueuedJob, elapsed: float) -> float:
 def plan_starts(waiting: Sequence[Waiting], running: Sequence[Running], whole: Need) -> StartPlan:
     """Choose the jobs to start now. `waiting` is in the order of submission.
 
-    A job larger than the machine (it was submitted when the machine was larger) runs alone.
+    A job larger than the machine (submitted when the machine was larger) runs alone.
     """
     free = whole
     for other in running:
@@ -122,12 +122,12 @@ def plan_starts(waiting: Sequence[Waiting], running: Sequence[Running], whole: N
 
 
 def _reserve(need: Need, free: Need, busy: Sequence[Running]) -> tuple[float, Need]:
-    """In how many seconds `need` will fit, and what is to spare then beside it."""
+    """Return the seconds until `need` fits, and the resources that are then left besides it."""
     ends_in = 0.0
     for job in sorted(busy, key=lambda job: job.ends_in):
         free = Need(*(has + gets for has, gets in zip(free, job.need, strict=True)))
         ends_in = max(ends_in, job.ends_in)
         if need.fits(free):
-            # All that end in this instant are free then, but counting them would promise more.
+            # Other jobs may end at the same time, but counting them would promise too much.
             break
     return ends_in, free.minus(need)

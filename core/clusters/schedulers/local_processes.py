@@ -1,10 +1,10 @@
-"""Processes that are never mistaken for others, and all the processes of one job.
+"""Identify processes without confusion by reused ids, and find all processes of one job.
 
-A process is its id and its start time together, because ids are used again. The processes of a
-job are those in the session or the process group of its bash, its bash's descendants, and all
-others of this user whose environment holds the job's ROWTUI_TOKEN (they made their own session)
-and, for jobs of the local queue, its folder: the same token elsewhere is another job. Takes
-/proc, so Linux only.
+A process is identified by its id and start time, because ids are reused. The processes of a job are
+those in the session or process group of its bash, the descendants of its bash, and all other
+processes of this user whose environment has the job's ROWTUI_TOKEN (these made a session of their
+own) and, for jobs of the local queue, its folder: the same token in another queue is another job.
+The module reads /proc, so it works on Linux only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 
 class ProcessIdentity(NamedTuple):
-    """One process for ever. `start`: clock ticks after boot (/proc/<pid>/stat, field 22)."""
+    """A unique process. `start`: clock ticks after boot (/proc/<pid>/stat, field 22)."""
 
     pid: int
     start: int
@@ -32,18 +32,18 @@ class _Seen(NamedTuple):
 
 
 def identify_process(pid: int) -> ProcessIdentity | None:
-    """The identity of a process, or None when there is none that still runs."""
+    """Return the identity of a process, or None if no such process is running."""
     seen = _look(pid)
     return seen.identity if seen else None
 
 
 def is_running(identity: ProcessIdentity) -> bool:
-    """Whether this very process still runs. A zombie does not."""
+    """Whether exactly this process is running. A zombie is not."""
     return identify_process(identity.pid) == identity
 
 
 def open_process(identity: ProcessIdentity) -> int | None:
-    """A pidfd of this very process, or None when it has ended.
+    """Return a pidfd of exactly this process, or None if it has ended.
 
     Raises: OSError (ENOSYS) on kernels without pidfds (before Linux 5.3).
     """
@@ -58,10 +58,10 @@ def open_process(identity: ProcessIdentity) -> int | None:
 
 
 def signal_process(identity: ProcessIdentity, number: int) -> bool:
-    """Send a signal to this very process; False when it has ended or is not ours."""
+    """Send a signal to exactly this process; False if it has ended or belongs to another user."""
     try:
         fd = open_process(identity)
-    except OSError:  # an old kernel: the identity was checked an instant ago, no better is known
+    except OSError:  # an old kernel: the best possible check is the one just before
         if not is_running(identity):
             return False
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -80,7 +80,7 @@ def signal_process(identity: ProcessIdentity, number: int) -> bool:
 
 
 def catches_signal(pid: int, number: int) -> bool:
-    """Whether a process has a handler for a signal, so that the signal will not just kill it."""
+    """Whether a process has a handler for a signal, so that the signal does not simply kill it."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             for line in file:
@@ -92,16 +92,17 @@ def catches_signal(pid: int, number: int) -> bool:
 
 
 def queue_variable(folder: Path) -> tuple[bytes, bytes]:
-    """What says in a job's environment whose it is: however the folder is spelt, the same."""
+    """Return the variable that names a job's queue; its value is the folder's real path."""
     return b"ROWTUI_LOCAL_QUEUE", os.path.realpath(os.fsencode(folder))
 
 
 def processes_of_job(
     token: str, leader: int | None, queue: Path | None = None
 ) -> list[ProcessIdentity]:
-    """All running processes of a job but this one; `leader` is its bash, if that is ours still.
+    """Return all running processes of a job except this one.
 
-    `queue`: the folder of the local queue whose job it is.
+    `leader` is the job's bash, if it is still a child of this process. `queue`: the folder of the
+    local queue that the job belongs to.
     """
     seen = [process for process in map(_look, _all_ids()) if process]
     members = _kin(seen, leader) if leader is not None else set()
@@ -119,9 +120,10 @@ def processes_of_job(
 def end_job_processes(
     token: str, leader: int | None, patience: float, queue: Path | None = None
 ) -> None:
-    """SIGTERM to all processes of a job, and SIGKILL to those that are left after `patience`.
+    """Send SIGTERM to all processes of a job, and SIGKILL to those left after `patience` seconds.
 
-    Returns when none is left, or after ten seconds more (a process can be stuck in the kernel).
+    Return when no process is left, or ten seconds after `patience` (a process may hang in the
+    kernel).
     """
     told: set[ProcessIdentity] = set()
     start = time.monotonic()
@@ -136,7 +138,7 @@ def end_job_processes(
             elif process not in told:
                 told.add(process)
                 signal_process(process, signal.SIGTERM)
-                signal_process(process, signal.SIGCONT)  # a stopped process dies only then
+                signal_process(process, signal.SIGCONT)  # a stopped process ends only then
         time.sleep(pause)
         pause = min(pause * 2, 0.1)
 
@@ -151,7 +153,7 @@ def _look(pid: int) -> _Seen | None:
             text = file.read()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
-    # The name is in parentheses and may hold anything, also spaces and parentheses.
+    # The name is in parentheses and may contain any character, also spaces and parentheses.
     fields = text[text.rfind(b")") + 2 :].split()
     if len(fields) < 20 or fields[0] in (b"Z", b"X"):
         return None
@@ -160,7 +162,7 @@ def _look(pid: int) -> _Seen | None:
 
 
 def _kin(seen: list[_Seen], leader: int) -> set[int]:
-    """The ids in the leader's session and group, and of its descendants."""
+    """Return the ids in the leader's session and group, and of its descendants."""
     own = os.getpid()
     kin = {leader}
     for process in seen:

@@ -1,16 +1,16 @@
-"""The files of the embedded queue: one folder per machine and user, no server.
+"""The files of the embedded queue: one folder per machine and user, without a server.
 
-    jobs/<id>/spec.json   what was submitted; one file with tokens/<hash> by link(2)
+    jobs/<id>/spec.json   the submission; the same file as tokens/<hash>, by link(2)
     jobs/<id>/script      the script
     jobs/<id>/environ     the submitter's environment (mode 0600), removed when the job has begun
-    jobs/<id>/claim       who has the job: the one process that runs it, or its cancellation
-    jobs/<id>/end         how it ended, with all that anyone wants to know of it later
-    tokens/<hash>         spec.json, later replaced by `end`, so that a token is known for long
+    jobs/<id>/claim       the process that runs the job, or its cancellation
+    jobs/<id>/end         how the job ended, with all details that are needed later
+    tokens/<hash>         spec.json, later replaced by `end`, so that a token is found for long
 
-Three steps are compare-and-swap by link(2), and every crash leaves one side of each: the link of
-a token commits a submission, the claim decides who runs or cancels a job, the end is final. A
-folder in `jobs` whose token was never linked is litter. Ids are the next number after the highest
-folder, which is therefore never removed.
+Three steps are compare-and-swap by link(2), and a crash leaves each of them done or not done: the
+link of a token commits a submission, the claim decides which process runs or cancels a job, and the
+end is final. A folder in `jobs` whose token was never linked is litter. The next id is one more
+than the highest folder, which is therefore never removed.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from rowtui.core.files import (
 from rowtui.core.secrets.variables import is_secret
 
 KEEP_ENDED_SECONDS = 7 * 86_400
-KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
+KEEP_TOKENS_SECONDS = 400 * 86_400  # so that even after a long absence no job runs twice
 KEEP_LITTER_SECONDS = 86_400
 _OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 
 class CommitUncertainError(RowtuiError):
-    """Whether the job is in the queue is not known."""
+    """It is uncertain whether the job is in the queue."""
 
 
 class LocalQueue:
@@ -77,10 +77,10 @@ class LocalQueue:
     # -- submission -------------------------------------------------------------------------
 
     def commit(self, job: JobSpec, grace_seconds: float, kill_seconds: float) -> int:
-        """Put a job into the queue, or find it there by its token; its id.
+        """Put a job into the queue, or find it by its token, and return its id.
 
-        Raises: CommitUncertainError; or OSError, ValueError, RowtuiError, and then the queue
-        certainly does not hold the job.
+        Raises: CommitUncertainError. Raises: OSError, ValueError or RowtuiError if the queue
+        certainly does not contain the job.
         """
         self.prepare()
         known = self.find_token(job.token)
@@ -97,13 +97,13 @@ class LocalQueue:
             entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
             write_synced(folder / "environ", b"".join(entries), 0o600)
             write_synced(folder / "script", job.script.encode("utf-8", "surrogateescape"), 0o600)
-            # In one step: the supervisor may look at any moment.
+            # In one step, because the supervisor may read the folder at any time.
             replace_file(folder / "spec.json", encode_record(spec_record(queued)), 0o600)
             sync_folder(self.jobs)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        # From here on the folder may be a committed job: it goes only when it certainly is none.
+        # From here on the folder may be a committed job: it is removed only if it certainly is not.
         if self._link_token(folder / "spec.json", job.token):
             return queued.id
         shutil.rmtree(folder, ignore_errors=True)
@@ -124,7 +124,7 @@ class LocalQueue:
                 return folder
 
     def _link_token(self, spec: Path, token: str) -> bool:
-        """Commit; False if the same token is committed already."""
+        """Commit the job; return False if the same token is already committed."""
         path = self._token_path(token)
         try:
             os.link(spec, path)
@@ -148,7 +148,7 @@ class LocalQueue:
     # -- reading ----------------------------------------------------------------------------
 
     def ids(self) -> list[int]:
-        """All numbers in use, in order; also of submissions that are not committed yet."""
+        """Return all ids in use, in order, including submissions that are not committed yet."""
         try:
             names = os.listdir(self.jobs)
         except FileNotFoundError:
@@ -156,9 +156,9 @@ class LocalQueue:
         return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
     def find_token(self, token: str) -> tuple[QueuedJob, End | None] | None:
-        """The committed job with this token, with its end when it is over.
+        """Return the committed job with this token, and its end if it has ended.
 
-        Raises: OSError, RowtuiError when the file cannot be read.
+        Raises: OSError, RowtuiError if the file cannot be read.
         """
         record = read_record(self._token_path(token))
         if record is None:
@@ -168,7 +168,7 @@ class LocalQueue:
         return job, end
 
     def read_job(self, number: int) -> QueuedJob | None:
-        """A job as it was submitted; None if it was never committed, or has gone."""
+        """Return a job as submitted; None if it was never committed or has been removed."""
         record = read_record(self.jobs / str(number) / "spec.json")
         if record is None:
             return None
@@ -177,21 +177,21 @@ class LocalQueue:
         return job if committed is not None and committed.get("id") == job.id else None
 
     def read_ended(self, number: int) -> tuple[QueuedJob, End] | None:
-        """A job that is over, from its end record alone; None while it is not."""
+        """Return an ended job from its end record alone; None if the job has not ended."""
         record = read_record(self.jobs / str(number) / "end")
         return None if record is None else (parse_job(record), parse_end(record))
 
     def has_ended(self, number: int) -> bool:
-        """Whether a job is over. Much quicker than to read how."""
+        """Whether a job has ended. This is much faster than reading the record."""
         return (self.jobs / str(number) / "end").exists()
 
     def read_end(self, number: int) -> End | None:
-        """How a job ended, None while it has not."""
+        """Return how a job ended, None if it has not ended."""
         ended = self.read_ended(number)
         return ended[1] if ended else None
 
     def read_claim(self, number: int) -> Claim | None:
-        """Who has the job, None while it waits."""
+        """Return the claim of a job, None while the job waits."""
         record = read_record(self.jobs / str(number) / "claim")
         if record is None:
             return None
@@ -203,47 +203,47 @@ class LocalQueue:
             raise RowtuiError(f"{self.jobs / str(number) / 'claim'} is not a claim") from error
 
     def read_environment(self, number: int) -> dict[bytes, bytes]:
-        """The environment that the job was submitted with. Raises: OSError."""
+        """Return the environment that the job was submitted with. Raises: OSError."""
         text = read_bounded(self.jobs / str(number) / "environ", RECORD_LIMIT)
         pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
         return {key: value for key, _, value in pairs}
 
     def script_path(self, number: int) -> Path:
-        """Where the job's script is."""
+        """Return the path of the job's script."""
         return self.jobs / str(number) / "script"
 
-    # -- what happens to a job --------------------------------------------------------------
+    # -- changes to a job -------------------------------------------------------------------
 
     def claim(self, number: int, claim: Claim) -> bool:
-        """Take a waiting job, to run it or to cancel it; False if another has it already."""
+        """Claim a waiting job, to run or cancel it; False if another process has claimed it."""
         record = {"version": FORMAT_VERSION, **asdict(claim)}
-        return publish_new(self.jobs / str(number) / "claim", encode_record(record))
+        return bool(publish_new(self.jobs / str(number) / "claim", encode_record(record)))
 
     def finish(self, job: QueuedJob, end: End) -> None:
-        """Write down how a job ended; the first word stands. Raises: OSError."""
+        """Record how a job ended; a second record is ignored. Raises: OSError."""
         ended = {**asdict(end), "state": end.state.name}
         record = {**spec_record(job), "end": ended}
         publish_new(self.jobs / str(job.id) / "end", encode_record(record))
         self.forget_environment(job.id)
 
     def cancel_waiting(self, job: QueuedJob, reason: str) -> bool:
-        """Cancel a job that nobody has; False if somebody has. Raises: OSError."""
+        """Cancel a job without a claim; False if it is claimed. Raises: OSError."""
         if not self.claim(job.id, Claim(pid=0, reason=reason)):
             return False
         self.finish(job, End(JobState.CANCELLED, time.time(), reason=reason))
         return True
 
     def forget_environment(self, number: int) -> None:
-        """Remove the stored environment, which may hold what should not lie about."""
+        """Remove the stored environment, because it may contain sensitive values."""
         with contextlib.suppress(OSError):
             os.unlink(self.jobs / str(number) / "environ")
 
     def remove_old(self, now: float) -> None:
-        """Remove what ended long ago, and litter; never an active job.
+        """Remove jobs that ended long ago, and litter; never an active job.
 
-        Raises: OSError when the folder cannot be read. What it cannot remove stays.
+        Raises: OSError if the folder cannot be read. Files that cannot be removed are kept.
         """
-        for number in self.ids()[:-1]:  # the highest stays: ids never come back
+        for number in self.ids()[:-1]:  # the highest stays, so that ids are never reused
             folder = self.jobs / str(number)
             end = _modified(folder / "end")
             begun = _modified(folder)
@@ -268,20 +268,20 @@ class LocalQueue:
             self._discard(self.jobs / str(number))
 
     def _discard(self, folder: Path) -> None:
-        # In one step, so that a submitter who wakes up late finds all of its folder or none.
+        # In one step, so that a delayed submitter finds its whole folder or none of it.
         gone = self.folder / f".gone-{folder.name}-{os.getpid()}"
         os.rename(folder, gone)
         shutil.rmtree(gone, ignore_errors=True)
 
     def _orphaned_tokens(self) -> Iterator[Path]:
-        """Token files whose job has been removed."""
+        """Yield the token files whose jobs have been removed."""
         for entry in os.scandir(self.tokens):
             with contextlib.suppress(OSError):
                 if entry.stat().st_nlink == 1 and entry.name[0] != ".":
                     yield Path(entry.path)
 
     def _token_path(self, token: str) -> Path:
-        # A token may be any text; its hash is a file name on every file system.
+        # A token may be any text; its hash is a valid file name on every file system.
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
         return self.tokens / digest[:40]
 

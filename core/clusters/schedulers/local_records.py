@@ -1,7 +1,7 @@
-"""The records of the local queue: what is written down of a job, and how.
+"""The records of jobs in the local queue, and their file format.
 
-JSON in ASCII, each with a version; an unknown version is an error, never a guess. Names that are
-not UTF-8 are lone surrogates (os.fsdecode), which JSON escapes and gives back.
+Records are JSON in ASCII, each with a version; an unknown version is an error, never a guess. Names
+that are not UTF-8 have lone surrogates (os.fsdecode), which JSON escapes and restores.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded
 
 FORMAT_VERSION = 1
-RECORD_LIMIT = 16 << 20  # bytes; a script or an environment is the largest
+RECORD_LIMIT = 16 << 20  # bytes; scripts and environments are the largest records
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job as it was submitted. `log_path` is absolute; `limits` are soft resource limits."""
+    """A job as submitted. `log_path` is absolute; `limits` are soft resource limits."""
 
     id: int
     token: str
@@ -47,9 +47,10 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who has the job. `pid` 0: nobody will ever run it, it was cancelled for `reason`.
+    """The process that runs the job. `pid` 0: no process will run it, as it was cancelled.
 
-    `since`: CLOCK_MONOTONIC, which all processes of one boot share and no clock change moves.
+    `reason`: why it was cancelled. `since`: CLOCK_MONOTONIC, which is common to all processes of
+    one boot and is not changed when the clock is set.
     """
 
     pid: int
@@ -73,9 +74,9 @@ class End:
 
 
 def queued_job(job: JobSpec, number: int, grace_seconds: float, kill_seconds: float) -> QueuedJob:
-    """What is written down of a submission, with what the job inherits from this process.
+    """Return the record of a submission, with the settings that the job inherits from this process.
 
-    Raises: ValueError when no file system could hold one of its names.
+    Raises: ValueError if a path or token contains a NUL character.
     """
     workdir = os.path.abspath(job.workdir)
     log_path = os.path.join(workdir, job.log_path.replace("%j", str(number)))
@@ -101,7 +102,7 @@ def queued_job(job: JobSpec, number: int, grace_seconds: float, kill_seconds: fl
 
 
 def _current_umask() -> int:
-    # umask(2) can only be read by setting it, which other threads would notice.
+    # umask(2) can only be read by setting it, which would affect other threads.
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
         found = re.search(rb"^Umask:\s*([0-7]+)", file.read(), re.MULTILINE)
         if found:
@@ -121,12 +122,12 @@ def _soft_limits() -> dict[str, int]:
 
 
 def spec_record(job: QueuedJob) -> dict[str, Any]:
-    """The record of a submission."""
+    """Return the record of a submission."""
     return {"version": FORMAT_VERSION, **asdict(job)}
 
 
 def parse_job(record: dict[str, Any]) -> QueuedJob:
-    """The submission in a record. Raises: RowtuiError."""
+    """Return the submission in a record. Raises: RowtuiError."""
     fields = {key: value for key, value in record.items() if key not in ("version", "end")}
     try:
         return QueuedJob(**{**fields, "after": tuple(fields["after"])})
@@ -135,7 +136,7 @@ def parse_job(record: dict[str, Any]) -> QueuedJob:
 
 
 def parse_end(record: dict[str, Any]) -> End:
-    """The end in a record. Raises: RowtuiError."""
+    """Return the end in a record. Raises: RowtuiError."""
     fields = record["end"]
     try:
         return End(**{**fields, "state": JobState[fields["state"]]})
@@ -144,13 +145,13 @@ def parse_end(record: dict[str, Any]) -> End:
 
 
 def encode_record(record: dict[str, Any]) -> bytes:
-    """A record as the bytes of its file."""
-    # ASCII: lone surrogates, which stand for bytes that are not UTF-8, survive as \udcxx.
+    """Return a record as the bytes of its file."""
+    # ASCII: lone surrogates, which represent bytes that are not UTF-8, are kept as \udcxx.
     return json.dumps(record, separators=(",", ":")).encode("ascii")
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """The record in a file, None without the file. Raises: OSError, RowtuiError."""
+    """Return the record in a file, None without the file. Raises: OSError, RowtuiError."""
     try:
         text = read_bounded(path, RECORD_LIMIT)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,8 @@
-"""The supervisor: starts waiting jobs of one local queue when the machine has room for them.
+"""The supervisor: start waiting jobs of one local queue when the machine has free resources.
 
-One per machine and user, started on demand (local_wake) and gone when nothing is left to do. All
-that it knows is in the files: if it is killed, jobs go on under their keepers, and the next
-supervisor takes them over. It sleeps in poll on its bell and on the keepers' pidfds.
+There is one supervisor per machine and user; it is started on demand (local_wake) and ends when no
+job is left. Its whole state is in files: if it is killed, jobs continue under their keepers, and
+the next supervisor adopts them. It waits in poll on its bell and on the pidfds of the keepers.
 
 Run as `python -m rowtui.core.clusters.schedulers.local_supervisor FOLDER`.
 """
@@ -36,15 +36,15 @@ from rowtui.core.clusters.schedulers.local_wake import CANCELLED, open_bell, tak
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import is_gone
 
-_IDLE_SECONDS = 2.0  # long enough for the next submission of a person, or of a loop
-_RESCAN_SECONDS = 60.0  # whatever happens, look at the files that often
-_POLL_SECONDS = 0.2  # between looks at processes on kernels without pidfds
-_RETRY_SECONDS = 5.0  # before a job whose keeper could not claim it (full disk) is tried again
+_IDLE_SECONDS = 2.0  # long enough for the next submission of a user, or of a loop
+_RESCAN_SECONDS = 60.0  # the longest time between two scans of the files
+_POLL_SECONDS = 0.2  # between checks of processes on kernels without pidfds
+_RETRY_SECONDS = 5.0  # before retrying a job whose keeper could not claim it (full disk)
 
 
 @dataclass(slots=True)
 class _Kept:
-    """A job that runs. `pidfd` is -1 on kernels without them."""
+    """A running job. `pidfd` is -1 on kernels without pidfds."""
 
     job: QueuedJob
     keeper: ProcessIdentity
@@ -55,7 +55,7 @@ class _Kept:
 
 
 class Supervisor:
-    """The loop. All state is a copy of the files."""
+    """The loop of the supervisor. All state is a copy of the files."""
 
     def __init__(self, queue: LocalQueue, capacity: Capacity) -> None:
         self.queue = queue
@@ -63,16 +63,16 @@ class Supervisor:
         self.boot = boot_id()
         self.waiting: dict[int, QueuedJob] = {}
         self.kept: dict[int, _Kept] = {}
-        self.ended: dict[int, bool | None] = {}  # whether it ended well; None: not yet read
-        self.bad: set[int] = set()  # unreadable: left alone until everything is looked at again
-        self.noted: set[int] = set()  # those of which the log tells
+        self.ended: dict[int, bool | None] = {}  # whether the job completed; None: not read yet
+        self.bad: set[int] = set()  # unreadable records: skipped until the next full scan
+        self.noted: set[int] = set()  # unreadable records that are in the log
         self.unwritten: dict[int, tuple[QueuedJob, End]] = {}
         self.not_before: dict[int, float] = {}
         self.poll = select.poll()
         self.bell = -1
 
     def run(self, lock: int, bell: int) -> None:
-        """Work until nothing is left. `lock` and `bell` are this process's own."""
+        """Work until no job is left. This process owns `lock` and `bell`."""
         self._listen(bell)
         self.lock = lock
         idle_since = None
@@ -80,7 +80,7 @@ class Supervisor:
         while True:
             self._look(everything=CANCELLED in message)
             if is_gone(self.queue.jobs):
-                return  # somebody removed the queue; what runs has keepers
+                return  # the queue was removed; running jobs have keepers
             self._start_jobs()
             if self.waiting or self.kept or self.unwritten:
                 idle_since = None
@@ -88,8 +88,9 @@ class Supervisor:
                 idle_since = time.monotonic()
                 self._tidy()
             elif time.monotonic() - idle_since >= _IDLE_SECONDS:
-                # Whoever rings from now on hears that nobody is here, and starts another; who
-                # rang before has committed its job, which this last look finds.
+                # From now on a submitter finds no reader at the bell and starts another supervisor;
+                # a submitter that rang before has committed its job, which the following scan
+                # finds.
                 self._close_bell()
                 self._look(everything=True)
                 if not self.waiting and not self.kept:
@@ -110,7 +111,7 @@ class Supervisor:
         self.bell = -1
 
     def _sleep(self, idle_since: float | None) -> bytes:
-        """Wait for a ring, the end of a keeper or the next thing to do; the rings, if any."""
+        """Wait for a ring, the end of a keeper or the next deadline; return the rings, if any."""
         now = time.monotonic()
         seconds = _RESCAN_SECONDS
         if idle_since is not None:
@@ -122,13 +123,13 @@ class Supervisor:
         for at in self.not_before.values():
             seconds = min(seconds, at - now)
         events = self.poll.poll(max(seconds, 0.0) * 1000 + 1)
-        message = b"" if events else CANCELLED  # nothing came for long: look at everything
+        message = b"" if events else CANCELLED  # the timeout has passed: scan everything
         if any(fd == self.bell for fd, _ in events):
             with contextlib.suppress(BlockingIOError):
                 message = os.read(self.bell, 1 << 16)
         return message
 
-    # -- what the files and processes say ---------------------------------------------------
+    # -- the state of files and processes -----------------------------------------------------
 
     def _look(self, *, everything: bool) -> None:
         for job, end in [self.unwritten.pop(number) for number in list(self.unwritten)]:
@@ -159,7 +160,7 @@ class Supervisor:
             self._sort_in(job)
 
     def _sort_in(self, job: QueuedJob) -> None:
-        """Put a job where it belongs by what its files say now."""
+        """Put a job into the collection that its files determine."""
         self.waiting.pop(job.id, None)
         try:
             self._sort_by_files(job)
@@ -167,7 +168,7 @@ class Supervisor:
             self._set_aside(job.id)
 
     def _set_aside(self, number: int) -> None:
-        # One damaged record is shown as such (local.py) and stops no other job.
+        # A damaged record is shown as damaged (local.py) and stops no other job.
         if number not in self.noted:
             note_trouble()
         self.noted.add(number)
@@ -175,7 +176,7 @@ class Supervisor:
 
     def _sort_by_files(self, job: QueuedJob) -> None:
         claim = self.queue.read_claim(job.id)
-        end = self.queue.read_end(job.id)  # after the claim: an end that came meanwhile counts
+        end = self.queue.read_end(job.id)  # after the claim: an end written in between counts
         if end is None and claim is None:
             self.waiting[job.id] = job
         elif end is not None:
@@ -205,7 +206,7 @@ class Supervisor:
             self.poll.register(kept.pidfd, select.POLLIN)
 
     def _take_leave(self, kept: _Kept) -> None:
-        """A keeper has ended: see what became of its job."""
+        """Update the state of a job whose keeper has ended."""
         del self.kept[kept.job.id]
         if kept.pidfd >= 0:
             self.poll.unregister(kept.pidfd)
@@ -214,11 +215,11 @@ class Supervisor:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(kept.keeper.pid, 0)
         self._sort_in(kept.job)
-        if kept.job.id in self.waiting:  # it could not even claim the job
+        if kept.job.id in self.waiting:  # the keeper failed to claim the job
             self.not_before[kept.job.id] = time.monotonic() + _RETRY_SECONDS
 
     def _settle(self, job: QueuedJob, claim: Claim) -> None:
-        """The keeper is gone and left no word: it was killed, so end what it kept."""
+        """End the job of a keeper that was killed before it recorded an end."""
         end = self.queue.read_end(job.id)
         if end is not None:
             self._note_end(job, end)
@@ -231,7 +232,7 @@ class Supervisor:
     def _finish(self, job: QueuedJob, end: End) -> None:
         try:
             self.queue.finish(job, end)
-        except OSError:  # a full disk: try again later
+        except OSError:  # a full disk: retry later
             note_trouble()
             self.unwritten[job.id] = (job, end)
         self._note_end(job, end)
@@ -243,7 +244,7 @@ class Supervisor:
     # -- decisions --------------------------------------------------------------------------
 
     def _cancel_hopeless(self) -> None:
-        """Cancel the jobs that wait for one that did not end well, and those that wait for them."""
+        """Cancel the jobs whose predecessors did not complete, and the successors of these jobs."""
         for job in sorted(self.waiting.values(), key=lambda job: job.id):
             failed = [number for number in job.after if self._will_never_end_well(number)]
             if failed:
@@ -268,7 +269,7 @@ class Supervisor:
 
     def _start_jobs(self) -> None:
         if sum(kept.job.cpus for kept in self.kept.values()) >= self.capacity.cores:
-            return  # every job takes a core, so there is nothing to plan
+            return  # every job takes a core, so no job can start
         now = time.monotonic()
         self.not_before = {number: at for number, at in self.not_before.items() if at > now}
         ready = [
@@ -292,7 +293,7 @@ class Supervisor:
             self._become_keeper(job, gpus)
         keeper = identify_process(pid) or ProcessIdentity(pid, 0)
         try:
-            pidfd = os.pidfd_open(pid)  # our child, not waited for: the number is still its own
+            pidfd = os.pidfd_open(pid)  # a child that is not reaped: its pid is not reused
         except OSError:
             pidfd = -1
         self._keep(_Kept(job, keeper, pidfd, gpus, time.monotonic(), child=True))
@@ -300,7 +301,7 @@ class Supervisor:
     def _become_keeper(self, job: QueuedJob, gpus: tuple[str, ...]) -> None:
         code = 1
         try:
-            # Above all the lock and the bell: they must be free when the supervisor dies.
+            # The lock and the bell above all: they must be free when the supervisor dies.
             os.closerange(3, max(self.lock, self.bell, 2, *self._pidfds()) + 8)
             keep_job(self.queue, job, gpus)
             code = 0
@@ -326,17 +327,17 @@ def _goes_on(kept: _Kept) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Supervise the queue in the folder that is named, unless somebody does already."""
+    """Supervise the queue in the given folder, unless another process already does."""
     parser = argparse.ArgumentParser(prog="local_supervisor")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--lock", type=int, help="the inherited lock")
     parser.add_argument("--bell", type=int, help="the inherited bell")
     given = parser.parse_args(arguments)
-    # The shell ignores SIGINT for what it starts with `&`, and jobs would inherit that.
+    # The shell ignores SIGINT for commands started with `&`, and jobs would inherit that.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)
-    with contextlib.suppress(PermissionError):  # it leads its session already
+    with contextlib.suppress(PermissionError):  # already a session leader
         os.setsid()
     queue = LocalQueue(given.folder)
     queue.prepare()

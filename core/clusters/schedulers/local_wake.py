@@ -1,9 +1,9 @@
-"""Finding, waking and starting the one supervisor of a machine and user.
+"""Find, wake and start the one supervisor of a machine and user.
 
-The supervisor holds a lock (flock) and reads a FIFO, the bell. Whoever wants it rings; a bell that
-nobody hears means that there is none, and then the ringer takes the lock, opens the bell's other
-end, and hands both to a new process. So there is never a moment in which two would start, nor one
-in which a ring is lost. Both end with the process, however it dies.
+The supervisor holds a lock (flock) and reads a FIFO, the bell. A process that needs the supervisor
+rings the bell. If the bell has no reader, there is no supervisor: the process then takes the lock,
+opens the reading end of the bell, and passes both to a new process. Two supervisors can therefore
+never start, and no ring is lost. Lock and bell end with the process, however it dies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 from rowtui.core.secrets.variables import is_secret
 
-_SETTLE_SECONDS = 2.0  # a supervisor that is about to leave has the lock for milliseconds
+_SETTLE_SECONDS = 2.0  # a supervisor that is ending holds the lock only for milliseconds
 _LOG_LIMIT = 1 << 20
-# None of these may be inherited: the supervisor would pass for a process of the job that is asking.
+# These must not be inherited: the supervisor would look like a process of the submitting job.
 _JOB_VARIABLES = ("ROWTUI_TOKEN", "ROWTUI_JOB_ID", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 NEW_JOB = b"n"
@@ -27,16 +27,16 @@ CANCELLED = b"c"
 
 
 def open_bell(folder: Path) -> int:
-    """The hearing end of the bell, made if it is missing. Raises: OSError."""
+    """Open the reading end of the bell, and make the bell if it is missing. Raises: OSError."""
     path = folder / "bell"
     with contextlib.suppress(FileExistsError):
         os.mkfifo(path, 0o600)
-    # Also for writing, else poll would report a hang-up whenever a ringer has left.
+    # Also for writing, because poll would otherwise report a hang-up after every ring.
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def take_lock(folder: Path) -> int | None:
-    """The supervisor's lock, held as long as the descriptor; None if another has it."""
+    """Take the supervisor's lock, held while the descriptor is open; None if it is taken."""
     fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,12 +53,12 @@ def ring(folder: Path, message: bytes) -> bool:
     """Wake the supervisor; False if there is none."""
     try:
         fd = os.open(folder / "bell", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:  # ENXIO: nobody hears; ENOENT: nobody ever did
+    except OSError:  # ENXIO: the bell has no reader; ENOENT: there is no bell
         return False
     try:
         if message:
             os.write(fd, message)
-    except BlockingIOError:  # full of rings already
+    except BlockingIOError:  # already full of rings
         return True
     except OSError:
         return False
@@ -68,7 +68,7 @@ def ring(folder: Path, message: bytes) -> bool:
 
 
 def ensure_supervisor(folder: Path, message: bytes = b"") -> None:
-    """Wake the supervisor, or start one. Raises: OSError when none can be started."""
+    """Wake the supervisor, or start one. Raises: OSError if none can be started."""
     deadline = time.monotonic() + _SETTLE_SECONDS
     while not ring(folder, message):
         lock = take_lock(folder)
@@ -84,7 +84,7 @@ def ensure_supervisor(folder: Path, message: bytes = b"") -> None:
 
 
 def _start(folder: Path, lock: int) -> None:
-    import subprocess  # here, because it is slow to import and seldom needed
+    import subprocess  # imported here, because the import is slow and seldom needed
 
     bell = open_bell(folder)
     log = _open_log(folder)
@@ -98,8 +98,8 @@ def _start(folder: Path, lock: int) -> None:
             *(sys.executable, "-P", "-m", "rowtui.core.clusters.schedulers.local_supervisor"),
             *(str(folder), "--lock", str(lock), "--bell", str(bell)),
         )
-        # The shell leaves at once and its child belongs to init: no zombie stays with the caller.
-        # It also is safe to do beside other threads, which a fork of this process is not.
+        # The shell ends at once and its child belongs to init, so the caller gets no zombie. It is
+        # also safe in a process with other threads, unlike a fork of this process.
         subprocess.run(
             ["/bin/sh", "-c", '"$@" &', "sh", *command],
             stdin=subprocess.DEVNULL,

@@ -1,9 +1,9 @@
-"""The schedulers that are installed, by the names that clusters.toml gives them.
+"""The installed schedulers, by their names in clusters.toml.
 
-rowtui's own and those of other packages are found in the same way: the entry points of the group
-`rowtui.schedulers`. Each leads to a function that takes the cluster's name, what runs commands
-there (None: this machine) and the seconds that a question may take, and returns a `Scheduler`.
-Entry points are read only where a cluster is reached, or a name is not one of Row's.
+rowtui's own schedulers and those of other packages are found by the entry points of the group
+`rowtui.schedulers`. Each entry point names a function that takes the cluster's name, the transport
+for its commands (None: this machine) and the timeout of a query in seconds, and returns a
+`Scheduler`. Entry points are read only if a cluster is accessed, or a name is not one of Row's.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ GROUP = "rowtui.schedulers"
 
 
 def scheduler_names() -> tuple[str, ...]:
-    """What `scheduler` in clusters.toml may be, in the order of the alphabet."""
+    """Return the valid values of `scheduler` in clusters.toml, in alphabetical order."""
     return tuple(sorted(_points()))
 
 
 def make_scheduler(
     name: str, cluster: str, transport: Transport | None, query_timeout: float
 ) -> Scheduler:
-    """The scheduler with this name, for a cluster. Raises: RowtuiError."""
+    """Return the scheduler with this name, for a cluster. Raises: RowtuiError."""
     point = _points().get(name)
     if point is None:
         known = ", ".join(map(visible, scheduler_names())) or "none: install rowtui again"
@@ -40,7 +40,7 @@ def make_scheduler(
     try:
         made: Scheduler = point.load()(cluster, transport, query_timeout=query_timeout)
         kind = made.kind
-    except (Exception, SystemExit) as error:  # whatever another package does
+    except (Exception, SystemExit) as error:  # any failure of another package
         text = f"its plug-in failed with {type(error).__name__}"
         raise _of_no_use(name, text, point) from None
     if kind != name:
@@ -54,7 +54,7 @@ def _of_no_use(name: str, why: str, point: EntryPoint) -> RowtuiError:
 
 
 def _points() -> dict[str, EntryPoint]:
-    """The entry points by name; of two with one name, rowtui's own."""
+    """Return the entry points by name; of two with the same name, rowtui's own."""
     points = sorted(entry_points(group=GROUP), key=lambda it: not it.value.startswith("rowtui."))
     found: dict[str, EntryPoint] = {}
     for point in points:

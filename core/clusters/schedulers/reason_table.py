@@ -1,6 +1,6 @@
-"""The form in which the reasons of a scheduler are explained: whole words, and patterns.
+"""The form of a table that explains a scheduler's reasons: whole texts, and patterns.
 
-A scheduler brings a `Reasons` of its own, and `reasons.TABLES` lists them all.
+Every scheduler has a `Reasons` of its own, and `reasons.TABLES` lists all tables.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from rowtui.core.text import visible
 
-SHOWN = 300  # characters of a foreign text in a sentence
+SHOWN = 300  # characters shown of a text from outside
 
 
 class Explanation(NamedTuple):
-    """`sentence`: what is going on; `hint`: what to do, or "".
+    """`sentence`: the state of the job; `hint`: what the user can do, or "".
 
-    `needs_person`: it waits, and will wait for ever unless somebody does something.
+    `needs_person`: the job waits, and will wait until the user or an administrator acts.
     """
 
     sentence: str
@@ -26,14 +26,14 @@ class Explanation(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """The reasons of a scheduler: whole ones, and patterns for all of the others."""
+    """The reasons of a scheduler: whole texts, and patterns for all other reasons."""
 
     words: Mapping[str, Explanation]
     patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Explanation]], ...] = ()
 
     def find(self, reason: str) -> Explanation | None:
-        """What this reason means, None if it is not one of these."""
-        # Some commands print the blanks of a reason as underscores.
+        """Return the meaning of this reason; None if the table does not contain it."""
+        # Some commands print the spaces of a reason as underscores.
         known = self.words.get(reason) or self.words.get(reason.replace("_", " "))
         if known is not None:
             return known
@@ -44,13 +44,13 @@ class Reasons(NamedTuple):
 
 
 def foreign(text: str) -> str:
-    """A text from outside, safe to show and of bounded length."""
+    """Return a text from outside, safe to show and of limited length."""
     shown = visible(text.strip()[: SHOWN + 1])
     return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
 def in_words(reason: str) -> str:
-    """`BurstBufferStageIn` as `burst buffer stage in`; a reason that has blanks as it is."""
+    """Return `BurstBufferStageIn` as `burst buffer stage in`; a text with spaces unchanged."""
     text = foreign(reason)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", text):
         return text
@@ -63,4 +63,4 @@ HELD = Explanation(
     "Release it to let it start, or cancel it.",
     needs_person=True,
 )
-"""What is said of a job that a person holds, in whatever words."""
+"""The explanation of a job that a user holds."""

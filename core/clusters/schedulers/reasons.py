@@ -1,8 +1,8 @@
-"""Why a job waits or how it ended, in a sentence that a person understands, and what to do.
+"""Explain why a job waits or how it ended, in a sentence for the user, with a hint.
 
-Takes a job as a scheduler knows it, gives an `Explanation`. What schedulers call their reasons is
-in tables; whoever adds a scheduler adds its table to `TABLES`. A reason that is in none is shown as
-it is. Pure; any text from outside is made visible. Source: signal(7).
+The input is a scheduler's record of a job; the result is an `Explanation`. The schedulers' reasons
+are in tables; a new scheduler adds its table to `TABLES`. A reason that is in no table is shown
+unchanged. The module is pure; text from outside is made safe to show. Source: signal(7).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.grid_engine_reasons import GRID_ENGINE
@@ -26,12 +27,14 @@ from rowtui.core.workflow.duration import format_duration
 __all__ = ["TABLES", "Explanation", "Reasons", "explain"]
 
 TABLES: tuple[Reasons, ...] = (SLURM, GRID_ENGINE)
-"""Why jobs wait, by scheduler; the one on this machine uses Slurm's words. The first that knows
-a reason explains it."""
+"""Why jobs wait, by scheduler; the local scheduler uses Slurm's reasons.
+
+The first table that contains a reason explains it.
+"""
 
 
 def explain(job: Job, now: float) -> Explanation:
-    """What to say of a job to its user. `now`: epoch seconds."""
+    """Return the explanation of a job for its user. `now`: epoch seconds."""
     match job.state:
         case JobState.PENDING:
             return _waits(job, now)
@@ -43,6 +46,8 @@ def explain(job: Job, now: float) -> Explanation:
             return told
         case JobState.UNKNOWN if job.reason.strip():
             return Explanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
+    if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
+        job = replace(job, state=cause)
     if job.state.bad:
         if (told := _found(job.reason, (ENDINGS,))) is not None:
             return told
@@ -52,7 +57,7 @@ def explain(job: Job, now: float) -> Explanation:
 
 
 def how_long(seconds: int) -> str:
-    """`less than a minute`, `5 min`, `2 h`, `3 days`: rounded down."""
+    """Return `less than a minute`, `5 min`, `2 h`, `3 days`: rounded down."""
     minutes = seconds // 60
     if minutes < 1:
         return "less than a minute"
@@ -69,7 +74,7 @@ def _waits(job: Job, now: float) -> Explanation:
             f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
         )
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
-    # A scheduler that does not know may say: in a year.
+    # A scheduler without an estimate may answer with a date in a year.
     if told.needs_person or not 0 < ahead < _YEAR:
         return told
     due = how_long(ahead)
@@ -101,24 +106,27 @@ def _runs(job: Job) -> Explanation:
 
 
 def _as_it_is(job: Job) -> str:
-    """A reason that nobody knows: in words, and as the scheduler wrote it."""
+    """Return an unknown reason in words, and as the scheduler wrote it."""
     words, reason = in_words(job.reason), foreign(job.reason)
     return (words if words == reason else f"{words} ({reason})").removesuffix(".")
 
 
 def _failed(job: Job) -> Explanation:
-    """Signals and exit codes say more than Slurm's reasons for them."""
+    """Explain a failed job: signals and exit codes are more precise than Slurm's reasons."""
     number, code = job.exit_signal, job.exit_code
     raised = _RAISED.match(job.reason)
     if raised and number is None:
         number = int(raised[1])
+    said = foreign(job.reason) if _OURS.match(job.reason) else ""  # with the directory
+    killed = _KILLED.match(job.reason)
+    if killed and f"SIG{killed[1]}" in signal.Signals.__members__:
+        return _by_signal(signal.Signals[f"SIG{killed[1]}"], "", "", said)
     if number == _NOT_LAUNCHED or (job.reason == "JobLaunchFailure" and not number and not code):
         return _LAUNCH_FAILURE
     if number == _OUT_OF_MEMORY:
         return _STATES[JobState.OUT_OF_MEMORY]
     if number:
         return _by_signal(number, "It was ended")
-    said = foreign(job.reason) if _OURS.match(job.reason) else ""  # with the directory
     if code is not None and 128 < code <= 128 + 64:
         return _by_signal(code - 128, "A program in it was ended", f", exit code {code}", said)
     if code:
@@ -153,10 +161,15 @@ def _node_failed(job: Job) -> Explanation:
 
 
 def _cancelled(job: Job) -> Explanation:
-    # The reason that Slurm gives is the one for which it had waited before.
+    # Slurm's reason is the one for which the job had waited before.
     when = "while it ran" if job.elapsed else "before it started"
     hint = "Submit its directories again if they still need it."
     return Explanation(f"It was cancelled {when}.", hint)
+
+
+def _refused(job: Job) -> Explanation:
+    why = f": {_as_it_is(job)}" if job.reason.strip() else ""
+    return Explanation(f"The scheduler refused it{why}.", "Its directories may be submitted again.")
 
 
 def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
@@ -170,12 +183,20 @@ def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
 
 
 _YEAR = 366 * 86_400
-_STARTING = frozenset({"Prolog", "being started"})  # what is said of jobs that have their nodes
+_STARTING = frozenset({"Prolog", "being started"})  # reasons of jobs that have their nodes
 _ENDED: Mapping[JobState, Callable[[Job], Explanation]] = {
     JobState.FAILED: _failed,
     JobState.TIMEOUT: _timed_out,
     JobState.NODE_FAIL: _node_failed,
     JobState.CANCELLED: _cancelled,
+    JobState.REFUSED: _refused,
+}
+# rowtui's own texts for the causes of jobs in state FAILED (`submission.ending`).
+_CAUSES: Mapping[str, JobState] = {
+    "time limit": JobState.TIMEOUT,
+    "out of memory": JobState.OUT_OF_MEMORY,
+    "the node failed": JobState.NODE_FAIL,
+    "lost": JobState.LOST,
 }
 _STATES: Mapping[JobState, Explanation] = {
     JobState.SUSPENDED: Explanation(
@@ -193,18 +214,25 @@ _STATES: Mapping[JobState, Explanation] = {
         "Submit its directories again: should it turn up after all, it ends without running.",
     ),
     JobState.UNKNOWN: Explanation("It is not known how this job is doing."),
+    JobState.RESERVED: Explanation("A plan holds its directories; it is about to be sent."),
+    JobState.NOT_REACHED: Explanation(
+        "A job before it ended, so that its turn never came.",
+        "Submit its directories again if they still need it.",
+    ),
+    JobState.NEVER_SENT: Explanation("It was never sent.", "Submit its directories again."),
 }
 
-# What Slurm gives in place of a signal: for a script that could not be started, and for memory.
+# Slurm's codes in place of a signal: for a script that could not be started, and for memory.
 _NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
-# What a job's own script wrote down of its command (`submission.fence.Ended.reason`).
+# The text that a job's own script records about its command (`submission.fence.Ended.reason`).
 _OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
+_KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
 _LAUNCH_FAILURE = Explanation(
     "The scheduler could not start its script, or not open the file for its output.",
     "Does the folder of its log exist there, and may it be written? Then submit again.",
 )
-# How jobs ended, as far as the reason tells more than the state.
+# How jobs ended, if the reason has more information than the state.
 ENDINGS = Reasons(
     {
         "DependencyNeverSatisfied": Explanation(
@@ -260,7 +288,7 @@ _EXIT_CODES = {
         "Load the module or set up the environment that it needs; its log names it.",
     ),
 }
-# Name of a signal -> what happened, what to do.
+# Name of a signal -> cause, hint.
 _SIGNALS = {
     "SIGHUP": ("its session was closed", "Submit its directories again."),
     "SIGINT": ("it was interrupted", ""),

@@ -1,9 +1,9 @@
-"""Slurm as a scheduler: sbatch, squeue, scancel, and sacct where a site keeps accounts.
+"""Slurm as a scheduler: sbatch, squeue, scancel, and sacct if the site has accounting.
 
-Decides what one call of Slurm's commands has established and nothing more: an sbatch without a
-clear answer is `OutcomeUnknown`, a squeue that failed is never an empty queue. Each job carries
-its token in its comment, where `find` sees it; ids alone prove nothing, since a controller that
-crashed may give them out again. Source: Slurm's manual pages, and measured behaviour of 22.05.
+Each call reports only the facts that Slurm's commands have established: an sbatch without a clear
+answer is `OutcomeUnknown`, and a failed squeue is never an empty queue. Each job has its token in
+its comment, where `find` reads it; an id alone is no proof, because a controller that crashed may
+reuse ids. Source: Slurm's manual pages, and measured behaviour of 22.05.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from rowtui.core.clusters.schedulers.slurm_words import (
     words_of,
 )
 
-SUBMIT_TIMEOUT = 90.0  # Slurm's clients themselves try for up to 60 s
+SUBMIT_TIMEOUT = 90.0  # Slurm's own clients try for up to 60 s
 QUERY_TIMEOUT = 60.0
-AT_ONCE = 4  # submissions under way: what the channels of one connection carry
+AT_ONCE = 4  # parallel submissions: the number of channels of one connection
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
-SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
-ACCOUNT_DAYS = 7  # how far back a lost submission is looked for in the accounts
-# Without states sacct leaves out jobs that ended before they could have begun (held ones that were
-# cancelled); with states it wants an end, here one that clocks which differ don't reach.
+SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each squeue lists all jobs
+ACCOUNT_DAYS = 7  # how many days back a lost submission is searched in the accounts
+# Without states sacct omits jobs that ended before they could have begun (held ones that were
+# cancelled); with states it requires an end, which is here beyond any difference between clocks.
 ACCOUNT_SPAN = ("-S", f"now-{ACCOUNT_DAYS}days", "-E", "now+1days")
 ACCOUNT_STATES = ("-s", "PD,R,S,CD,CA,F,TO,NF,OOM,DL,PR,BF")
 
@@ -64,7 +64,7 @@ _DONE = {"scancel": "cancelled", "hold": "held", "release": "released"}
 
 
 class SlurmScheduler:
-    """One Slurm cluster, asked through a transport. Every wait is bounded."""
+    """One Slurm cluster, queried through a transport. Every wait is bounded."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class SlurmScheduler:
         self._clock = clock
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
-        self._has_accounts: bool | None = None  # None: not asked yet
+        self._has_accounts: bool | None = None  # None: not queried yet
         self._exits: ExitOf = {}
 
     @property
@@ -95,43 +95,43 @@ class SlurmScheduler:
 
     @property
     def immediate(self) -> bool:
-        """Jobs are queued: submit returns before they run."""
+        """False: jobs are queued, and `submit` returns before they run."""
         return False
 
     @property
     def shared(self) -> bool:
-        """It is the whole cluster's."""
+        """True: the queue belongs to the whole cluster."""
         return True
 
     @property
     def place(self) -> str:
-        """Any machine of the cluster can ask."""
+        """Empty: every machine of the cluster can query jobs."""
         return ""
 
     @property
     def holds(self) -> bool:
-        """Any job can be submitted held."""
+        """True: every job can be submitted held."""
         return True
 
     @property
     def forgets(self) -> bool:
-        """A controller writes down what it has accepted within some seconds."""
+        """True: a controller saves the jobs that it has accepted only after some seconds."""
         return True
 
     @property
     def at_once(self) -> int:
-        """As many as one connection carries; the controller takes hundreds."""
+        """As many as one connection carries; the controller accepts hundreds."""
         return AT_ONCE
 
     async def submit(self, job: JobSpec) -> SubmitResult:
-        """Hand one script to sbatch on its standard input, with the token as its comment."""
+        """Submit one script to sbatch on its standard input, with the token as its comment."""
         argv = ["sbatch", "--parsable", f"--comment={COMMENT_PREFIX}{job.token}"]
         if job.held:
             argv.append("--hold")
         if job.tasks:
             argv.append(f"--array={write_tasks(job.tasks)}")
         if waits := dependency(job):
-            # Without the second option a job whose predecessor failed waits for ever.
+            # Without the second option a job whose predecessor failed would wait without end.
             argv += [f"--dependency={waits}", "--kill-on-invalid-dep=yes"]
         # The environment would override an account that the script names.
         env = {"SBATCH_ACCOUNT": None} if names_account(job.script) else None
@@ -145,9 +145,9 @@ class SlurmScheduler:
         return read_submission(result)
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
-        """What `sbatch --test-only` says: a refusal, or when and where the job might start.
+        """Return the answer of `sbatch --test-only`: a refusal, or an estimate of start and nodes.
 
-        It is not told of the job's folder, which may not be there before its files are copied.
+        The job's folder is not passed, because it may not exist before its files are copied.
         """
         result = await self._transport.run(
             ["sbatch", "--test-only"],
@@ -159,9 +159,9 @@ class SlurmScheduler:
         return read_dry_run(result)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """The jobs with these tokens, by id: from one squeue, the rest from the accounts.
+        """Return the jobs with these tokens, by id: from one squeue, the others from the accounts.
 
-        Where a site keeps no accounts, jobs that ended longer than MinJobAge ago are not found.
+        Without accounting, jobs that ended longer than MinJobAge ago are not found.
         """
         if not tokens:
             return {}
@@ -178,8 +178,8 @@ class SlurmScheduler:
             past = await self._accounts("--duplicates", *ACCOUNT_SPAN, *ACCOUNT_STATES)
             if past is None:
                 return None
-            # An id that was given twice is two jobs. One that was queued again has a record for
-            # each time, the last of which counts.
+            # A reused id is two jobs. A requeued job has a record for each run, and the last one is
+            # valid.
             last = {(job.key, job.token): job for job in past if job.token in missing}
             jobs += last.values()
         found: dict[str, tuple[Job, ...]] = {}
@@ -188,13 +188,14 @@ class SlurmScheduler:
         return found
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """One squeue for all jobs of this user; `job_ids` (of jobs, of arrays) selects among them.
+        """Run one squeue for all jobs of this user; `job_ids` (of jobs, of arrays) selects among
+        them.
 
-        Of the ids asked for, those that are not there are looked for among other users' jobs
-        (several people may share a project), then in the accounts, if the site keeps any. An id
-        that is nowhere is missing from the snapshot; one that could not be looked up is in it
-        as `JobState.UNKNOWN`. Tasks that left the queue while others of their array are in it
-        are missing too: `find` looks for them in the accounts.
+        Requested ids that are not in the queue are searched among other users' jobs (several users
+        may share a project), then in the accounts, if the site has accounting. An id that is not
+        found is missing from the snapshot; one whose lookup failed is `JobState.UNKNOWN`. Tasks
+        that left the queue while other tasks of their array are in it are also missing: `find`
+        searches them in the accounts.
         """
         if job_ids is not None and not job_ids:
             return QueueSnapshot(self._cluster, self._clock())
@@ -213,10 +214,10 @@ class SlurmScheduler:
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """See `Scheduler`. One squeue for all jobs of this user."""
+        """Run one squeue for all jobs of this user. See `Scheduler`."""
         if not job_ids:
             return {}
-        mark = secrets.token_hex(8)  # a folder's name may hold anything else
+        mark = secrets.token_hex(8)  # a folder's name may contain any other text
         result = await self._squeue("--me", "-t", "all", "-o", f"{mark}%F|%Z{mark}")
         if result.exit_status != 0 or result.truncated:
             return None
@@ -228,10 +229,11 @@ class SlurmScheduler:
         return found
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Scancel. It is silent about jobs that have ended or never were.
+        """Run scancel, which reports no error for jobs that have ended or never existed.
 
-        Waiting tasks of an array vanish from squeue when they are cancelled, unless they have a
-        record of their own: to be held gives them one. The last ones go with the array.
+        Cancelled waiting tasks of an array vanish from squeue, unless they have a record of their
+        own; a hold gives them one. If all active tasks are cancelled, the whole array is cancelled
+        instead.
         """
         import asyncio
 
@@ -241,7 +243,7 @@ class SlurmScheduler:
             try:
                 known, _ = await self._jobs("--me")
             except UnreadableError:
-                pass  # then they are cancelled as well as it goes
+                pass  # then cancel without this knowledge
         waiting, whole = await asyncio.to_thread(waiting_and_whole, asked, known)
         await self._act(("scontrol", "hold"), waiting, words_of(waiting))
         words = words_of([key for key in jobs if key.task is None or key.id not in whole])
@@ -249,17 +251,17 @@ class SlurmScheduler:
         return await self._act(("scancel",), jobs, words)
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Keep waiting jobs from starting. One that runs goes on, and is held if it is requeued."""
+        """Prevent waiting jobs from starting. A running job continues, and is held if requeued."""
         return await self._act(("scontrol", "hold"), jobs, words_of(jobs))
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Let held jobs start; those that are released, or over, are no error."""
+        """Allow held jobs to start; released and ended jobs are no error."""
         return await self._act(("scontrol", "release"), jobs, words_of(jobs))
 
     async def _act(
         self, command: tuple[str, ...], jobs: Sequence[JobKey], words: Sequence[Word]
     ) -> tuple[JobAnswer, ...]:
-        """One command on many jobs, in batches. After a time-out it may still be carried out."""
+        """Run one command on many jobs, in batches. After a timeout it may still be carried out."""
         errors: dict[JobKey, str] = {}
         for batch in batches(words):
             texts = [word.text for word in batch]
@@ -270,11 +272,11 @@ class SlurmScheduler:
         return tuple(JobAnswer(job, errors[job]) for job in jobs)
 
     async def _jobs(self, *options: str) -> tuple[list[Job], str]:
-        """What squeue shows, ended jobs too, and the last line of what it complains of besides.
+        """Return squeue's jobs, including ended ones, and the last line of its error output.
 
-        squeue may complain and still end with status 0. Raises: UnreadableError.
+        squeue may print errors and still end with status 0. Raises: UnreadableError.
         """
-        import asyncio  # here, since a command that only asks for options of sbatch needs none
+        import asyncio  # imported here, because `submit` does not need it
 
         async def look(*more: str) -> tuple[Reading, str]:
             form = QueueForm.new()
@@ -286,7 +288,7 @@ class SlurmScheduler:
             if result.truncated:
                 raise UnreadableError("squeue printed more than can be read")
             try:
-                # Aside: ten thousand jobs take a few hundredths of a second.
+                # In a thread: ten thousand jobs take a few hundredths of a second.
                 reading = await asyncio.to_thread(form.read, result.stdout)
             except UnreadableError as error:
                 raise UnreadableError(f"squeue printed something unexpected: {error}") from error
@@ -299,7 +301,10 @@ class SlurmScheduler:
         return await asyncio.to_thread(reading.told_apart, apart), complaint
 
     async def _squeue(self, *options: str) -> CommandResult:
-        """One squeue. Of its filters the controller applies `--me`, the others squeue itself."""
+        """Run one squeue.
+
+        The controller applies the filter `--me`, squeue itself the other filters.
+        """
         return await self._transport.run(
             ["squeue", "-h", *options],
             timeout=self._query_timeout,
@@ -307,7 +312,7 @@ class SlurmScheduler:
         )
 
     async def _of_others(self, job_ids: Sequence[int]) -> list[Job]:
-        """What squeue knows of jobs of whatever user, as far as the site shows them."""
+        """Return squeue's jobs of any user, if the site shows them."""
         jobs: list[Job] = []
         for start in range(0, len(job_ids), SQUEUE_BATCH):
             batch = job_ids[start : start + SQUEUE_BATCH]
@@ -321,7 +326,7 @@ class SlurmScheduler:
         return jobs
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
-        """Fill in how failed jobs ended: one more squeue, only when one has newly failed."""
+        """Fill in how failed jobs ended, with one more squeue only after a new failure."""
         import asyncio
 
         failed, is_new = await asyncio.to_thread(lacking_exits, jobs, self._exits)
@@ -330,12 +335,12 @@ class SlurmScheduler:
         if is_new:
             result = await self._squeue("--me", "-t", "F", "-O", EXIT_FORM)
             if result.exit_status == 0:
-                # Those that are not told are not asked for again with every poll.
+                # Jobs without an answer are not queried again with every poll.
                 self._exits = await asyncio.to_thread(learn_exits, failed, result.stdout)
         return await asyncio.to_thread(with_exits, jobs, self._exits)
 
     async def _past(self, job_ids: Sequence[int]) -> list[Job]:
-        """What the accounts know of jobs that left the queue."""
+        """Return the accounts of jobs that left the queue."""
         jobs: list[Job] = []
         for start in range(0, len(job_ids), ACCOUNT_BATCH):
             batch = job_ids[start : start + ACCOUNT_BATCH]
@@ -350,7 +355,7 @@ class SlurmScheduler:
         return jobs
 
     async def _accounts(self, *options: str) -> list[Job] | None:
-        """Jobs from sacct; none where no accounts are kept, None where it could not be asked."""
+        """Return jobs from sacct; none without accounting, None if the query failed."""
         import asyncio
 
         if self._has_accounts is False:
@@ -376,13 +381,16 @@ class SlurmScheduler:
 
 
 def _no_such_program(result: CommandResult) -> bool:
-    """Not there, or not for us. Whatever else keeps a command from starting may pass."""
+    """Whether a program is missing or forbidden.
+
+    Other reasons for a failed start may be temporary.
+    """
     words = ("not found", "No such file", "Permission denied")
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
 
 
 def dependency(job: JobSpec) -> str:
-    """What sbatch is told of the jobs that a job waits for, "" for none."""
+    """Return the sbatch dependency for the jobs that a job waits for, "" for none."""
     after = [*map(str, job.after), *map(str, job.after_tasks)]
     parts = ["afterok:" + ":".join(after)] if after else []
     if job.after_each:
@@ -402,12 +410,12 @@ def names_account(script: str) -> bool:
 
 
 def time_limit_signal_option(walltime_seconds: int) -> str:
-    """The sbatch option that has SIGUSR1 sent to the script, and to it alone, before its limit.
+    """Return the sbatch option that sends SIGUSR1 to the script alone before its time limit.
 
-    A tenth of the limit before it, at least 10 and at most 60 s. Slurm looks at limits every
-    30 s and rather signals early: up to about 30 s earlier than asked, never later. The script
-    gets it at once only while it waits with `wait` for a command in the background.
-    Source: sbatch's manual (--signal).
+    The signal is sent a tenth of the limit before it, at least 10 s and at most 60 s. Slurm checks
+    limits every 30 s and prefers to signal early: up to about 30 s earlier than asked, never later.
+    The script receives the signal at once only while it waits with `wait` for a command in the
+    background. Source: sbatch's manual (--signal).
     """
     limit = max(60, -(-walltime_seconds // 60) * 60)  # Slurm counts limits in minutes
     return f"--signal=B:USR1@{min(60, max(10, limit // 10))}"

@@ -1,8 +1,8 @@
-"""What sacct says, read into jobs. Pure: the bytes of an answer in, jobs out.
+"""Parse sacct's output into jobs. The module is pure.
 
-Decides how sacct is asked so that its answer can be read back without doubt: with a separator
-that was drawn for this one call, and the field that holds no free text last.
-Source: sacct's manual, and measured behaviour of 22.05.
+sacct is called so that its output can be parsed without ambiguity: with a separator that is random
+for each call, and with a field without free text last. Source: sacct's manual, and measured
+behaviour of 22.05.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, tasks_of
 class AccountForm:
     """One sacct output format: free text first, the job's id last.
 
-    The id (`12`, `12_3`, `12_[4-9%2]`) holds no newline, so the first one after it ends the record.
+    The id (`12`, `12_3`, `12_[4-9%2]`) has no newline, so the first newline after it ends the
+    record.
     """
 
     mark: str
@@ -40,20 +41,20 @@ class AccountForm:
 
     @classmethod
     def new(cls) -> AccountForm:
-        """A form with a mark of its own."""
+        """Return a form with a new random mark."""
         return cls(f"|{secrets.token_hex(8)}|")
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of sacct: jobs without their steps, no header, our separator."""
+        """The options of sacct: jobs without their steps, no header, a random separator."""
         return ("-X", "-n", "-P", f"--delimiter={self.mark}", f"--format={self.FIELDS}")
 
     def read(self, stdout: bytes) -> list[Job]:
-        """The jobs in sacct's order. Raises: UnreadableError."""
+        """Return the jobs in sacct's order. Raises: UnreadableError."""
         text = stdout.decode("utf-8", "surrogateescape")
         if not text.strip():
             return []
-        width = self.FIELDS.count(",")  # fields, less the id, which shares its part
+        width = self.FIELDS.count(",")  # fields, without the id, which shares its part
         first, *parts = text.split(self.mark)
         jobs: list[Job] = []
         try:
@@ -75,7 +76,7 @@ class AccountForm:
             raise ValueError(f"{called} is not the id of a job")
         comment, submit_line, name, reason, word, status, *rest = fields
         elapsed, limit, partition, nodes = rest
-        # Few sites keep comments in accounting; the submit line is always kept.
+        # Few sites store comments in accounting; the submit line is always stored.
         given = re.search(rf"--comment={COMMENT_PREFIX}([A-Za-z0-9._-]+)", submit_line)
         code, _, by_signal = status.partition(":")
         state = job_state(word, reason)
@@ -102,5 +103,5 @@ class AccountForm:
                 yield replace(job, task=task, token=task_token(token, task) if token else "")
 
 
-# A job, a part of a heterogeneous one (`12+1`, whose own id is 13), tasks of an array.
+# A job, a part of a heterogeneous job (`12+1`, whose own id is 13), tasks of an array.
 _ID = re.compile(r"(\d+)(?:\+(\d+))?(?:_(\S+))?", re.ASCII)

@@ -1,9 +1,9 @@
-"""What is left of the hours that a Slurm site gave to accounts, and how much of its share was used.
+"""Remaining hours of the accounts of a Slurm site, and their fair-share factors.
 
-Takes the accounts that jobs name; asks `sshare` for this user's accounts and `scontrol show
-assoc_mgr` for their limits, which is where limit and use stand in one unit (minutes, decayed as the
-site says). Limits of accounts above these, and of a QOS, are not told.
-Source: the manuals of sshare and scontrol, and measured behaviour of 22.05.
+The input is the accounts that jobs name. `sshare` lists this user's accounts and `scontrol show
+assoc_mgr` their limits; its limit and usage have the same unit (minutes, decayed as the site
+configures). Limits of parent accounts and of a QOS are not read. Source: the manuals of sshare and
+scontrol, and measured behaviour of 22.05.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ class Allocation(NamedTuple):
 
 
 class Allocations(NamedTuple):
-    """What could be told. `why`: why nothing could. `shares`: fair-share factors by account, None
-    where the site has none.
+    """The allocations that could be read. `why`: the reason if there are none.
+
+    `shares`: fair-share factors by account, None if the site has none.
     """
 
     found: tuple[Allocation, ...] = ()
     shares: Mapping[str, float | None] = {}
-    default: str = ""  # the account of jobs that name none, if there is only one
+    default: str = ""  # the account of jobs that name none, if the user has only one
     why: str = ""
 
 
 async def ask_allocations(transport: Transport, accounts: Collection[str]) -> Allocations:
-    """What is left for jobs with these accounts ("" for those that name none)."""
+    """Query the allocations for jobs with these accounts ("" for jobs that name none)."""
     argv = ["sshare", "-U", "-n", "-P", "-o", _SHARE]
     shown = await transport.run(argv, timeout=QUERY_TIMEOUT)
     if why := _why_not(shown):
@@ -70,7 +71,7 @@ async def ask_allocations(transport: Transport, accounts: Collection[str]) -> Al
 
 
 def read_shares(stdout: bytes) -> tuple[dict[str, float | None], str]:
-    """Fair-share factors by account, and the user, as `sshare -U -n -P` prints them."""
+    """Return fair-share factors by account, and the user, from `sshare -U -n -P`."""
     shares: dict[str, float | None] = {}
     user = ""
     for line in stdout.decode(errors="replace").splitlines():
@@ -83,12 +84,12 @@ def read_shares(stdout: bytes) -> tuple[dict[str, float | None], str]:
         try:
             shares[account] = float(share)
         except ValueError:
-            continue  # no multifactor priority
+            continue  # the site has no multifactor priority
     return shares, user
 
 
 def read_limits(stdout: bytes) -> list[Allocation]:
-    """The limits in hours that `scontrol show assoc_mgr` tells; those of 0 uses too."""
+    """Return the limits in hours from `scontrol show assoc_mgr`, including unused ones."""
     text = stdout.decode(errors="replace")
     records = list(_RECORD.finditer(text))
     found = []

@@ -1,8 +1,8 @@
-"""What sbatch, scancel and scontrol said about what they were asked to do.
+"""Read the answers of sbatch, scancel and scontrol to requests.
 
-Takes the result of one command; gives what is certain. A submission is refused only in words that
-are known as refusals: whatever else went wrong may have made a job.
-Source: texts and exit statuses of Slurm 22.05.
+The input is the result of one command; the output is what is certain. A submission counts as
+refused only if the text is a known refusal: after any other failure a job may exist. Source: texts
+and exit statuses of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.slurm_parse import REASON_LIMIT
 from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, read_tasks
 
-# The controller's own refusals of a submission: it has looked at the request and thrown it away.
-# Anything about sockets, messages or authentication is not here: the request may have arrived.
+# The controller's own refusals of a submission: it has checked the request and discarded it.
+# Messages about sockets, messages or authentication are not included: the request may have arrived.
 _REFUSALS = frozenset(
     {
         "Access denied to requested reservation",
@@ -82,7 +82,7 @@ _REFUSALS = frozenset(
         "User's group not permitted to use this partition",
     }
 )
-# sbatch gives up on these before it says a word to the controller.
+# With these errors sbatch ends before it contacts the controller.
 _NEVER_SENT = re.compile(
     r"This does not look like a batch script|Batch script contains DOS line breaks"
     r"|Batch script is empty|Unable to open file|Invalid generic resource \(gres\) specification"
@@ -94,7 +94,7 @@ _ID = re.compile(r"(\d+)(?:;\S+)?")
 
 
 def read_submission(result: CommandResult) -> SubmitResult:
-    """What is certain about one sbatch. Whatever is not a known refusal may have made a job."""
+    """Read the result of one sbatch. Unless it is a known refusal, a job may exist."""
     if result.trouble is Trouble.NOT_STARTED:
         return Rejected(result.complaint)
     if result.trouble is Trouble.UNREACHABLE:
@@ -112,7 +112,7 @@ def read_submission(result: CommandResult) -> SubmitResult:
             return Rejected(said)
         if not verdicts and any(_NEVER_SENT.search(line) for line in lines):
             return Rejected(said)
-    # 255 is also what ssh says when it fails: only sbatch's own words on its options count.
+    # ssh also ends with 255 when it fails: only sbatch's own messages about its options count.
     if (
         result.exit_status == 255
         and any(line.startswith("sbatch: ") for line in lines)
@@ -127,7 +127,7 @@ _ESTIMATE = re.compile(r"Job \d+ to start at (\d+) using (.+)")
 
 
 def read_dry_run(result: CommandResult) -> DryAnswer:
-    """What `sbatch --test-only` said, with times as epoch seconds. It speaks on stderr alone."""
+    """Read the answer of `sbatch --test-only`, which is on stderr; times are epoch seconds."""
     if result.exit_status is None:
         return DryAnswer(Verdict.NOT_TOLD, result.complaint)
     lines = result.stderr.decode(errors="replace").splitlines()
@@ -149,7 +149,7 @@ def read_dry_run(result: CommandResult) -> DryAnswer:
 
 
 def _said(stderr: bytes) -> str:
-    """A failed sbatch's words in one line, without its own name."""
+    """Return the message of a failed sbatch in one line, without the program's name."""
     lines = []
     for line in stderr.decode(errors="replace").splitlines():
         words = re.sub(r"^sbatch: (?:error: |fatal: )?", "", line.strip()).removeprefix(_FAILED)
@@ -166,16 +166,16 @@ _ABOUT_ONE = (
     re.compile(r"(?P<id>\d+)(?:_(?P<tasks>\S+))?: (?P<why>.*)"),
 )
 _OVER = re.compile(r"already (?:completing or completed|finished)")
-# The request may have reached the controller.
+# After these errors the request may have reached the controller.
 _UNCLEAR = re.compile(
     r"Socket timed out|Unexpected message received|Zero Bytes|gave no answer|connection broke"
 )
 
 
 def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> dict[JobKey, str]:
-    """Job -> why it was not `done` (cancelled, held, released), "" where nothing was said of it.
+    """Return job -> why it was not `done` (cancelled, held, released); "" if no error.
 
-    A job that is over needs neither cancelling nor releasing.
+    Cancelling or releasing a job that has ended is no error.
     """
     said: dict[JobKey, str] = {}
     of_array: dict[int, list[str]] = {}
@@ -190,13 +190,13 @@ def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> di
         else:
             said |= {JobKey(number, task): why for task in tasks}
             of_array.setdefault(number, []).append(why)
-    # A complaint about no job in particular concerns them all.
+    # An error message without a job id applies to all jobs.
     rest = "" if said and result.trouble is None else result.complaint[:REASON_LIMIT]
     errors = {}
     for job in jobs:
         why = said.get(job)
         if why is None and job.task is None and job.id in of_array:
-            # Asked for as a whole: tasks that are over don't matter while there are others.
+            # The request was for the whole array: ended tasks do not matter if others are active.
             words = of_array[job.id]
             why = next((it for it in words if not _OVER.search(it)), words[0])
         if why is None and job.task is not None:

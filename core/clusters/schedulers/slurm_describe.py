@@ -1,10 +1,10 @@
-"""A Slurm cluster described from what it says of itself.
+"""Describe a Slurm cluster from the answers of its own commands.
 
-Decides the partitions, their limits and their order (the default first), and how large an array
-may be. `describe_slurm` asks at start-up, on a login node that is in no configuration file:
-three quick commands, no event loop. `describe_over` asks the same over a connection. Both give a
-`Cluster` with `source="sinfo"`, or None where there is no Slurm.
-Source: sinfo's, scontrol's and slurm.conf's manual pages, texts of Slurm 22.05.
+The description has the partitions, their limits and their order (the default first), and the
+maximum size of an array. `describe_slurm` runs at start-up, on a login node that is in no
+configuration file: three quick commands, no event loop. `describe_over` runs the same commands over
+a connection. Both return a `Cluster` with `source="sinfo"`, or None if there is no Slurm. Source:
+the manual pages of sinfo, scontrol and slurm.conf, texts of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
 Run = Callable[[Sequence[str]], CommandResult]
-# The questions of a description, one after the other, and the answers to them.
+# Yields the commands of a description one by one, and receives their results.
 _Asking = Generator[list[str], CommandResult, Cluster | None]
 
 QUERY_SECONDS = 30.0  # for each command over a connection; a frozen controller takes 10
@@ -30,7 +30,7 @@ _CONFIGURATION = ["scontrol", "show", "config"]
 
 
 class NodeKind(NamedTuple):
-    """Nodes of one partition that are alike: how many, and what each has."""
+    """Equal nodes of one partition: their number, and the resources of each."""
 
     nodes: int
     cpus: int
@@ -38,9 +38,9 @@ class NodeKind(NamedTuple):
 
 
 def describe_this_machine(run: Run = run_briefly) -> Cluster | None:
-    """The Slurm cluster that this machine is a login node of. See `describe_slurm`.
+    """Return the Slurm cluster that this machine is a login node of. See `describe_slurm`.
 
-    Where Slurm is not installed this costs a look into the folders of PATH and no process.
+    If Slurm is not installed, this only searches the folders of PATH and starts no process.
     """
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     if not any(os.access(os.path.join(folder, "sbatch"), os.X_OK) for folder in folders):
@@ -49,11 +49,11 @@ def describe_this_machine(run: Run = run_briefly) -> Cluster | None:
 
 
 def describe_slurm(run: Run = run_briefly) -> Cluster | None:
-    """The Slurm cluster that `run` runs commands on a login node of; None if there is none.
+    """Return the Slurm cluster on whose login node `run` runs commands; None if there is none.
 
-    None also where sbatch is installed but was never told of a cluster: see `why_no_slurm`.
-    Raises: RowtuiError if there is a cluster and it does not answer, so that nobody takes its
-    login node for a machine to compute on.
+    None also if sbatch is installed but has no configuration: see `why_no_slurm`. Raises:
+    RowtuiError if there is a cluster that does not answer, so that its login node is not used to
+    run jobs.
     """
     asking = _describe(_no_answer_here, root=os.geteuid() == 0)
     try:
@@ -69,17 +69,17 @@ async def describe_over(
     *,
     timeout: float = QUERY_SECONDS,  # noqa: ASYNC109
 ) -> Cluster | None:
-    """The Slurm cluster whose login node a transport reaches; None if there is none.
+    """Return the Slurm cluster whose login node a transport reaches; None if there is none.
 
-    Partitions that only root may use are taken for closed, whoever logs in.
-    Raises: RowtuiError if the node cannot be reached, or the cluster does not answer.
+    Partitions that only root may use count as closed, for every user. Raises: RowtuiError if the
+    node cannot be reached, or the cluster does not answer.
     """
     asking = _describe(_no_answer_there, root=False)
     try:
         question = next(asking)
         while True:
             answer = await transport.run(question, timeout=timeout)
-            if answer.trouble is not None:  # nothing is known of what is there
+            if answer.trouble is not None:  # the transport failed, so nothing is known
                 raise _no_answer_there(answer)
             question = asking.send(answer)
     except StopIteration as described:
@@ -104,7 +104,7 @@ def _describe(complain: Callable[[CommandResult], RowtuiError], *, root: bool) -
     shown = text((yield ["scontrol", "-o", "show", "partition"]))
     nodes = read_nodes(text((yield ["sinfo", "-h", "-e", "-o", "%R|%D|%c|%G"])))
     facts = [_facts(line) for line in shown.splitlines() if line.startswith("PartitionName=")]
-    facts.sort(key=lambda fact: fact.get("Default") != "YES")  # stable: else in their own order
+    facts.sort(key=lambda fact: fact.get("Default") != "YES")  # stable: others keep their order
     return Cluster(
         name=words.get("ClusterName", "slurm"),
         identify=Identify(always=True),
@@ -118,7 +118,7 @@ def _describe(complain: Callable[[CommandResult], RowtuiError], *, root: bool) -
 
 
 def why_no_slurm(run: Run = run_briefly) -> str:
-    """A sentence on why `describe_slurm` gives None, for people who expected a cluster."""
+    """Return a sentence on why `describe_slurm` returns None, for users who expected a cluster."""
     return _absence(run(_CONFIGURATION))
 
 
@@ -148,9 +148,9 @@ _CONFIGURED = re.compile(
 
 
 def largest_array(words: Mapping[str, str]) -> int | None:
-    """How many tasks, numbered from 0, one array may have; None if nothing is said of it.
+    """Return how many tasks, numbered from 0, one array may have; None if unknown.
 
-    The tasks are jobs as well once they run, and count among the jobs that the cluster takes.
+    Tasks also count as jobs once they run, so the limit of the cluster's jobs applies as well.
     """
     parameters = words.get("SchedulerParameters", "").split(",")
     limits = [words.get("MaxArraySize", ""), words.get("MaxJobCount", "")]
@@ -159,12 +159,12 @@ def largest_array(words: Mapping[str, str]) -> int | None:
 
 
 def _facts(line: str) -> dict[str, str]:
-    """`Key=value Key=value` of `scontrol -o`. Values of partitions hold no blanks."""
+    """Parse `Key=value Key=value` of `scontrol -o`. Values of partitions have no spaces."""
     return dict(part.split("=", 1) for part in line.split() if "=" in part)
 
 
 def read_nodes(sinfo: str) -> dict[str, tuple[NodeKind, ...]]:
-    """Partition -> its kinds of nodes, from lines of `partition|nodes|cpus|gres`."""
+    """Return partition -> its kinds of nodes, from lines of `partition|nodes|cpus|gres`."""
     found: dict[str, list[NodeKind]] = {}
     for line in sinfo.splitlines():
         match line.split("|", 3):
@@ -176,7 +176,7 @@ def read_nodes(sinfo: str) -> dict[str, tuple[NodeKind, ...]]:
 
 
 def gpus_of(gres: str) -> int:
-    """How many GPUs a node has, from `gpu:a100:4(S:0-1),gpu:v100:2,tmpdisk:100`."""
+    """Return the number of GPUs of a node, from `gpu:a100:4(S:0-1),gpu:v100:2,tmpdisk:100`."""
     total = 0
     for item in re.sub(r"\([^)]*\)", "", gres).split(","):
         kind, *rest = item.split(":")
@@ -188,10 +188,10 @@ def gpus_of(gres: str) -> int:
 def read_partition(
     fact: dict[str, str], kinds: Sequence[NodeKind], *, root: bool = False
 ) -> Partition:
-    """One partition's limits. Memory is left to the site's defaults.
+    """Return one partition's limits. Memory is left to the site's defaults.
 
-    Where nodes differ, `cpus_per_node` and `gpus_per_node` are those of the smallest: enough
-    nodes are asked for whichever they turn out to be.
+    If nodes differ, `cpus_per_node` and `gpus_per_node` are those of the smallest, so that a job
+    asks for enough nodes of any kind.
     """
     most = _number(fact.get("MaxCPUsPerNode", ""))
     capped = [kind._replace(cpus=min(kind.cpus, most or kind.cpus)) for kind in kinds]
@@ -201,7 +201,8 @@ def read_partition(
         name=fact["PartitionName"],
         maximum_cpus_per_job=_largest([(kind.cpus, kind.nodes) for kind in capped], nodes),
         cpus_per_node=min((kind.cpus for kind in capped), default=None),
-        # A job without GPUs would block them; it may go where only some nodes have any.
+        # A job without GPUs would block them; it may use the partition if only some nodes have
+        # GPUs.
         minimum_gpus_per_job=1 if with_gpus and len(with_gpus) == len(capped) else None,
         maximum_gpus_per_job=_largest([(kind.gpus, kind.nodes) for kind in capped], nodes),
         gpus_per_node=min((kind.gpus for kind in with_gpus), default=None),
@@ -211,7 +212,7 @@ def read_partition(
 
 
 def _largest(kinds: list[tuple[int, int]], nodes: int | None) -> int | None:
-    """What the `nodes` best nodes have together (all of them: None). None if there is no node."""
+    """Return the sum over the `nodes` largest nodes (None: all); None if there is no node."""
     if not kinds:
         return None
     left = sum(count for _, count in kinds) if nodes is None else nodes

@@ -1,8 +1,8 @@
-"""What Slurm says of one job when a person asks why it does not run, and of other people's jobs.
+"""Slurm's details about one job that does not run, and the jobs of all users.
 
-Takes a transport; gives fields as Slurm writes them, the parts of the priority, an estimate of the
-start and how many jobs go first. Each command may fail by itself: then its part says why. Never
-asked by the poll: `squeue` without a user lists a whole cluster. Source: the manual pages of
+The result has fields as Slurm prints them, the parts of the priority, an estimate of the start and
+the number of jobs ahead. Each command may fail on its own; its part then has the reason. Polls do
+not use this module: `squeue` without a user lists the whole cluster. Source: the manual pages of
 scontrol, sprio and squeue; measured behaviour of 22.05.
 """
 
@@ -38,15 +38,15 @@ PRIORITY = (
     ("site", "S"),
     ("nice", "N"),
 )
-"""What sprio adds up, and the letters by which it is asked; the sum first."""
+"""The parts of a priority in sprio, and the letters that select them; the sum is first."""
 
 
 UNRANKED = "it has no place in the order yet: it is held, or waits for its time or for other jobs"
-"""Of such jobs sprio says nothing at all."""
+"""The problem of jobs for which sprio prints nothing."""
 
 
 async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
-    """Ask scontrol and sprio; with `estimate` also for the start and for who goes first."""
+    """Query scontrol and sprio; with `estimate` also the start and the jobs ahead."""
     name = str(job)
     shown = await _run(transport, "scontrol", "show", "job", name)
     fields = read_fields(_text(shown))
@@ -55,7 +55,7 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
     priority: tuple[tuple[str, int], ...] = ()
     if known.get("JobState", "PENDING").startswith("PENDING"):
         form = "|".join(f"%{letter}" for _, letter in PRIORITY)
-        whole = str(job.id)  # it knows no single tasks
+        whole = str(job.id)  # sprio does not accept single tasks
         told = await _run(transport, "sprio", "-h", "-j", whole, "-o", form)
         priority = read_priority(_text(told))
         problem = _problem(told, priority)
@@ -69,9 +69,10 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
 async def _with_estimate(
     transport: Transport, detail: SchedulerDetail, name: str, known: dict[str, str]
 ) -> SchedulerDetail:
-    """The start as the last simulation of the controller had it, and the queue before the job.
+    """Add the start from the controller's last simulation, and the queue before the job.
 
-    A job that runs has no place in the queue, and a held one (priority 0) none before its release.
+    A running job has no place in the queue, and a held one (priority 0) has none before its
+    release.
     """
     if not known.get("JobState", "PENDING").startswith("PENDING"):
         return detail._replace(problem="it does not wait: there is no start to estimate")
@@ -93,7 +94,7 @@ async def _with_estimate(
 
 
 def read_fields(text: str) -> tuple[tuple[str, str], ...]:
-    """`JobId=3 JobName=simple` and so on, line by line, as name and value."""
+    """Return the fields of lines such as `JobId=3 JobName=simple` as names and values."""
     fields = []
     for line in text.splitlines():
         found = list(_FIELD.finditer(line))
@@ -106,7 +107,7 @@ def read_fields(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def read_priority(text: str) -> tuple[tuple[str, int], ...]:
-    """The parts of the priority that count; () if it was not told. The sum stands first."""
+    """Return the nonzero parts of the priority, the sum first; () if there are none."""
     line = text.strip().splitlines()[:1]
     parts = line[0].split("|") if line else []
     if len(parts) != len(PRIORITY):
@@ -123,15 +124,15 @@ def read_priority(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def read_start(text: str) -> tuple[int | None, str]:
-    """When and where a job is expected to start."""
+    """Return when and where a job is expected to start."""
     start, _, on = text.strip().partition("\n")[0].partition("|")
     return (int(start) if start.isdecimal() else None), "" if on in ("(null)", "N/A") else on
 
 
 async def slurm_everybody(transport: Transport, most: int) -> Everybody:
-    """All users' jobs that wait or run, at most `most` and MOST_BYTES of answer."""
+    """Return all users' waiting and running jobs, at most `most` and MOST_BYTES of output."""
     form = QueueForm.new()
-    option = form.option.removesuffix("%j") + "%u %j"  # a user's name has no blank
+    option = form.option.removesuffix("%j") + "%u %j"  # a user's name has no space
     listed = 'squeue "$@" | head -c ' + str(MOST_BYTES)
     words = ["-h", "-t", "R,CG,PD,S", "-o", option]
     result = await transport.run(
@@ -141,7 +142,7 @@ async def slurm_everybody(transport: Transport, most: int) -> Everybody:
     if result.exit_status != 0 or (said and not result.stdout):
         return Everybody((), said or result.complaint or "squeue failed")
     stdout, cut = result.stdout, len(result.stdout) >= MOST_BYTES
-    if cut:  # the last one is not whole
+    if cut:  # the last record is incomplete
         stdout = stdout[: max(0, stdout.rfind(f"{form.mark}>".encode()))]
     import asyncio
 
@@ -170,7 +171,7 @@ def _text(result: CommandResult) -> str:
 
 
 def _problem(result: CommandResult, found: object) -> str:
-    """Why there is nothing, in one line."""
+    """Return the reason in one line if a command gave no result, else ""."""
     if found and result.exit_status == 0:
         return ""
     if result.trouble is not None:

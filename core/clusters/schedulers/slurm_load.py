@@ -1,13 +1,13 @@
-"""How busy each partition of a Slurm cluster is: free cores and GPUs, the queue, the likely wait.
+"""The load of each partition of a Slurm cluster: free cores and GPUs, the queue, the likely wait.
 
-Takes one sinfo and one squeue, of everybody's jobs; gives a `ClusterLoad`. Reading is pure, never
-raises and skips lines that are not in the form asked for, with a notice; only `slurm_load` runs
-commands. What is not known is None, never a guess. Source: sinfo's and squeue's manual pages and
-measured answers of Slurm 22.05.
+The input is one sinfo and one squeue of all users' jobs; the result is a `ClusterLoad`. Parsing is
+pure, never raises, and skips lines of another form, with a notice; only `slurm_load` runs commands.
+An unknown value is None, never a guess. Source: the manual pages of sinfo and squeue, and measured
+answers of Slurm 22.05.
 
-What the figures leave out: a pending job that asked for whole nodes is listed with the cores that
-it named, and GPUs asked for by `--gpus` with none; and a job that waits in another partition on
-the same nodes is not taken for a competitor.
+The figures have limits: a pending job that asked for whole nodes counts with the cores that it
+named, and GPUs asked for by `--gpus` do not count; a job that waits in another partition on the
+same nodes does not count as a competitor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rowtui.core.clusters.model import ClusterLoad, PartitionLoad
 from rowtui.core.clusters.schedulers.slurm_describe import gpus_of
 from rowtui.core.text import plural, visible
 
-# Size 0 prints a field as long as it is. Nodes that are alike in all of this are one line.
+# Size 0 prints a field in full length. Nodes that are equal in all these fields share one line.
 SINFO = (
     "sinfo",
     "-h",
@@ -34,20 +34,21 @@ SINFO = (
     "-O",
     "PartitionName:0|,Available:0|,StateCompact:0|,Nodes:0|,CPUsState:0|,Gres:0|,GresUsed:0|",
 )
-# No free text and no id: jobs that are alike are the same line, and are read once.
+# No free text and no id: equal jobs have the same line, which is parsed once.
 SQUEUE = ("squeue", "-h", "--noconvert", "-o", "%T|%C|%D|%S|%K|%b|%P|%r")
-# Times as epoch seconds; the numbers of an array's waiting tasks whole, not the first 64 letters.
+# Times as epoch seconds; the numbers of an array's waiting tasks in full, not the first 64
+# characters.
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 
 _NAME_LIMIT = 256  # characters of a partition's name
-_SHOWN = 80  # characters of a line that could not be read
+_SHOWN = 80  # characters of a line that could not be parsed
 
-# A node in these states takes jobs as soon as it has room. What may follow the word: not awake
-# (~ #), reserved by backfill for a job of later (-), to be restarted once it is idle (@).
+# A node in these states accepts jobs as soon as it has free resources. The suffix means: asleep (~
+# #), reserved by backfill for a later job (-), to be restarted once it is idle (@).
 _IN_SERVICE = re.compile(r"(alloc|comp|idle|mix|plnd)([~#@-]*)")
 _CORES = re.compile(r"([0-9]{1,9})/([0-9]{1,9})/[0-9]{1,9}/([0-9]{1,9})")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_ENORMOUS = re.compile(r"[0-9]{10}")  # no number of GPUs
+_ENORMOUS = re.compile(r"[0-9]{10}")  # not a number of GPUs
 _TIME = re.compile(r"[0-9]{1,12}")
 _TASKS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?")
 _WAITING = frozenset(
@@ -74,7 +75,7 @@ _NOT_FOR_ROOM = (
     "job requeued in held state",
     "launch failed requeued held",
 )
-_HIDING = 4  # a job may hold that many times the CPUs it is listed with: threads of its cores
+_HIDING = 4  # a job may hold this multiple of its listed CPUs: the threads of its cores
 
 
 async def slurm_load(
@@ -84,9 +85,9 @@ async def slurm_load(
     cluster: str = "",
     clock: Callable[[], float] = time.time,
 ) -> ClusterLoad:
-    """Ask a cluster how busy it is: sinfo, then squeue, in `timeout` seconds together.
+    """Query the load of a cluster: sinfo, then squeue, in `timeout` seconds together.
 
-    A command without a clear answer is the `error` of the result, never an idle cluster.
+    If a command has no clear answer, the result has an `error`; it is never an idle cluster.
     """
     nodes = await transport.run(SINFO, timeout=timeout, env=ENVIRONMENT)
     if error := _no_answer(nodes):
@@ -110,9 +111,9 @@ def _no_answer(result: CommandResult) -> str:
 
 
 def read_load(sinfo: bytes, squeue: bytes, *, cluster: str, at: float) -> ClusterLoad:
-    """The load in the answers to `SINFO` and `SQUEUE`; `at`: epoch seconds. Never raises.
+    """Parse the answers to `SINFO` and `SQUEUE`; `at`: epoch seconds. Never raises.
 
-    An answer of which no line can be read is an error. Partitions come in sinfo's order.
+    An answer without any readable line is an error. Partitions are in sinfo's order.
     """
     odd_nodes, odd_jobs = _OddLines("sinfo"), _OddLines("squeue")
     rooms = _read_rooms(sinfo, odd_nodes)
@@ -122,7 +123,7 @@ def read_load(sinfo: bytes, squeue: bytes, *, cluster: str, at: float) -> Cluste
     if odd_jobs.lines and not jobs:
         return ClusterLoad(cluster, at, error=odd_jobs.notice())
     notices = [notice for odd in (odd_nodes, odd_jobs) if (notice := odd.notice())]
-    # Partitions share nodes, so the busiest says how much is certainly in use.
+    # Partitions share nodes, so the maximum is a lower bound of the cores in use.
     in_use = max(room.allocated for room in rooms.values())
     shown = sum(job.cores * number for job, number in jobs if not job.waits)
     hiding = shown * _HIDING < in_use
@@ -142,7 +143,7 @@ def read_load(sinfo: bytes, squeue: bytes, *, cluster: str, at: float) -> Cluste
 
 @dataclass(slots=True)
 class _OddLines:
-    """The lines of one command that are not in the form asked for."""
+    """The lines of one command that have another form."""
 
     command: str
     lines: int = 0
@@ -161,19 +162,19 @@ class _OddLines:
 
 @dataclass(slots=True)
 class _Room:
-    """What the nodes of one partition have, and what of it is free."""
+    """The resources of the nodes of one partition, and the free part of them."""
 
     cores: int = 0
     allocated: int = 0
     free_cores: int = 0
-    awake_cores: int = 0  # of the free ones: on nodes that need not be started first
+    awake_cores: int = 0  # free cores on nodes that need not be started first
     gpus: int = 0
     free_gpus: int = 0
-    node_gpus: int = 0  # the most that are free on one node
+    node_gpus: int = 0  # the largest number of free GPUs on one node
     nodes: int = 0
     free_nodes: int = 0
     down_nodes: int = 0
-    without_gpus: int = 0  # nodes
+    without_gpus: int = 0  # number of nodes
 
 
 def _read_rooms(sinfo: bytes, odd: _OddLines) -> dict[str, _Room]:
@@ -203,7 +204,7 @@ def _read_rooms(sinfo: bytes, odd: _OddLines) -> dict[str, _Room]:
                 room.free_cores += idle
                 room.awake_cores += 0 if set(in_service[2]) & set("~#") else idle
                 room.free_nodes += int(nodes) if in_service[1] in ("idle", "plnd") else 0
-                # Without a core beside it nobody gets a GPU.
+                # A GPU can be used only if a core is free on the same node.
                 free_gpus = max(gpus - gpus_of(used), 0) if idle else 0
                 room.free_gpus += free_gpus * int(nodes)
                 room.node_gpus = max(room.node_gpus, free_gpus)
@@ -213,20 +214,20 @@ def _read_rooms(sinfo: bytes, odd: _OddLines) -> dict[str, _Room]:
 
 
 class _Jobs(NamedTuple):
-    """What squeue says of jobs that are alike; `cores` are those of one task on all its nodes."""
+    """Equal lines of squeue; `cores` are those of one task on all its nodes."""
 
     partitions: tuple[str, ...]
     waits: bool
-    for_room: bool  # it waits for nothing but room
+    for_room: bool  # the job waits only for resources
     tasks: int
     cores: int
     node_gpus: int  # on each node
     nodes: int
-    start: int | None  # epoch seconds; of a job that waits, as Slurm expects it
+    start: int | None  # epoch seconds; for a waiting job Slurm's estimate
 
 
 def _read_jobs(squeue: bytes, odd: _OddLines) -> list[tuple[_Jobs, int]]:
-    """Each kind of job, and how many of it there are."""
+    """Return each kind of job with its number of lines."""
     jobs = []
     lines = Counter(squeue.decode("utf-8", "surrogateescape").split("\n"))
     for line, times in lines.items():
@@ -256,12 +257,12 @@ def _read_jobs(squeue: bytes, odd: _OddLines) -> list[tuple[_Jobs, int]]:
 
 
 def _without_gres(text: str) -> str:
-    """`gres:gpu:a100:2` (until 22.05) and `gres/gpu:2` (later) as sinfo writes them."""
+    """Convert `gres:gpu:a100:2` (until 22.05) and `gres/gpu:2` (later) to the form of sinfo."""
     return re.sub(r"(^|,)gres[:/]", r"\1", text).replace("=", ":")
 
 
 def _count_tasks(text: str) -> int:
-    """How many tasks `0-99:3%2` or `1-2,5,7-9` are; 1 for what is no array (N/A)."""
+    """Count the tasks of `0-99:3%2` or `1-2,5,7-9`; 1 for a job that is no array (N/A)."""
     total = 0
     for item in text.partition("%")[0].split(","):
         if match := _TASKS.fullmatch(item):
@@ -302,7 +303,7 @@ class _Waiting:
 
     jobs: int = 0
     cores: int = 0
-    rivals: int = 0  # that wait for room, and for no more of it than there is
+    rivals: int = 0  # jobs that wait for resources and need no more than are free
     starts: list[tuple[int, int]] = field(default_factory=list)  # cores, expected start
 
     def add(self, job: _Jobs, times: int, room: _Room) -> None:
@@ -321,11 +322,12 @@ class _Waiting:
 
 
 def _expected_wait(room: _Room, waiting: _Waiting, at: float) -> float | None:
-    """Seconds until a job of one core (and a GPU where every node has some) would start.
+    """Estimate the seconds until a job of one core (and a GPU if every node has some) would start.
 
-    At once if there is that much on nodes that are awake, and what waits for room needs more
-    than there is. Else like its kind: the median of Slurm's own estimates for the jobs with the
-    fewest cores that wait for room. Else nobody knows, since how fast cores get free is unknown.
+    The wait is 0 if these resources are free on nodes that are awake, and every job that waits for
+    resources needs more than are free. Otherwise it is the median of Slurm's own estimates for the
+    waiting jobs with the fewest cores. Without estimates it is None, because the rate at which
+    cores become free is unknown.
     """
     if room.nodes == room.down_nodes:
         return None

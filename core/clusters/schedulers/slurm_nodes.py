@@ -1,11 +1,11 @@
-"""The node types of a live Slurm cluster: nodes of one partition that are alike.
+"""The node types of a running Slurm cluster: equal nodes of one partition.
 
-Takes what scontrol says of the configuration, the partitions and the nodes, and what sinfo says of
-nodes that sleep; gives a `NodeKind` for each kind with how many there are and what is the matter
-with them. Reading is pure, never raises, and passes over what it cannot read, with a notice.
-What jobs may use counts: without the cores and the memory that nodes keep for themselves, and no
-more than the partition allows on a node. Source: scontrol's, sinfo's and slurm.conf's manual
-pages; measured answers of Slurm 22.05.
+The input is scontrol's output about the configuration, the partitions and the nodes, and sinfo's
+output about sleeping nodes; the result is a `NodeKind` for each kind, with its number of nodes and
+their state. Parsing is pure, never raises, and skips unreadable data with a notice. Only resources
+that jobs may use count: without the cores and memory that nodes reserve for themselves, and at most
+what the partition allows on a node. Source: the manual pages of scontrol, sinfo and slurm.conf;
+measured answers of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from rowtui.core.text import plural, visible
 
 SOURCE = "sinfo"
 QUERY_SECONDS = 30.0  # for each command; a frozen controller takes 10
-_LONGEST_NAME = 120  # of a type; the names of partitions have hardly more than twenty letters
-MOST_ASKED = 32  # kinds of sleeping nodes that are asked for, one command each
+_LONGEST_NAME = 120  # of a type; names of partitions are hardly longer than twenty characters
+MOST_ASKED = 32  # kinds of sleeping nodes that are queried, with one command each
 
 _CONFIGURATION = ("scontrol", "show", "config")
 _PARTITIONS = ("scontrol", "-o", "show", "partition")
@@ -43,9 +43,9 @@ _SLEEPER = ("sinfo", "-h", "-o", SLEEPER_FORMAT, "-n")
 
 
 class FoundKind(NamedTuple):
-    """Nodes of one partition that are alike, and how many of them are down or asleep now.
+    """Equal nodes of one partition, and how many of them are down or asleep now.
 
-    `example`: the name of one. `closed`: the word for a partition that takes no jobs now.
+    `example`: the name of one node. `closed`: the state of a partition that accepts no jobs now.
     """
 
     kind: NodeKind
@@ -57,7 +57,7 @@ class FoundKind(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Lines for a person, on what the figures do not say."""
+        """Lines for the user with facts that the figures do not show."""
         said = plural(self.nodes, "node")
         said += f" such as {self.example}" if self.nodes > 1 else f": {self.example}"
         if self.down:
@@ -73,7 +73,7 @@ class FoundKind(NamedTuple):
 
 
 class FoundNodes(NamedTuple):
-    """All kinds, the default partition's first, and what could not be read or known."""
+    """All kinds, the default partition's first, and notices about unreadable or unknown data."""
 
     kinds: tuple[FoundKind, ...]
     notices: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ async def slurm_node_types(
     *,
     timeout: float = QUERY_SECONDS,  # noqa: ASYNC109
 ) -> FoundNodes:
-    """Ask a cluster for its node types: three commands, and one for each kind that sleeps unseen.
+    """Query a cluster for its node types: three commands, and one for each hidden sleeping kind.
 
     Raises: RowtuiError if there is no answer.
     """
@@ -113,10 +113,10 @@ def _text(result: CommandResult) -> str:
 
 
 def unseen_nodes(partitions: str, nodes: str) -> list[str]:
-    """A node for each kind that belongs to a partition and that scontrol does not show.
+    """Return one node for each kind of a partition's nodes that scontrol does not show.
 
-    Slurm hides cloud nodes while they sleep, and tells of one only by its name.
-    Nodes whose names differ only in numbers are taken for one kind.
+    Slurm hides cloud nodes while they sleep, and shows such a node only by its name. Nodes whose
+    names differ only in numbers count as one kind.
     """
     seen = {node.name for node, _ in read_each_node(nodes, [])}
     found: dict[str, str] = {}
@@ -129,7 +129,9 @@ def unseen_nodes(partitions: str, nodes: str) -> list[str]:
 def read_node_types(
     configuration: str, partitions: str, nodes: str, sleepers: Mapping[str, str] | None = None
 ) -> FoundNodes:
-    """The node types in the answers of scontrol, and of sinfo on sleeping nodes by name."""
+    """Return the node types from scontrol's output, and sinfo's output on sleeping nodes
+    by name.
+    """
     notices: list[str] = []
     words = dict(_CONFIGURED.findall(configuration))
     members: dict[str, list[SlurmNode]] = {}
@@ -149,11 +151,11 @@ def read_node_types(
 
 
 _CONFIGURED = re.compile(r"^(ResumeTimeout|SelectType)\s*=\s*(\S+)", re.MULTILINE)
-# -- nodes that sleep unseen ---------------------------------------------------------------------
+# -- hidden sleeping nodes -----------------------------------------------------------------------
 
 
 def _hidden(partition: SlurmPartition, seen: set[str]) -> list[str]:
-    """The nodes of a partition that are not seen; none unless it says that there are more."""
+    """Return the nodes of a partition that scontrol does not show."""
     names = partition.words.get("Nodes", "")
     if names in ("", "(null)"):
         return []
@@ -170,7 +172,7 @@ def _sleeping(
     like: Mapping[str, SlurmNode | None],
     notices: list[str],
 ) -> list[SlurmNode]:
-    """The hidden nodes: each is like the one of its kind that was asked for."""
+    """Return the hidden nodes, each with the facts of the queried node of its kind."""
     stems: dict[str, list[str]] = {}
     for name in hidden:
         stems.setdefault(_stem(name), []).append(name)
@@ -190,7 +192,7 @@ def _sleeping(
 
 
 def _doubt(partition: SlurmPartition, nodes: Sequence[SlurmNode], notices: list[str]) -> None:
-    """Say so if the hidden nodes cannot all be like those that were asked for."""
+    """Add a notice if the hidden nodes cannot all be equal to the queried ones."""
     hidden = [node for node in nodes if node.hidden]
     total = number_of(partition.words.get("TotalCPUs", ""))
     known = sum(node.number for node in nodes)
@@ -209,7 +211,7 @@ def _doubt(partition: SlurmPartition, nodes: Sequence[SlurmNode], notices: list[
 def _kinds(
     partition: SlurmPartition, nodes: Sequence[SlurmNode], words: Mapping[str, str]
 ) -> list[FoundKind]:
-    """Nodes that are alike, the smallest first."""
+    """Return the equal nodes as kinds, the smallest first."""
     alike: dict[tuple[str, NodeKind], list[SlurmNode]] = {}
     for node in nodes:
         cpus = min(node.cpus, partition.cpus or node.cpus)
@@ -256,14 +258,14 @@ def _size(found: FoundKind) -> tuple[int, int, int, int, str]:
 
 
 def _boot(partition: SlurmPartition, words: Mapping[str, str]) -> int:
-    """How long Slurm waits for a node that it started, at most."""
+    """Return the longest time that Slurm waits for a node that it has started."""
     own = number_of(partition.words.get("ResumeTimeout", ""))
     usual = number_of(words.get("ResumeTimeout", ""))
     return min(own or usual or 0, LONGEST_BOOT)
 
 
 def _gpu_models(gres: str) -> str:
-    """`4xa100`, `4gpu` where they have no name, "" without any."""
+    """Return `4xa100`, `4gpu` for GPUs without a model name, "" without GPUs."""
     parts = []
     for item in re.sub(r"\([^)]*\)", "", gres).split(","):
         kind, *rest = item.split(":")
@@ -274,7 +276,7 @@ def _gpu_models(gres: str) -> str:
 
 
 def _name(kind: NodeKind, models: str) -> str:
-    """`gpu-32c-250g-4xa100`: the same for the same nodes, whatever else there is."""
+    """Return a name such as `gpu-32c-250g-4xa100`, which depends only on the nodes themselves."""
     memory = kind.memory_mb or 0
     words = [kind.partition, f"{kind.cpus}c"]
     words.append(f"{round(memory / 1024)}g" if memory >= 1024 else f"{memory}m")
@@ -283,7 +285,7 @@ def _name(kind: NodeKind, models: str) -> str:
 
 
 def _with_names(found: Sequence[FoundKind]) -> Iterator[FoundKind]:
-    """Kinds that would have one name are told apart by what exactly they have."""
+    """Make the names of kinds unique, first by their exact memory and disk, then by a number."""
     clashes = _repeated(each.kind.name for each in found)
     longer = []
     for each in found:

@@ -1,8 +1,9 @@
-"""What scontrol and sinfo say of single nodes and partitions, for the node types of a cluster.
+"""Parse scontrol's and sinfo's output about nodes and partitions, for the node types.
 
-Takes lines of `scontrol -o`, and of sinfo on one node by its name; gives what jobs may use of a
-node and what a partition allows on it. Reading never raises; what cannot be read is passed over,
-with a notice. Source: scontrol's, sinfo's and slurm.conf's manual pages; answers of Slurm 22.05.
+The input is lines of `scontrol -o`, and of sinfo about one node by its name; the result is the
+resources of a node that jobs may use, and a partition's limits on it. Parsing never raises;
+unreadable data is skipped with a notice. Source: the manual pages of scontrol, sinfo and
+slurm.conf; answers of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from rowtui.core.clusters.load_node_types import LARGEST_COUNT, LARGEST_MB, LONG
 from rowtui.core.clusters.schedulers.slurm_parse import seconds_of
 from rowtui.core.text import plural, visible
 
-SLEEPER_FORMAT = "%D|%c|%m|%d|%G"  # of sinfo, for `read_sleeper`
+SLEEPER_FORMAT = "%D|%c|%m|%d|%G"  # format of sinfo, for `read_sleeper`
 MOST_NAMES = 200_000  # of nodes in one partition
 
 
 class SlurmNode(NamedTuple):
-    """One node, or several that are not seen and are alike: what jobs may use of each."""
+    """One node, or several equal hidden ones: the resources of each that jobs may use."""
 
     name: str
     cpus: int
@@ -31,13 +32,13 @@ class SlurmNode(NamedTuple):
     down: bool = False
     asleep: bool = False
     cloud: bool = False
-    hidden: bool = False  # Slurm tells of it only by its name
+    hidden: bool = False  # Slurm shows only its name
     number: int = 1
-    all_cpus: int = 0  # of the whole node, as the partition counts them
+    all_cpus: int = 0  # of the whole node, as the partition counts CPUs
 
 
 class SlurmPartition(NamedTuple):
-    """What a partition allows on a node; None: no limit. `words`: all that scontrol says of it."""
+    """A partition's limits on a node; None: no limit. `words`: all fields of scontrol."""
 
     name: str
     words: Mapping[str, str]
@@ -53,14 +54,17 @@ _OF_NODE = re.compile(
     r"(?:^| )(NodeName|CPUEfctv|CPUTot|CoreSpecCount|ThreadsPerCore|MemSpecLimit|RealMemory"
     r"|Gres|TmpDisk|State|Partitions)=(\S*)"
 )
-_FREE_TEXT = re.compile(r" (?:Comment|Extra|Reason)=")  # people write these, and they come last
+_FREE_TEXT = re.compile(r" (?:Comment|Extra|Reason)=")  # written by users, at the end of the line
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _NAME_LIMIT = 256  # characters
-_SHOWN = 60  # characters of a line that could not be read
+_SHOWN = 60  # characters of a line that could not be parsed
 
 
 def read_each_node(text: str, notices: list[str]) -> Iterator[tuple[SlurmNode, list[str]]]:
-    """Each node with the names of its partitions. Nodes that are only planned are left out."""
+    """Yield each node with the names of its partitions.
+
+    Nodes that are only planned are left out.
+    """
     odd = []
     for line in text.split("\n"):
         if not line.startswith("NodeName="):
@@ -112,7 +116,7 @@ _ASLEEP = frozenset({"POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "POWER"})
 
 
 def read_each_partition(text: str) -> list[SlurmPartition]:
-    """The default one first, else in their own order."""
+    """Return the partitions, the default one first and the others in Slurm's order."""
     found = []
     for line in text.split("\n"):
         words = dict(part.split("=", 1) for part in line.split() if "=" in part)
@@ -138,9 +142,9 @@ def read_each_partition(text: str) -> list[SlurmPartition]:
 
 
 def read_sleeper(name: str, text: str) -> SlurmNode | None:
-    """A node that sleeps unseen, as sinfo tells of it; None if it does not.
+    """Return a hidden sleeping node from sinfo's output; None if the output does not have it.
 
-    There is a line for every partition, with no node where it is not.
+    There is a line for every partition; it has no node if the node is not in the partition.
     """
     for line in text.split("\n"):
         match line.split("|", 4):
@@ -162,7 +166,7 @@ def read_sleeper(name: str, text: str) -> SlurmNode | None:
 
 
 def node_names(text: str) -> Iterator[str]:
-    """The names in `a,c[001-003,7]x[1-2]`, at most `MOST_NAMES`."""
+    """Yield the names in `a,c[001-003,7]x[1-2]`, at most `MOST_NAMES`."""
     return itertools.islice(_names(text), MOST_NAMES)
 
 
@@ -170,7 +174,7 @@ def _names(text: str) -> Iterator[str]:
     for item in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text):
         parts = re.split(r"\[([^\]]*)\]", item)
         choices = [[part] if at % 2 == 0 else _numbers(part) for at, part in enumerate(parts)]
-        # Bounded before they are multiplied; a name has hardly more than two dimensions.
+        # Limited before they are multiplied; a name hardly has more than two dimensions.
         for words in itertools.product(*choices):
             yield "".join(words)
 
@@ -188,7 +192,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def number_of(text: str) -> int | None:
-    """A plain number; None for UNLIMITED, GLOBAL, N/A, ..."""
+    """Return a plain number; None for UNLIMITED, GLOBAL, N/A, ..."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 

@@ -1,7 +1,7 @@
-"""Slurm's words for states, times and reasons, and the mark by which a job is known as ours.
+"""Convert Slurm's states, times and reasons, and recognise rowtui's jobs by their comment.
 
-Takes single fields of what Slurm's commands print, gives the scheduler-neutral values.
-Source: texts and states of Slurm 22.05.
+The input is single fields of the output of Slurm's commands; the result is values that are common
+to all schedulers. Source: texts and states of Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 
 from rowtui.core.clusters.schedulers.base import JobState
 
-COMMENT_PREFIX = "rowtui:"  # our token in a job's comment, apart from comments of others
-REASON_LIMIT = 300  # characters of an error text that are worth keeping
+COMMENT_PREFIX = "rowtui:"  # before rowtui's token in the comment of a job
+REASON_LIMIT = 300  # characters kept of an error text
 
 _STATES = {
     "PENDING": JobState.PENDING,
@@ -40,24 +40,26 @@ _STATES = {
     "NODE_FAIL": JobState.NODE_FAIL,
     "BOOT_FAIL": JobState.NODE_FAIL,
 }
-# By somebody, or by Slurm: after a launch that failed, or too many.
+# Held by a user or administrator, or by Slurm after one or too many failed launches.
 _HELD = re.compile(r"JobHeld|JobHold|job requeued in held state|.* requeued held$")
 _TOLD_BY_STATE = frozenset({"PREEMPTED", "DEADLINE", "CONFIGURING", "BOOT_FAIL"})
 _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
 
 
 class UnreadableError(ValueError):
-    """An answer that is not in the form that was asked for."""
+    """An answer of another form than the requested one."""
 
 
 def job_state(word: str, reason: str = "") -> JobState:
-    """Slurm's word for a state (`CANCELLED by 0` too) in ours; held jobs pend for a reason."""
+    """Convert Slurm's state (also `CANCELLED by 0`); a pending job with a hold reason is HELD."""
     state = _STATES.get(word.split(" ", 1)[0].rstrip("+"), JobState.UNKNOWN)
     return JobState.HELD if state is JobState.PENDING and _HELD.match(reason) else state
 
 
 def seconds_of(text: str) -> int | None:
-    """`1-02:03:04`, `02:03:04` or `03:04` in seconds; None for UNLIMITED, INVALID, N/A, ..."""
+    """Return `1-02:03:04`, `02:03:04` or `03:04` in seconds; None for UNLIMITED, INVALID,
+    N/A, ...
+    """
     match = _DURATION.fullmatch(text)
     if match is None:
         return None
@@ -69,12 +71,12 @@ _DURATION = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)")
 
 
 def token_of(comment: str) -> str:
-    """The token in a job's comment, "" for a job that is not ours."""
+    """Return the token in a job's comment, "" for a job that is not rowtui's."""
     return comment.removeprefix(COMMENT_PREFIX) if comment.startswith(COMMENT_PREFIX) else ""
 
 
 def reason_of(word: str, reason: str) -> str:
-    """Why a job waits or how it ended, "" for nothing in particular."""
+    """Return why a job waits or how it ended, "" if there is no particular reason."""
     if word in _TOLD_BY_STATE:
         return word.lower().replace("_", " ")
     return "" if reason in _NOTHING else reason

@@ -1,8 +1,8 @@
-"""What squeue says, read into jobs. Pure: the bytes of an answer in, jobs out.
+"""Parse squeue's output into jobs. The module is pure.
 
-Decides how squeue is asked so that its answer can be read back without doubt: with a separator
-that was drawn for this one call, since job names and comments may hold anything, newlines and `|`
-included. A waiting array is one line for squeue and a job for each of its tasks here.
+squeue is called so that its output can be parsed without ambiguity: with a separator that is random
+for each call, because job names and comments may contain any text, including newlines and `|`. A
+waiting array is one line in squeue's output and one job for each of its tasks in the result.
 Source: squeue's manual, and measured behaviour of 22.05.
 """
 
@@ -27,20 +27,20 @@ from rowtui.core.clusters.schedulers.slurm_parse import (
 )
 from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, tasks_of
 
-BREATH = 250  # jobs that are read in about a millisecond
+BREATH = 250  # jobs that are parsed in about a millisecond
 BREATH_SECONDS = 0.0001
-PIECE = BREATH * 160  # bytes in which squeue tells of so many
+PIECE = BREATH * 160  # bytes of squeue's output for this number of jobs
 
 
 @dataclass(frozen=True, slots=True)
 class QueueForm:
-    """One squeue output format. `mark` is new each time, so that no job name can imitate it."""
+    """One squeue output format. `mark` is random, so that no job name can contain it."""
 
     mark: str
 
     @classmethod
     def new(cls) -> QueueForm:
-        """A form with a mark of its own."""
+        """Return a form with a new random mark."""
         return cls(secrets.token_hex(8))
 
     @property
@@ -50,9 +50,9 @@ class QueueForm:
         return f"{self.mark}>{fields}{self.mark}|%k{self.mark}|%j"
 
     def read(self, stdout: bytes) -> Reading:
-        """The jobs in squeue's order. Raises: UnreadableError."""
+        """Return the jobs in squeue's order. Raises: UnreadableError."""
         gap = f"{self.mark}|"
-        known: dict[str, _Facts] = {}  # thousands of jobs wait for one reason
+        known: dict[str, _Facts] = {}  # thousands of jobs share the same reason
         jobs: list[Job] = []
         unsplit: dict[int, Job] = {}
         merged = False
@@ -84,7 +84,7 @@ class QueueForm:
         return Reading(jobs, merged, unsplit)
 
     def _records(self, stdout: bytes) -> Iterator[str]:
-        """One by one, cut in pieces: all at once would keep every other thread waiting."""
+        """Yield the records, split in pieces: one large split would block every other thread."""
         start = f"{self.mark}>".encode()
         at = stdout.find(start)
         head = stdout[: max(at, 0)] if at >= 0 else stdout
@@ -93,7 +93,7 @@ class QueueForm:
         while at >= 0:
             at += len(start)
             end = stdout.rfind(start, at, at + PIECE)
-            if end < 0:  # a long one, or the last ones
+            if end < 0:  # a long record, or the last ones
                 end = stdout.find(start, at + PIECE - len(start))
             piece = stdout[at : end if end >= 0 else None]
             yield from piece.decode("utf-8", "surrogateescape").split(f"{self.mark}>")
@@ -102,10 +102,10 @@ class QueueForm:
 
 
 class Reading(NamedTuple):
-    """What one squeue said. `merged`: it speaks for tasks of ours of which some are held.
+    """The result of one squeue. `merged`: some of rowtui's tasks in one record are held.
 
-    squeue shows the waiting tasks of an array as one, with all their reasons in a row; with `-r`
-    it tells them apart. `unsplit` has, for each array of ours, one task of those that Slurm keeps
+    squeue shows the waiting tasks of an array as one record with all their reasons; with `-r` it
+    shows each task. `unsplit` has, for each of rowtui's arrays, one of the tasks that Slurm keeps
     in one record.
     """
 
@@ -114,9 +114,9 @@ class Reading(NamedTuple):
     unsplit: Mapping[int, Job] = {}
 
     def told_apart(self, apart: Reading) -> list[Job]:
-        """The jobs of a second look with `-r`, and those that it leaves out.
+        """Return the jobs of a second squeue with `-r`, and the jobs that are missing from it.
 
-        squeue 22.05 forgets the last task of a record that it writes with a step (`0-298:2`).
+        squeue 22.05 omits the last task of a record that it writes with a step (`0-298:2`).
         """
         jobs = list(apart.jobs)
         there = {job.key for job in jobs}
@@ -132,11 +132,11 @@ def _is_merged(reason: str) -> bool:
 
 
 def knows_none(result: CommandResult) -> bool:
-    """Whether squeue says that it has no such job; it does so if a single id was asked for."""
+    """Whether squeue reports that it has no such job; it does so only for a single id."""
     return result.exit_status == 1 and b"Invalid job id specified" in result.stderr
 
 
-# The state, and reason, partition, elapsed, limit, nodes, start_estimate, exit_code: fields of Job.
+# The state, then reason, partition, elapsed, limit, nodes, start_estimate and exit_code of a Job.
 _Facts = tuple[JobState, tuple[str, str, int | None, int | None, str, int | None, int | None]]
 
 
@@ -155,24 +155,24 @@ def _facts(fields: str) -> _Facts:
     )
 
 
-EXIT_FORM = "ArrayJobID:20,exit_code:20,ArrayTaskID:20"  # for `-O`; the last may be cut off
+EXIT_FORM = "ArrayJobID:20,exit_code:20,ArrayTaskID:20"  # for `-O`; the last field may be cut off
 
 
 def breathe(done: int) -> None:
-    """Let other threads go on: without it a long answer keeps them waiting for 5 ms at a time."""
+    """Let other threads run: without it a long parse blocks them for 5 ms at a time."""
     if done % BREATH == BREATH - 1:
         time.sleep(BREATH_SECONDS)
 
 
-# Exit code and signal, each None if there was none, or it is unknown.
+# Exit code and signal, each None if there was none or it is unknown.
 Exit = tuple[int | None, int | None]
-ExitOf = dict[tuple[JobKey, str], Exit]  # by token too: ids may be given out again
+ExitOf = dict[tuple[JobKey, str], Exit]  # by token too, because ids may be reused
 
 
 def read_exit_statuses(stdout: bytes) -> dict[JobKey, Exit]:
-    """Job -> (exit code, signal) from `squeue -O EXIT_FORM`, where they are raw wait statuses.
+    """Return job -> (exit code, signal) from the raw wait statuses of `squeue -O EXIT_FORM`.
 
-    An array that failed before it was split into tasks has its own number only.
+    An array that failed before it was split into tasks has only its own number.
     """
     found: dict[JobKey, Exit] = {}
     for line in stdout.decode("utf-8", "replace").splitlines():
@@ -181,13 +181,13 @@ def read_exit_statuses(stdout: bytes) -> dict[JobKey, Exit]:
             case [number, status, task] if number.isdigit() and status.isdigit():
                 raw = int(status)
                 key = JobKey(int(number), int(task) if task.isdigit() else None)
-                # A core dump sets bit 7 beside the signal's number.
+                # A core dump sets bit 7 in addition to the signal's number.
                 found[key] = (None, raw & 0x7F) if raw & 0x7F else (raw >> 8, None)
     return found
 
 
 def lacking_exits(jobs: Iterable[Job], known: ExitOf) -> tuple[ExitOf, bool]:
-    """The failed jobs of which squeue does not say how they ended, and whether some are new."""
+    """Return the failed jobs without an exit status in squeue, and whether some are new."""
     failed: ExitOf = {}
     is_new = False
     for job in jobs:
@@ -201,7 +201,7 @@ def lacking_exits(jobs: Iterable[Job], known: ExitOf) -> tuple[ExitOf, bool]:
 
 
 def learn_exits(failed: ExitOf, stdout: bytes) -> ExitOf:
-    """The same with what `squeue -O EXIT_FORM` says. What it does not tell stays unknown."""
+    """Return the exits with those from `squeue -O EXIT_FORM` added. Others stay unknown."""
     found = read_exit_statuses(stdout)
     learnt: ExitOf = {}
     for (key, token), ended in failed.items():
@@ -213,7 +213,7 @@ def learn_exits(failed: ExitOf, stdout: bytes) -> ExitOf:
 
 
 def with_exits(jobs: Iterable[Job], exits: ExitOf) -> list[Job]:
-    """The jobs, with how they ended filled in."""
+    """Return the jobs with their exits filled in."""
     filled: list[Job] = []
     for job in jobs:
         breathe(len(filled))

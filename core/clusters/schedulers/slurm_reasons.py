@@ -1,8 +1,8 @@
-"""Slurm's reasons for which a job waits, and what each means for its user.
+"""Slurm's reasons for which a job waits, and their meaning for the user.
 
-The limits of accounts and of qualities of service are a hundred words made of a few parts: whose
-limit, on what, counted how. They are read by their parts. Source: the reasons in Slurm 22.05's
-library and Slurm's page on resource limits.
+The limits of accounts and of qualities of service have a hundred names that combine a few parts:
+the owner of the limit, the resource, and the way of counting. These names are parsed into their
+parts. Source: the reasons in Slurm 22.05's library and Slurm's page on resource limits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LESS = "Cancel it, ask for less, and submit again."
 
 
 def _never(sentence: str, hint: str) -> Explanation:
-    """A reason that waiting does not mend."""
+    """Return the explanation of a reason that waiting does not resolve."""
     return Explanation(sentence, hint, needs_person=True)
 
 
@@ -164,7 +164,7 @@ def _without_nodes(match: re.Match[str]) -> Explanation:
 
 
 class _Thing(NamedTuple):
-    """What is limited: `as many`, `fewer`, `cores`, `core hours`."""
+    """The texts for a limited resource: `as many`, `fewer`, `cores`, `CPU-hours`."""
 
     much: str
     less: str
@@ -173,7 +173,7 @@ class _Thing(NamedTuple):
 
 
 _THINGS = {
-    "cpu": _Thing("as many", "fewer", "cores", "core hours"),
+    "cpu": _Thing("as many", "fewer", "cores", "CPU-hours"),
     "node": _Thing("as many", "fewer", "nodes", "node hours"),
     "mem": _Thing("as much", "less", "memory", "memory hours"),
     "memory": _Thing("as much", "less", "memory", "memory hours"),
@@ -195,7 +195,7 @@ _BUDGET = "Ask the administrators for more, or cancel it and submit with another
 
 
 def _limit(match: re.Match[str]) -> Explanation:
-    """A limit by its parts, such as QOS, Max, Cpu, PerUser."""
+    """Explain a limit by its parts, such as QOS, Max, Cpu, PerUser."""
     of_qos = match[0].upper().startswith("QOS")
     whose = "its quality of service (QOS)" if of_qos else "your account"
     kind, what = match[1].lower(), match[2].lower()

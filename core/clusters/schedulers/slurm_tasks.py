@@ -1,7 +1,7 @@
-"""The numbers of an array's tasks, as Slurm's commands write and read them.
+"""Write and parse the task numbers of an array in the form of Slurm's commands.
 
-Takes numbers, gives `0-9,12`; takes `3-9%3`, `0-40:4` or `[1,3,5-9]` from squeue and sacct, gives
-the numbers. Source: sbatch's manual (--array); squeue 22.05 writes steps where all are equal.
+Numbers are written as `0-9,12`; the forms `3-9%3`, `0-40:4` and `[1,3,5-9]` of squeue and sacct are
+parsed. Source: sbatch's manual (--array); squeue 22.05 writes a step if all steps are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
 
 
 def write_tasks(tasks: Iterable[int]) -> str:
-    """The numbers for sbatch's --array and for `ID_[...]`, neighbours as ranges."""
+    """Return the numbers for sbatch's --array and for `ID_[...]`, with ranges."""
     parts: list[str] = []
     first = last = -1
     for task in sorted(set(tasks)):
@@ -32,9 +32,9 @@ def _range(first: int, last: int) -> str:
 
 
 def read_tasks(text: str, most: int) -> list[int] | None:
-    """The numbers in a task field, in order; None if it is none, was cut off, or names over `most`.
+    """Return the numbers in a task field, in order; None if it is invalid, cut off or too long.
 
-    `%N` at its end, how many may run at once, is left out.
+    More than `most` numbers are too long. The suffix `%N`, the limit of running tasks, is ignored.
     """
     tasks: list[int] = []
     for part in text.partition("%")[0].removeprefix("[").removesuffix("]").split(","):
@@ -50,10 +50,10 @@ def read_tasks(text: str, most: int) -> list[int] | None:
 
 
 def tasks_of(text: str, job_id: int, ours: bool, room: int) -> Sequence[int | None]:
-    """The tasks that one record stands for, at most `room`; just None for a job that is no array.
+    """Return the tasks of one record, at most `room`; only None for a job that is no array.
 
-    Raises: ValueError for an array of ours whose tasks can't be told; one of somebody else's
-    is then a single job.
+    Raises: ValueError for an array of rowtui whose tasks cannot be read; an unreadable array of
+    another origin counts as a single job.
     """
     if text.isdecimal() and text.isascii():
         return (int(text),)

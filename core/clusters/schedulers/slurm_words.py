@@ -1,7 +1,8 @@
-"""How scancel and scontrol are asked about many jobs at once. Pure.
+"""Build the arguments of scancel and scontrol for many jobs at once. Pure.
 
-Takes jobs; gives the words that name them, tasks of one array as `ID_[0-9,12]`, which is one
-message to the controller, in batches that fit a command line.
+The input is jobs; the result is the words that name them. Tasks of one array are one word
+`ID_[0-9,12]`, which is one message to the controller. The words are in batches that fit a command
+line.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import NamedTuple
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
 
-ACT_BATCH = 100  # scancel and scontrol send one message for each word, 1-10 ms each
-ACT_LENGTH = 50_000  # bytes of ids on one command line of those
-TASKS_IN_WORD = 1_000  # 8 kB of numbers at most
+ACT_BATCH = 100  # scancel and scontrol send one message for each word; a message takes 1-10 ms
+ACT_LENGTH = 50_000  # bytes of ids on one command line of scancel or scontrol
+TASKS_IN_WORD = 1_000  # at most 8 kB of numbers
 
 
 class Word(NamedTuple):
@@ -25,7 +26,7 @@ class Word(NamedTuple):
 
 
 def words_of(jobs: Sequence[JobKey]) -> list[Word]:
-    """The words for these jobs."""
+    """Return the words for these jobs."""
     words: list[Word] = []
     tasks: dict[int, list[JobKey]] = {}
     for job in jobs:
@@ -42,7 +43,7 @@ def words_of(jobs: Sequence[JobKey]) -> list[Word]:
 
 
 def batches(words: Sequence[Word]) -> Iterator[list[Word]]:
-    """The words, as many together as one command line takes."""
+    """Yield the words in batches that fit one command line."""
     batch: list[Word] = []
     length = 0
     for word in words:
@@ -58,7 +59,11 @@ def batches(words: Sequence[Word]) -> Iterator[list[Word]]:
 def waiting_and_whole(
     asked: Collection[JobKey], known: Sequence[Job]
 ) -> tuple[list[JobKey], set[int]]:
-    """Of the tasks that are to be cancelled: those that wait; arrays of which nothing is left."""
+    """Return the waiting tasks to be cancelled, and the arrays that are cancelled as a whole.
+
+    An array is cancelled as a whole if all its active tasks are in `asked`; its tasks are not among
+    the waiting tasks returned.
+    """
     ids = {key.id for key in asked}
     active = {job.key: job.state for job in known if job.id in ids and job.state.active}
     left = active.keys() - asked

@@ -1,1 +1,1 @@
-"""Ways to reach a cluster over SSH. asyncssh is loaded when a first connection is opened."""
+"""Ways to reach a cluster over SSH. asyncssh is imported when the first connection is opened."""

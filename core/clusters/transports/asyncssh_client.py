@@ -1,8 +1,8 @@
-"""asyncssh's questions during one login, answered from the files and by a person.
+"""Answer asyncssh's callbacks during one login, from the files and by the user.
 
-Takes what is configured and on file for a machine; says whether its host key is believed,
-passes the server's questions on, and afterwards says in our words what went wrong.
-Imports asyncssh: load it only where a connection is opened.
+The object accepts or rejects the machine's host key by its settings and known_hosts, forwards the
+server's questions to the user, and afterwards explains a failure as a `LoginError`. The module
+imports asyncssh: import it only where a connection is opened.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rowtui.core.clusters.transports.login import (
 from rowtui.core.clusters.transports.ssh_config import SshSettings
 from rowtui.core.text import visible
 
-_PASSWORD_TRIES = 3  # as ssh(1)'s NumberOfPasswordPrompts; the server may end it earlier
+_PASSWORD_TRIES = 3  # as in ssh(1)'s NumberOfPasswordPrompts; the server may end it earlier
 
 
 class Client(asyncssh.SSHClient):
-    """asyncssh's questions of one attempt, and what is known when it fails."""
+    """The callbacks of one attempt, and the facts that explain its failure."""
 
     def __init__(
         self,
@@ -67,11 +67,13 @@ class Client(asyncssh.SSHClient):
     # Authentication
 
     def begin_auth(self, username: str) -> None:
-        """The machine is who it should be."""
+        """Record progress: the machine's key has been verified."""
         self._asking.moves += 1
 
     def kbdint_auth_requested(self) -> str | None:
-        """Yes, while the server did ask something the last time, and the person did answer."""
+        """Return "" to try again, while the server sent a challenge the last time and the user
+        answered.
+        """
         if self._asking.cancelled or not self._challenged:
             return None
         self._challenged = False
@@ -80,13 +82,13 @@ class Client(asyncssh.SSHClient):
     async def kbdint_challenge_received(
         self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> Sequence[str] | None:
-        """Ask the person, all prompts of one challenge together."""
+        """Ask the user all prompts of one challenge together."""
         self._challenged = True
         self._asking.moves += 1
         if not prompts:
             return []
         self._codes += 1
-        # What the server says first stands above the first question.
+        # The server's instructions are shown above the first question.
         above = " ".join(visible(text.strip()) for text in (name, instructions) if text.strip())
         asked = [
             Prompt(
@@ -112,10 +114,10 @@ class Client(asyncssh.SSHClient):
         answers = await self._asking.ask([Prompt(text, machine=machine)])
         return answers[0] if answers else None
 
-    # What went wrong
+    # Explaining a failure
 
     def explain(self, error: asyncssh.Error) -> LoginError:
-        """The failure of this attempt in our words."""
+        """Return the failure of this attempt as a `LoginError`."""
         where = str(self._target)
         if self._refused is not None:
             return self._refused
@@ -124,7 +126,7 @@ class Client(asyncssh.SSHClient):
                 LoginTrouble.CANCELLED, f"the login to {where} was given up", tried=self._tries()
             )
         if self._asking.interrupted:
-            # Not BROKEN: that would be tried again, and open a dialog again, for ever.
+            # Not BROKEN, which would be retried and open the dialog again and again.
             return LoginError(
                 LoginTrouble.CANCELLED,
                 f"{where} did not wait any longer for the answer",
@@ -147,7 +149,7 @@ class Client(asyncssh.SSHClient):
         if (
             isinstance(error, asyncssh.PermissionDenied)
             or (answered and not isinstance(error, asyncssh.ConnectionLost))
-            or "authentication failures" in error.reason  # sshd's, after MaxAuthTries
+            or "authentication failures" in error.reason  # sshd's message after MaxAuthTries
         ):
             tried = self._tries()
             return LoginError(

@@ -1,10 +1,10 @@
-"""One login with asyncssh: host keys verified, a person asked only where it must be.
+"""One login with asyncssh: host keys are verified, and the user is asked only if necessary.
 
-Takes an `SshTarget` and an `Asker`; gives an open connection, through its jump hosts, or a
-`LoginError` that says why not. Order: agent, keys without pass phrase, locked keys (the pass
-phrase is asked only once the server wants that key), keyboard-interactive, password. Answers
-are kept nowhere; a key that was unlocked stays unlocked in the `KeyRing`, as in an agent.
-Imports asyncssh: load it only where a connection is opened.
+The input is an `SshTarget` and an `Asker`; the result is an open connection, through its jump
+hosts, or a `LoginError` with the reason. The order is: agent, keys without pass phrase, locked keys
+(the pass phrase is asked only when the server accepts that key), keyboard-interactive, password.
+Answers are not stored; an unlocked key stays unlocked in the `KeyRing`, as in an agent. The module
+imports asyncssh: import it only where a connection is opened.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ from rowtui.core.clusters.transports.ssh_config import SshSettings, read_setting
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
-_MOST_JUMPS = 8  # a jump host that names itself as jump host ends here
+_MOST_JUMPS = 8  # ends the recursion of a jump host that names itself as jump host
 
 
 class Timing(NamedTuple):
-    """Seconds. `connect`: for the network and, each, for every step of a login that nobody is
-    asked for; a person has until the server closes, at most `login`.
+    """Seconds. `connect`: for the network and for each step of a login without a question.
+
+    `login`: the longest time in which the user may answer, if the server does not close earlier.
     """
 
     connect: float = 20.0
@@ -47,23 +48,23 @@ class Timing(NamedTuple):
 
 
 class LoggedIn(NamedTuple):
-    """An open connection and those it goes through, the nearest first."""
+    """An open connection and its jump hosts, the nearest first."""
 
     connection: asyncssh.SSHClientConnection
     jumps: tuple[asyncssh.SSHClientConnection, ...]
 
     def close(self) -> None:
-        """End it and its jump hosts."""
+        """Close the connection and its jump hosts."""
         for connection in (self.connection, *reversed(self.jumps)):
             connection.close()
 
     async def wait_closed(self) -> None:
-        """Wait until all are gone."""
+        """Wait until the connection and its jump hosts are closed."""
         for connection in (self.connection, *reversed(self.jumps)):
             await connection.wait_closed()
 
     def abort(self) -> None:
-        """End it without a word."""
+        """Abort the connection and its jump hosts without a message."""
         for connection in (self.connection, *reversed(self.jumps)):
             connection.abort()
 
@@ -74,7 +75,7 @@ async def log_in(target: SshTarget, asker: Asker, ring: KeyRing, timing: Timing)
 
 
 class _Login:
-    """What all machines on the way to a cluster have in common."""
+    """The state shared by the logins of all machines on the way to a cluster."""
 
     def __init__(self, asker: Asker, ring: KeyRing, timing: Timing) -> None:
         self._asker = asker
@@ -111,7 +112,7 @@ class _Login:
         settings: SshSettings,
         over: asyncssh.SSHClientConnection | None,
     ) -> asyncssh.SSHClientConnection:
-        """Log in to one machine; ask about its key first where it is unknown."""
+        """Log in to one machine; if its key is unknown, ask the user about the key first."""
         while True:
             known = await asyncio.to_thread(_known_keys, settings)
             try:
@@ -150,7 +151,7 @@ class _Login:
             known_hosts=([], list(known.authorities), [key for key, _ in known.revoked]),
             server_host_key_algs=_host_key_algorithms(settings, known),
             client_keys=keys,
-            connect_timeout=None,  # a person may take longer; `_watch` bounds the rest
+            connect_timeout=None,  # the user may take longer; `_watch` bounds the rest
             login_timeout=self._timing.login,
             keepalive_interval=settings.alive_interval or self._timing.alive_interval,
             keepalive_count_max=self._timing.alive_count,
@@ -168,9 +169,9 @@ class _Login:
 async def _watch(
     work: Awaitable[asyncssh.SSHClientConnection], asking: Asking, seconds: float
 ) -> asyncssh.SSHClientConnection:
-    """Wait for a login as long as it moves on or a person is being asked.
+    """Wait for a login while it progresses or the user is being asked.
 
-    Raises: TimeoutError, and what the login raises.
+    Raises: TimeoutError, and the exceptions of the login.
     """
     opening = asyncio.ensure_future(work)
     try:
@@ -184,7 +185,7 @@ async def _watch(
         opening.cancel()
         await asyncio.wait({opening})
         if not opening.cancelled() and opening.exception() is None:
-            opening.result().abort()  # it was opened in that very moment
+            opening.result().abort()  # the connection was opened in that moment
         raise
 
 
@@ -211,7 +212,7 @@ def _believe(file: Path, key: UnknownHostKey) -> None:
 
 
 def _host_key_algorithms(settings: SshSettings, known: KnownKeys) -> Any:
-    """Kinds of keys to ask the server for: those on file first, so that it shows what we know."""
+    """Return the key types to request: known ones first, so that the server shows a known key."""
     if settings.host_key_algorithms and not known.keys:
         return ()
     names: list[bytes] = list(get_default_certificate_algs()) if known.authorities else []
@@ -246,7 +247,7 @@ def _network_error(target: SshTarget, settings: SshSettings, error: Exception) -
 
 
 def _number(error: Exception) -> int | None:
-    """The system's number; asyncio puts several failed addresses into one sentence."""
+    """Return the errno; asyncio joins several failed addresses into one sentence."""
     if not isinstance(error, OSError):
         return None
     if error.errno is None and "[Errno " in str(error):

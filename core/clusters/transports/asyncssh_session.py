@@ -1,10 +1,10 @@
-"""One command in one channel of an open connection.
+"""Run one command in one channel of an open connection.
 
-Takes a connection and a `Line`; gives a `CommandResult` that says what is known. A channel that
-could not be opened is raised, since it certainly did nothing and may be tried again.
-Imports asyncssh: load it only where a connection is opened.
-Source: asyncssh creates the session when the channel is open, right before it sends the command;
-its `run()` hides a lost connection as a missing exit status.
+The input is a connection and a `Line`; the result is a `CommandResult` with what is known. If the
+channel cannot be opened, an exception is raised, because the command certainly did nothing and may
+be retried. The module imports asyncssh: import it only where a connection is opened. Source:
+asyncssh creates the session when the channel is open, just before it sends the command; its `run()`
+reports a lost connection as a missing exit status.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import asyncssh
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.transports.remote_line import Answer, Line
 
-_CLOSE_GRACE = 1.0  # seconds for a channel after the exit status: a daemon may hold it open
+_CLOSE_GRACE = 1.0  # seconds for a channel after the exit status: a daemon may keep it open
 _SIGNALS = {"ABRT": 6, "ALRM": 14, "FPE": 8, "HUP": 1, "ILL": 4, "INT": 2, "KILL": 9, "PIPE": 13,
             "QUIT": 3, "SEGV": 11, "TERM": 15, "USR1": 10, "USR2": 12, "BUS": 7, "TRAP": 5,
             "SYS": 31, "XCPU": 24, "XFSZ": 25}  # fmt: skip
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """What arrives on the channel."""
+    """The data and events of the channel."""
 
     def __init__(self, line: Line, limit: int) -> None:
         self.stdout = Answer(line.start, limit)
@@ -32,6 +32,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.status: int | None = None
         self.ended = asyncio.Event()  # the status is known, or the channel is closed
         self.closed = asyncio.Event()
+        self.all_arrived = False  # the server reported the end of the output
         self.channel: asyncssh.SSHClientChannel[bytes] | None = None
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -39,6 +40,10 @@ class _Session(asyncssh.SSHClientSession[bytes]):
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         (self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout).add(data)
+
+    def eof_received(self) -> bool:
+        self.all_arrived = True
+        return False  # our side may be closed as well
 
     def exit_status_received(self, status: int) -> None:
         self.status = status
@@ -62,7 +67,7 @@ async def run_in_channel(
     deadline: float,
     limit: int,
 ) -> CommandResult:
-    """Run one command until the loop's clock says `deadline`; it is then left running there.
+    """Run one command until the loop's clock reaches `deadline`; then leave it running.
 
     Raises: asyncssh.ChannelOpenError if the command was certainly not started.
     """
@@ -79,7 +84,8 @@ async def run_in_channel(
             _feed(session, stdin)
             await session.ended.wait()
         await _wait(session.closed, _CLOSE_GRACE)
-        closed = session.closed.is_set()
+        lost = connection.is_closed() and not session.all_arrived
+        closed = session.closed.is_set() and not lost
     except TimeoutError:
         if session.channel is None:
             raise asyncssh.ChannelOpenError(
@@ -99,7 +105,10 @@ async def run_in_channel(
     if trouble is None and session.status is None:
         trouble = Trouble.LOST
     detail = ""
-    if trouble is None and not session.stdout.started:
+    if trouble is None and not session.stdout.started and not closed:
+        # sshd may report the exit status before the output, and then the connection breaks.
+        trouble = Trouble.LOST
+    elif trouble is None and not session.stdout.started:
         trouble = Trouble.NOT_STARTED
         detail = session.stderr.noise or session.stdout.noise or "the login shell ended before it"
     return CommandResult(
@@ -121,7 +130,7 @@ def _feed(session: _Session, stdin: bytes) -> None:
             session.channel.write(stdin)
         session.channel.write_eof()
     except OSError:
-        pass  # the command has ended already: it did not want more
+        pass  # the command has ended without reading all its input
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -1,11 +1,11 @@
-"""One kept connection to a cluster, over which all its commands run.
+"""One permanent connection to a cluster, over which all its commands run.
 
-Takes an `SshTarget` and an `Asker`; is a `Transport`. The connection is opened by the first
-command that needs it, and again when it was lost; whoever needs it meanwhile waits for that one
-login. What needs a person (a wrong password, a changed host key) is not tried again until
-`reconnect` says so; what may pass by itself is, after a pause that doubles.
-Source: sshd has 10 sessions for each connection and drops logins that come at once; commands
-over an open connection take milliseconds. asyncssh is loaded when a connection is opened.
+The class is a `Transport` made from an `SshTarget` and an `Asker`. The first command opens the
+connection, and a later command opens it again if it was lost; other commands wait for the same
+login. After a failure that needs the user (a wrong password, a changed host key), the login is not
+retried before `reconnect`; after a failure that may pass, it is retried after a pause that doubles.
+Source: sshd allows 10 sessions for each connection and drops simultaneous logins; commands over an
+open connection take milliseconds. asyncssh is imported when a connection is opened.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.asyncssh_login import LoggedIn, Timing
     from rowtui.core.clusters.transports.identities import KeyRing
 
-MOST_CHANNELS = 4  # of the 10 that sshd allows: it frees one only a moment after its reply
-_OPEN_TRIES = 6  # for a channel that is refused though none of ours is open
+MOST_CHANNELS = 4  # of the 10 that sshd allows: sshd frees a channel only a moment after its reply
+_OPEN_TRIES = 6  # for a channel that is refused although no other one is open
 _OPEN_PAUSE = 0.05  # seconds before the second try; doubles
-_FREE_PAUSE = 0.25  # seconds to wait for one of our own channels to end, before a look
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0  # seconds between logins that fail
+_FREE_PAUSE = 0.25  # seconds to wait for another channel to end, before a retry
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0  # seconds between failed logins
 
 
 class AsyncsshTransport:
@@ -53,7 +53,7 @@ class AsyncsshTransport:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.target = target
-        self.error: LoginError | None = None  # why there is no connection, if that is known
+        self.error: LoginError | None = None  # why there is no connection, if known
         self._ask = ask
         self._timing = timing
         self._env = dict(env or {})
@@ -75,9 +75,9 @@ class AsyncsshTransport:
         return self._open is not None and not self._open.connection.is_closed()
 
     async def connection(self) -> asyncssh.SSHClientConnection:
-        """The open connection, for whoever needs more than commands of it (files).
+        """Return the open connection, for code that needs more than commands (files).
 
-        Raises: LoginError; also the last one again, while it is too early for another login.
+        Raises: LoginError; also the last one again, while a new login would be too early.
         """
         if self._open is not None and self.alive:
             return self._open.connection
@@ -88,7 +88,7 @@ class AsyncsshTransport:
             self._login.add_done_callback(self._logged_in)
         login = self._login
         try:
-            # One that gives up waiting must not end the login that others wait for.
+            # A cancelled caller must not end the login that other callers wait for.
             return (await asyncio.shield(login)).connection
         except asyncio.CancelledError:
             if self._closed and login.cancelled():
@@ -96,13 +96,13 @@ class AsyncsshTransport:
             raise
 
     async def reconnect(self) -> None:
-        """Log in now, whatever failed before: a person asked for it. Raises: LoginError."""
+        """Log in now on the user's request, even after failures. Raises: LoginError."""
         self.error = None
         self._not_before = 0.0
         await self.connection()
 
     async def close(self) -> None:
-        """End the connection; nothing is opened again. What was unlocked is forgotten."""
+        """Close the connection for good, and discard the unlocked keys."""
         self._closed = True
         if self._login is not None:
             self._login.cancel()
@@ -121,16 +121,16 @@ class AsyncsshTransport:
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
-        """Run one command there. See `Transport`.
+        """Run one command on the cluster. See `Transport`.
 
-        The time-out counts from when there is a connection: a login may wait for a person.
-        After it the command is left running. Without a connection that it could be sent over
-        the result is UNREACHABLE; `error` says more on a login that failed.
+        The timeout starts when there is a connection, because a login may wait for the user. After
+        the timeout the command is left running. If no connection could be used to send it, the
+        result is UNREACHABLE; `error` has the details of a failed login.
         """
         try:
             line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})})
             result = await self._once(argv, line, stdin, timeout)
-            if result is None:  # a connection that nobody had noticed to be dead
+            if result is None:  # the connection was dead, but not yet detected as closed
                 result = await self._once(argv, line, stdin, timeout)
         except ValueError as error:
             return _not_run(argv, Trouble.NOT_STARTED, str(error))
@@ -141,7 +141,7 @@ class AsyncsshTransport:
     async def _once(
         self, argv: Sequence[str], line: Line, stdin: bytes, seconds: float
     ) -> CommandResult | None:
-        """None if the connection broke before the command was sent. Raises: LoginError."""
+        """Run one command; None if the connection broke before it was sent. Raises: LoginError."""
         connection = await self.connection()
         deadline = asyncio.get_running_loop().time() + seconds
         try:
@@ -163,7 +163,7 @@ class AsyncsshTransport:
         stdin: bytes,
         deadline: float,
     ) -> CommandResult | None:
-        """Run in a channel; one that is refused did nothing, so it is asked for again."""
+        """Run in a channel; a refused channel did nothing, so another one is requested."""
         import asyncssh
         from rowtui.core.clusters.transports.asyncssh_session import run_in_channel
 
@@ -189,7 +189,7 @@ class AsyncsshTransport:
             if not tries or loop.time() >= deadline:
                 return _unreachable(argv, f"{self.target} opens no channel: {said}")
             if self._running:
-                # The server allows fewer than we thought: wait for one of ours to end.
+                # The server allows fewer channels than expected: wait for another one to end.
                 self._freed.clear()
                 await _wait(self._freed, min(_FREE_PAUSE, deadline - loop.time()))
             await asyncio.sleep(max(0.0, min(pause, deadline - loop.time())))
@@ -231,7 +231,7 @@ class AsyncsshTransport:
         return LoginError(LoginTrouble.CLOSED, f"the connection to {self.target} was closed")
 
     def _drop(self) -> None:
-        """Let go of a connection that broke, and of the jump hosts it went through."""
+        """Abort a broken connection, and the jump hosts that it used."""
         if self._open is not None:
             self._open.abort()
             self._open = None

@@ -1,9 +1,9 @@
-"""The keys a login may use, locked ones included, and the pass phrases that unlock them.
+"""The keys that a login may use, including locked ones, and the pass phrases that unlock them.
 
-Takes identity files; gives key pairs in the order in which they are tried. A locked key is
-offered by its public half; its pass phrase is asked only once the server wants that key.
-Imports asyncssh: load it only where a connection is opened.
-Source: what ssh(1) does; the format of OpenSSH leaves the public half readable.
+The input is identity files; the result is key pairs in the order in which they are tried. A locked
+key is offered by its public half; its pass phrase is asked only when the server accepts that key.
+The module imports asyncssh: import it only where a connection is opened. Source: the behaviour of
+ssh(1); the format of OpenSSH leaves the public half readable.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded
 from rowtui.core.text import visible
 
-_PHRASE_TRIES = 3  # as ssh(1)
+_PHRASE_TRIES = 3  # as in ssh(1)
 _KEY_LIMIT = 1 << 20  # bytes of an identity file
 
 
 class KeyRing:
-    """Keys that were unlocked, and host keys that were accepted, while a transport lives."""
+    """Keys that were unlocked, and host keys that were accepted, during a transport's life."""
 
     def __init__(self) -> None:
         self.unlocked: dict[Path, asyncssh.SSHKey] = {}
@@ -31,10 +31,10 @@ class KeyRing:
 
 
 class Asking:
-    """Every question of one attempt goes through here.
+    """The asker of one attempt; every question passes through it.
 
-    `open`: questions that wait for an answer now; `moves` counts what happened; `interrupted`:
-    the server did not wait for an answer.
+    `open`: questions that wait for an answer now; `moves` counts the steps of the login;
+    `interrupted`: the server did not wait for an answer.
     """
 
     def __init__(self, asker: Asker) -> None:
@@ -45,7 +45,7 @@ class Asking:
         self.interrupted = False
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        """The person's answers; once they gave up, nothing more is asked."""
+        """Return the user's answers; after the user has given up, ask nothing more."""
         if self.cancelled:
             return None
         self.open += 1
@@ -63,7 +63,7 @@ class Asking:
 
 
 class _LockedKey(asyncssh.SSHKeyPair):
-    """A key whose public half is known; its pass phrase is asked when the server wants it."""
+    """A key with a readable public half; its pass phrase is asked when the server accepts it."""
 
     _key_type = "local"
 
@@ -87,7 +87,7 @@ class _LockedKey(asyncssh.SSHKeyPair):
         self._asking = asking
 
     async def sign_async(self, data: bytes) -> bytes:
-        """Sign with the unlocked key. Raises: ValueError: asyncssh then tries the next way."""
+        """Sign with the unlocked key. Raises: ValueError; asyncssh then tries the next method."""
         key = self._ring.unlocked.get(self._path)
         if key is None:
             key = self._ring.unlocked[self._path] = await self._unlock()
@@ -109,7 +109,7 @@ class _LockedKey(asyncssh.SSHKeyPair):
 
 
 def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyncssh.SSHKeyPair]:
-    """The identity files that can be used; the others are left out, as ssh(1) does."""
+    """Load the usable identity files; the others are left out, as in ssh(1)."""
     plain: list[asyncssh.SSHKeyPair] = []
     locked: list[asyncssh.SSHKeyPair] = []
     for path in paths:
@@ -118,7 +118,7 @@ def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyn
         except (OSError, RowtuiError):
             continue
         if b"PRIVATE KEY" not in data:
-            continue  # a public half: it names a key of the agent
+            continue  # a public half, which names a key of the agent
         try:
             asyncssh.import_private_key(data)
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
@@ -137,7 +137,7 @@ def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyn
 
 
 def public_halves(paths: Sequence[Path]) -> list[bytes]:
-    """Which keys of the agent the identity files name, be it only by their `.pub`."""
+    """Return the public keys that the identity files name, even if only by their `.pub`."""
     found: list[bytes] = []
     for path in paths:
         try:
@@ -150,7 +150,7 @@ def public_halves(paths: Sequence[Path]) -> list[bytes]:
 
 
 def _public_half(path: Path, data: bytes) -> asyncssh.SSHKey | None:
-    """From the key itself (OpenSSH leaves it readable), else from the file beside it."""
+    """Read the public half from the key itself (as in OpenSSH's format), else from its `.pub`."""
     try:
         return asyncssh.import_public_key(data)
     except ValueError:

@@ -1,10 +1,10 @@
-"""Which keys a machine is known by, in which line of which file, and believing a new one.
+"""Find a machine's keys in known_hosts files, and add a new key.
 
-Takes the lines of known_hosts files (plain, hashed, with patterns and markers); gives the
-entries that are about one machine. A bad line is passed over, as OpenSSH does, and never hides
-the others. Imports asyncssh: load it only where a connection is opened.
-Source: sshd(8), SSH_KNOWN_HOSTS FILE FORMAT; a machine on another port than 22 is written
-`[host]:port`, and an entry without port vouches for it too, but does not speak against it.
+The input is the lines of known_hosts files (plain, hashed, with patterns and markers); the result
+is the entries about one machine. An invalid line is skipped, as in OpenSSH, and never hides other
+lines. The module imports asyncssh: import it only where a connection is opened. Source: sshd(8),
+SSH_KNOWN_HOSTS FILE FORMAT; a machine on another port than 22 is written `[host]:port`. An entry
+without a port may also confirm the key of such a machine, but never contradicts it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SSH_PORT = 22
 
 
 class KnownKeys(NamedTuple):
-    """What the files say of one machine.
+    """The entries of the files about one machine.
 
-    `keys`: its own. `elsewhere`: those of the same name on port 22, which only vouch.
-    `authorities` may sign its key; `revoked` is never to be believed.
+    `keys`: the machine's own keys. `elsewhere`: keys of the same name on port 22, which can only
+    confirm. `authorities` may sign the machine's key; `revoked` keys must never be accepted.
     """
 
     keys: tuple[tuple[asyncssh.SSHKey, KnownKey], ...] = ()
@@ -40,15 +40,15 @@ class KnownKeys(NamedTuple):
     revoked: tuple[tuple[asyncssh.SSHKey, KnownKey], ...] = ()
 
     def vouches(self, key: asyncssh.SSHKey) -> bool:
-        """Whether the key is on file for the machine."""
+        """Whether the files contain the key for the machine."""
         return _has((*self.keys, *self.elsewhere), key)
 
     def revokes(self, key: asyncssh.SSHKey) -> bool:
-        """Whether the key is not to be believed by anybody any more."""
+        """Whether the key is revoked."""
         return _has(self.revoked, key)
 
     def denies(self, key: asyncssh.SSHKey) -> tuple[KnownKey, ...]:
-        """The entry that revokes this key, or else the keys that it should have been."""
+        """Return the entry that revokes this key, or else the expected keys if this one differs."""
         revoked = tuple(p for known, p in self.revoked if known.public_data == key.public_data)
         if revoked:
             return revoked
@@ -60,15 +60,15 @@ def _has(keys: Sequence[tuple[asyncssh.SSHKey, KnownKey]], key: asyncssh.SSHKey)
 
 
 def known_name(host: str, port: int) -> str:
-    """The machine as known_hosts names it."""
+    """Return the machine's name in known_hosts."""
     return host if port in (0, _SSH_PORT) else f"[{host}]:{port}"
 
 
 def look_up(files: Sequence[Path], host: str, port: int) -> KnownKeys:
-    """What the files say of a machine. A file that is not there says nothing.
+    """Return the entries of the files about a machine. A missing file has no entries.
 
-    Raises: OSError, RowtuiError for a file that is there and cannot be read: keys on file that
-    go unseen would let a changed one pass as unknown.
+    Raises: OSError, RowtuiError for a file that exists and cannot be read: if its keys were
+    ignored, a changed key would pass as unknown.
     """
     name = known_name(host, port)
     keys: list[tuple[asyncssh.SSHKey, KnownKey]] = []
@@ -81,7 +81,7 @@ def look_up(files: Sequence[Path], host: str, port: int) -> KnownKeys:
             own = entry.match(name, "", None)
             same_name = entry.match(host, "", None)
         except ValueError:
-            continue  # a line that makes no sense
+            continue  # an invalid line
         for found, place in ((own, keys), (same_name, elsewhere))[: 1 if name == host else 2]:
             place += [(key, _place(file, number, key)) for key in found[0]]
             authorities += found[1]
@@ -111,7 +111,7 @@ def _place(file: Path, number: int, key: asyncssh.SSHKey) -> KnownKey:
 
 
 def question(host: str, port: int, key: asyncssh.SSHKey) -> UnknownHostKey:
-    """What to ask a person about a key that is not on file."""
+    """Return the question for the user about an unknown key."""
     name = known_name(host, port)
     words = key.export_public_key("openssh").decode().split()[:2]
     return UnknownHostKey(
@@ -120,9 +120,9 @@ def question(host: str, port: int, key: asyncssh.SSHKey) -> UnknownHostKey:
 
 
 def believe(file: Path, accepted: UnknownHostKey) -> None:
-    """Append the key to a known_hosts file, once, whoever else writes to it now.
+    """Append the key to a known_hosts file, once, under a lock.
 
-    The name is hashed where the file's others are. Raises: OSError.
+    The name is hashed if other names in the file are. Raises: OSError.
     """
     created = not file.parent.is_dir()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,12 +135,12 @@ def believe(file: Path, accepted: UnknownHostKey) -> None:
             return
         hashed = any(line.startswith(b"|1|") for line in lines)
         text = _hashed(accepted.line) if hashed else accepted.line
-        # A last line without its newline would run into ours.
+        # A last line without its newline would be joined with the new line.
         gap = b"\n" if there and not there.endswith(b"\n") else b""
         write_all(fd, gap + text.encode() + b"\n")
         os.fsync(fd)
     finally:
-        os.close(fd)  # and with it the lock
+        os.close(fd)  # also releases the lock
     sync_folder(file.parent)
     if created:
         sync_folder(file.parent.parent)

@@ -1,8 +1,8 @@
-"""What a login asks of a person, and the ways in which it can fail, as values.
+"""The questions of a login and the ways in which it can fail, as values.
 
-Takes nothing, decides nothing: the words that the transports, the dashboard's dialogs and the
-command line share. Whoever shows a text of these passes it through `visible`; answers are
-secrets and are kept by nobody here.
+The transports, the dashboard's dialogs and the command line share these types, which make no
+decisions. Code that shows a text of these types passes it through `visible`; answers are secrets
+and are not stored here.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rowtui.core.text import visible
 
 
 class SshTarget(NamedTuple):
-    """A machine as a person names it: a host or an alias of ~/.ssh/config.
+    """A machine as the user names it: a host or an alias of ~/.ssh/config.
 
-    "" and 0 leave user and port to the configuration. `config`: the files to read instead of
-    the user's and the system's; the first value that is found for an option counts.
+    An empty user and port 0 leave the choice to the configuration. `config`: the files to read
+    instead of the user's and the system's; the first value found for an option is used.
     """
 
     host: str
@@ -29,13 +29,13 @@ class SshTarget(NamedTuple):
     config: tuple[Path, ...] | None = None
 
     def __str__(self) -> str:
-        """`user@host:port`, safe to show."""
+        """Return `user@host:port`, safe to show."""
         user = f"{self.user}@" if self.user else ""
         return visible(f"{user}{self.host}" + (f":{self.port}" if self.port else ""))
 
     @property
     def complaint(self) -> str:
-        """Why this can't be a machine, or "". A name that begins with `-` would be an option."""
+        """Why this is no valid machine, or "". A name that begins with `-` would be an option."""
         for what, text in (("host", self.host), ("user", self.user)):
             if text.startswith("-") or any(c.isspace() or not c.isprintable() for c in text):
                 return f"{visible(text)} cannot be the name of a {what}"
@@ -47,10 +47,10 @@ class SshTarget(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """One question. `text` is made visible already; with `echo` the answer may be seen.
+    """One question. `text` is already safe to show; with `echo` the answer may be shown.
 
-    `machine`: who asks, as an `SshTarget` is shown: on the way to a cluster that may be a jump
-    host; "" for a key of this machine.
+    `machine`: the machine that asks, in the form of an `SshTarget`; on the way to a cluster it may
+    be a jump host. "" for the pass phrase of a key of this machine.
     """
 
     text: str
@@ -59,16 +59,16 @@ class Prompt(NamedTuple):
 
 
 class UnknownHostKey(NamedTuple):
-    """A machine that was never seen before shows its key. Shall it be believed?"""
+    """The key of an unknown machine, which the user may accept."""
 
-    host: str  # as known_hosts would name it: `[host]:2222` where the port is not 22
+    host: str  # as in known_hosts: `[host]:2222` if the port is not 22
     kind: str  # `ssh-ed25519`
     fingerprint: str  # `SHA256:...`
-    line: str  # what would be appended to known_hosts
+    line: str  # the line that would be appended to known_hosts
 
 
 class KnownKey(NamedTuple):
-    """A key that a known_hosts file has for a machine, and where it stands."""
+    """A key that a known_hosts file has for a machine, and its position."""
 
     file: str
     line: int
@@ -77,29 +77,29 @@ class KnownKey(NamedTuple):
 
 
 class Asker(Protocol):
-    """A person, reached through a dialog or the terminal.
+    """The user, asked through a dialog or the terminal.
 
-    Either call is cancelled when the server closes the connection meanwhile.
+    Both methods are cancelled if the server closes the connection before the answer.
     """
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        """The answers, one for each prompt; None if the person wants to give up."""
+        """Return the answers, one for each prompt; None if the user gives up."""
         ...
 
     async def host_key(self, question: UnknownHostKey) -> bool:
-        """Whether the machine's key shall be believed from now on."""
+        """Return whether the user accepts the machine's key from now on."""
         ...
 
 
 class Nobody:
-    """The asker where no person is: every question is answered with no."""
+    """The asker for runs without a user: every question is declined."""
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        """Give up."""
+        """Decline the questions."""
         return None
 
     async def host_key(self, question: UnknownHostKey) -> bool:
-        """Believe nothing."""
+        """Reject the key."""
         return False
 
 
@@ -109,17 +109,17 @@ class LoginTrouble(enum.Enum):
     NAME_NOT_FOUND = "name not found"
     REFUSED = "refused"
     TIMED_OUT = "timed out"
-    BROKEN = "broken"  # the connection broke, or the two ends have no common language
+    BROKEN = "broken"  # the connection broke, or the two ends did not agree on a protocol
     HOST_KEY_UNKNOWN = "host key unknown"
     HOST_KEY_CHANGED = "host key changed"
     DENIED = "permission denied"
-    CANCELLED = "cancelled"  # the person gave up
+    CANCELLED = "cancelled"  # the user gave up
     CONFIG = "configuration"
-    CLOSED = "closed"  # by us
+    CLOSED = "closed"  # by rowtui
 
 
-# These may pass by themselves. The others need a person: trying them again and again would open
-# dialogs at night, or lock the account.
+# These may pass by themselves. The others need the user: repeated attempts would open dialogs at
+# night, or lock the account.
 PASSING = frozenset(
     {
         LoginTrouble.NAME_NOT_FOUND,
@@ -131,11 +131,11 @@ PASSING = frozenset(
 
 
 class LoginError(RowtuiError):
-    """No connection to a cluster, and why.
+    """There is no connection to a cluster; the error has the reason.
 
-    `unknown` is the key to accept or not (HOST_KEY_UNKNOWN); for HOST_KEY_CHANGED it is the key
-    that the machine shows now and `known` are those on file, which it is not. `tried`: by what
-    means the login was attempted.
+    `unknown` is the key to be accepted or rejected (HOST_KEY_UNKNOWN); for HOST_KEY_CHANGED
+    `unknown` is the key that the machine shows now, and `known` are the different keys on file.
+    `tried`: the authentication methods that were tried.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class LoginError(RowtuiError):
 
 
 def unknown_key_error(where: str, key: UnknownHostKey) -> LoginError:
-    """The machine is unknown and nobody vouched for it."""
+    """Return the error for a machine whose key is unknown and was not accepted."""
     return LoginError(
         LoginTrouble.HOST_KEY_UNKNOWN,
         f"{where} is unknown: nobody has accepted its {key.kind} key {key.fingerprint}",
@@ -168,7 +168,10 @@ def unknown_key_error(where: str, key: UnknownHostKey) -> LoginError:
 def changed_key_error(
     where: str, key: UnknownHostKey, known: tuple[KnownKey, ...], *, revoked: bool = False
 ) -> LoginError:
-    """The machine shows another key than the one on file. Never to be accepted in a dialog."""
+    """Return the error for a machine that shows another key than the one on file.
+
+    Such a key must never be accepted in a dialog.
+    """
     places = "; ".join(f"{k.kind} {k.fingerprint} in {visible(k.file)}:{k.line}" for k in known)
     what = "shows a key that was revoked" if revoked else "shows another key than before"
     return LoginError(

@@ -1,12 +1,12 @@
-"""Commands through the system's own `ssh`, for what only it can do.
+"""Run commands through the system's own `ssh`, for features that only it has.
 
-Takes an `SshTarget`; is a `Transport`. Whatever ~/.ssh/config says holds: GSSAPI, smart cards,
-a connection that is shared already (ControlMaster). Where none is shared, one is opened for the
-session and closed with the transport. It never asks anybody: who must type something logs in
-with asyncssh, or opens the shared connection in a terminal first.
-Source: ssh(1) ends with 255 for its own errors as well as for a command's 255. Its log, which
-goes to a file of its own (-E), says whether the command was ever sent; markers in the output
-say whether it began and how it ended.
+The class is a `Transport` made from an `SshTarget`. All settings of ~/.ssh/config apply: GSSAPI,
+smart cards, a connection that is already shared (ControlMaster). If none is shared, one is opened
+for the session and closed with the transport. The transport never asks the user: a user who must
+type an answer logs in with asyncssh, or first opens the shared connection in a terminal. Source:
+ssh(1) ends with 255 for its own errors as well as for a command's 255. Its log, which is written to
+a separate file (-E), shows whether the command was ever sent; markers in the output show whether
+the command began and how it ended.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble, run_command
@@ -27,18 +28,18 @@ from rowtui.core.text import visible
 MOST_CHANNELS = 4  # as for asyncssh
 _SSH_FAILED = 255
 _LOG_LIMIT = 1 << 20
-_NOISE_LIMIT = 1 << 20  # bytes of a start-up file's noise that may come before the answer
+_NOISE_LIMIT = 1 << 20  # bytes of a start-up file's output that may precede the answer
 _OPEN_TRIES = 8  # for a session that is refused
 _OPEN_PAUSE = 0.05  # seconds before the second try; doubles
 _CONTROL = 20.0  # seconds for a shared connection to answer
 
-# Commands go over the shared connection or not at all: without it, also when it breaks before its
-# reply, ssh would connect by itself and send the command once more.
+# Commands use the shared connection or none: otherwise, also if the connection breaks before its
+# reply, ssh would connect by itself and send the command a second time.
 _ONLY_SHARED = ("-o", "ProxyCommand=false")
 _REFUSED = "Session open refused by peer"
 _NO_MASTER = "Control socket "  # `... does not exist`, `... connect(PATH): Connection refused`
 
-# What ssh's log says, and what it means. The first that is found counts.
+# Texts in ssh's log and their meaning. The first match is used.
 _WORDS = (
     ("remote host identification has changed", LoginTrouble.HOST_KEY_CHANGED),
     ("host key verification failed", LoginTrouble.HOST_KEY_UNKNOWN),
@@ -76,7 +77,7 @@ class OpensshTransport:
         self._logs = 0
         self._opening = asyncio.Lock()
         self._theirs = False  # ~/.ssh/config shares a connection, and it is open
-        self._ready = False  # a shared connection answered, and nothing went wrong since
+        self._ready = False  # a shared connection answered, and no trouble occurred since
         self._channels = asyncio.Semaphore(MOST_CHANNELS)
         self._closed = False
 
@@ -89,10 +90,10 @@ class OpensshTransport:
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
-        """Run one command there. See `Transport`.
+        """Run one command on the cluster. See `Transport`.
 
-        A command that a signal ended has the status that a shell gives it, 128 and the signal.
-        Without a connection that it could be sent over the result is UNREACHABLE.
+        A command that was ended by a signal has the status that a shell reports, 128 plus the
+        signal. If no connection could be used to send it, the result is UNREACHABLE.
         """
         if self._closed or self.target.complaint:
             why = self.target.complaint or f"the connection to {self.target} was closed"
@@ -120,7 +121,7 @@ class OpensshTransport:
     async def _tried(
         self, argv: Sequence[str], line: Line, stdin: bytes, deadline: float
     ) -> CommandResult:
-        """Run it; once more as long as it was certainly not sent. Raises: LoginError."""
+        """Run the command, and retry while it was certainly not sent. Raises: LoginError."""
         loop = asyncio.get_running_loop()
         for number in range(_OPEN_TRIES):
             await self._share()
@@ -128,6 +129,9 @@ class OpensshTransport:
             done, log = await self._logged(_ONLY_SHARED, line.text, seconds, stdin)
             result = self._conclude(argv, line, done, log)
             self._ready = self._ready and (result.trouble is None or _REFUSED in log)
+            if result.trouble is Trouble.NOT_STARTED and not await self._is_open():
+                # The status may arrive before the output, and then the connection breaks.
+                result = replace(result, trouble=Trouble.LOST, detail="")
             pause = _OPEN_PAUSE * 2**number
             if not _not_sent(log) or result.trouble is None or loop.time() + pause > deadline:
                 break
@@ -135,7 +139,7 @@ class OpensshTransport:
         return result
 
     async def stream_command(self, line: str) -> list[str]:
-        """The ssh that runs a line over the shared connection, for whoever needs its streams.
+        """Return the ssh command that runs a line over the shared connection, for its streams.
 
         Raises: LoginError.
         """
@@ -147,7 +151,7 @@ class OpensshTransport:
         return self._command(_ONLY_SHARED, line)
 
     async def close(self) -> None:
-        """Close the connection that was opened for the session; one that was there stays."""
+        """Close the connection that was opened for the session; an existing one stays open."""
         self._closed = True
         if self._folder is not None:
             if not self._theirs:
@@ -155,7 +159,7 @@ class OpensshTransport:
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _share(self) -> None:
-        """See that a connection is shared: theirs if there is one, else ours.
+        """Ensure that a connection is shared: the user's if there is one, else a new one.
 
         Raises: LoginError.
         """
@@ -163,26 +167,29 @@ class OpensshTransport:
             if self._ready:
                 return
             if self._folder is None:
-                # Short: the name of a socket has 107 bytes, of which ssh takes 17 for a while.
+                # Short: the name of a socket has 107 bytes; ssh temporarily uses 17 of them.
                 made = await asyncio.to_thread(tempfile.mkdtemp, "", "rowtui-", _short_folder())
                 self._folder = Path(made)
             for theirs in (True, False):
                 self._theirs = theirs
-                if (await self._ssh(["-O", "check"], None, _CONTROL)).exit_status == 0:
+                if await self._is_open():
                     self._ready = True
                     return
             with contextlib.suppress(OSError):
-                await asyncio.to_thread(os.unlink, self._folder / "c")  # of one that is gone
+                await asyncio.to_thread(os.unlink, self._folder / "c")  # of an ended connection
             seconds = self._connect_timeout * 3.0  # ssh bounds the steps, not the sum
             done, log = await self._logged(["-M", "-N", "-f"], None, seconds)
             if done.exit_status != 0:
                 raise self._explain(done, log)
             self._ready = True
 
+    async def _is_open(self) -> bool:
+        return (await self._ssh(["-O", "check"], None, _CONTROL)).exit_status == 0
+
     async def _logged(
         self, words: Sequence[str], line: str | None, seconds: float, stdin: bytes = b""
     ) -> tuple[CommandResult, str]:
-        """Run ssh; what its own log says."""
+        """Run ssh; return its result and its own log."""
         assert self._folder is not None
         self._logs += 1
         log = self._folder / f"log{self._logs}"
@@ -200,7 +207,7 @@ class OpensshTransport:
         target = self.target
         command = [self._program]
         if target.config is not None:
-            # One file: ssh takes no more, and reads the system's only where none is named.
+            # One file: ssh accepts no more, and reads the system's file only if none is named.
             command += ["-F", str(target.config[0]) if target.config else "/dev/null"]
         command += ["-T", *words]
         if not self._theirs:
@@ -232,10 +239,10 @@ class OpensshTransport:
         detail = done.detail
         if ended is not None:
             trouble = None
-        elif trouble is Trouble.NOT_STARTED:  # ssh itself, here
+        elif trouble is Trouble.NOT_STARTED:  # ssh itself, on this machine
             trouble, detail = Trouble.UNREACHABLE, done.complaint
         elif trouble is None and done.exit_status != _SSH_FAILED:
-            # ssh passes on what the login shell ended with.
+            # ssh returns the exit status of the login shell.
             status = done.exit_status
             if not stdout.started:
                 trouble = Trouble.NOT_STARTED
@@ -246,7 +253,7 @@ class OpensshTransport:
             detail = self.error.message if trouble is Trouble.UNREACHABLE else ""
         if trouble is None:
             self.error = None
-        # How it ended may arrive before all that it printed, and then the connection breaks.
+        # The status may arrive before the whole output, and then the connection breaks.
         cut = ended is not None and done.exit_status != ended
         truncated = cut or done.truncated or stdout.spilled or stderr.spilled
         return CommandResult(
@@ -261,7 +268,7 @@ class OpensshTransport:
         )
 
     def _explain(self, done: CommandResult, log: str) -> LoginError:
-        """The last thing ssh said of its own accord, and what kind of trouble that is."""
+        """Return the error with ssh's own last message, and the trouble that it means."""
         lines = [
             text for text in log.splitlines() if text and not text.startswith(("debug", "OpenSSH_"))
         ]
@@ -279,12 +286,12 @@ class OpensshTransport:
 
 
 def _not_sent(log: str) -> bool:
-    """Whether ssh's log says that the command never reached the other side."""
+    """Whether ssh's log shows that the command never reached the other side."""
     return any(words in log for words in (_REFUSED, _NO_MASTER, "Bad configuration option"))
 
 
 def _ended(stderr: bytes, marker: bytes) -> tuple[bytes, int | None]:
-    """What the command said, and the status that the line reported after it."""
+    """Split stderr into the command's output and the status that the line reported after it."""
     said, found, status = stderr.rpartition(marker + b" ")
     number = status.split(b"\n", 1)[0] if found else b""
     return (said, int(number)) if number.isdigit() else (stderr, None)
@@ -301,7 +308,7 @@ def _take(log: Path) -> str:
 
 
 def _short_folder() -> str:
-    """Where a private folder with a short name can be made."""
+    """Return a folder with a short name for private folders."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return runtime if 0 < len(runtime) < 40 and os.access(runtime, os.W_OK) else "/tmp"
 

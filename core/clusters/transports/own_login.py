@@ -1,7 +1,7 @@
-"""A transport with a login of its own, whichever kind it is: making it, logging in, being in.
+"""A transport with a login of its own, of either kind: create it, log in, query its state.
 
-Takes the kind that clusters.toml names; gives a `Login`. What differs between the two kinds is
-known here, so that whoever keeps or shares a login need not.
+The input is the kind that clusters.toml names; the result is a `Login`. The differences between the
+two kinds are handled here, so that code that keeps or shares a login does not depend on them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Asker, LoginError, LoginTrouble, SshTarget
 
-_TRY = 60.0  # seconds for a first command, by which OpenSSH's connection is made
+_TRY = 60.0  # seconds for the first command, which makes OpenSSH's connection
 
 
 class Login(Transport, Protocol):
@@ -26,7 +26,7 @@ class Login(Transport, Protocol):
 
 
 def own_transport(transport: str, target: SshTarget, asker: Asker) -> Login:
-    """A transport with a login of its own, of the kind that clusters.toml names."""
+    """Return a transport with a login of its own, of the kind that clusters.toml names."""
     if transport == "openssh":
         from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 

@@ -1,9 +1,9 @@
-"""The way to a cluster: over the user's shared connection if there is one, else by a login here.
+"""The way to a cluster: the user's shared connection if there is one, else a login in this process.
 
-Takes how a cluster is reached and who answers questions; gives a `Transport`. A person who has
-logged in once with `rowtui connect` is asked by nobody else. Where the shared connection ends,
-what was sent over it is lost or certainly not begun, as it says; the next command finds another
-way, which may ask. Nothing is opened before the first command.
+The input is a cluster's `Remote` and an `Asker`; the result is a `Transport`. A user who has logged
+in once with `rowtui connect` is not asked again by other processes. If the shared connection ends,
+the commands sent over it are lost or certainly not begun, as their results report; the next command
+uses another way, which may ask the user. Nothing is opened before the first command.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedErr
 def transport_for(
     remote: Remote, asker: Asker, *, cluster: str, log: CommandLog | None = None
 ) -> ClusterTransport:
-    """The way to a cluster. `log`: where its commands are written down."""
+    """Return the way to a cluster. `log`: the log of its commands."""
     return ClusterTransport(remote, asker, cluster, log)
 
 
 class ClusterTransport:
-    """Runs commands on a cluster's login node, over whichever login there is.
+    """Runs commands on a cluster's login node, over the shared login or its own.
 
-    `shared`: whether the last command went over the shared connection. `notice`: why a shared
-    connection that is there is not used, "" if nothing is to be said.
+    `shared`: whether the last command used the shared connection. `notice`: why an existing shared
+    connection is not used, "" if there is no reason to report.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ClusterTransport:
 
     @property
     def error(self) -> LoginError | None:
-        """Why the login here failed, if one was tried."""
+        """Why the login of this process failed, if one was tried."""
         return self._own.error if self._own is not None and not self.shared else None
 
     async def run(
@@ -77,7 +77,7 @@ class ClusterTransport:
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
-        """Run one command there. See `Transport`."""
+        """Run one command on the cluster. See `Transport`."""
         run = self._run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
         return await noted(self.log, self.cluster, argv, run)
 
@@ -98,7 +98,7 @@ class ClusterTransport:
         return await self.own.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
 
     async def way(self) -> Transport:
-        """What the next command would go over: for whoever needs more than commands of it."""
+        """Return the transport of the next command, for code that needs more than commands."""
         return self._over if await self._is_shared() else self.own
 
     @property
@@ -109,9 +109,9 @@ class ClusterTransport:
         return self._own
 
     async def reconnect(self) -> None:
-        """See that there is a connection, whatever failed before: a person asked for it.
+        """Ensure a connection on the user's request, even after failures.
 
-        A shared login that was lost is made again for all. Raises: LoginError.
+        A lost shared login is made again for all processes. Raises: LoginError.
         """
         began, failed = time.monotonic(), "given up"
         try:
@@ -130,19 +130,19 @@ class ClusterTransport:
             try:
                 await log_in_at(self._over.socket_path, self._asker)
                 return
-            except SharedError:  # it ended, or somebody else logs in there just now
+            except SharedError:  # the shared connection ended, or another process logs in there now
                 self.shared = False
         await log_in(self.own)
 
     async def close(self) -> None:
-        """End the login that is ours; a shared one stays."""
+        """End the login of this process; a shared one stays open."""
         self._closed = True
         await self._over.close()
         if self._own is not None:
             await self._own.close()
 
     async def _is_shared(self) -> bool:
-        """Whether to use the shared connection: while there is one and no login of ours."""
+        """Whether to use the shared connection: if it exists and this process has no login."""
         self.shared = False
         if self._closed or getattr(self._own, "alive", False):
             return False

@@ -1,11 +1,11 @@
-r"""One command as a line that every login shell understands, and its answer without the noise.
+r"""Build a line for one command that every login shell runs, and parse its output without noise.
 
-Takes words, a folder and changes of the environment; gives ASCII text without any character
-that bash, dash, csh or fish would read differently inside single quotes (`'`, `!`, newline,
-`\\`), so that /bin/sh gets it as it was written. Words beyond plain ones are spelled in octal.
-The line prints a marker on both streams just before the command starts: what came earlier is
-the noise of a start-up file, and without a marker the command certainly did nothing.
-Source: sshd runs `$SHELL -c LINE`; POSIX printf knows `\ooo`; bash reads ~/.bashrc for it.
+The input is words, a folder and changes of the environment; the result is ASCII text without any
+character that bash, dash, csh or fish treat differently inside single quotes (`'`, `!`, newline,
+`\\`), so that /bin/sh gets the text unchanged. Words with other than plain characters are written
+in octal. The line prints a marker on both streams just before the command starts: output before the
+marker is the noise of a start-up file, and without a marker the command certainly did nothing.
+Source: sshd runs `$SHELL -c LINE`; POSIX printf accepts `\ooo`; bash reads ~/.bashrc for it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from rowtui.core.text import visible
 _BARE = re.compile(rb"[A-Za-z0-9_+,./:@-]+")
 _DOUBLE_QUOTED = re.compile(rb"[A-Za-z0-9_+,./:@=%^~()\[\]{}*?&|;<># -]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Linux takes 131,072 bytes as one argument; sshd closes the connection at 256 kB.
+# Linux accepts 131,072 bytes as one argument; sshd closes the connection at 256 kB.
 _LONGEST = 120_000
 
 
 class Line(NamedTuple):
-    """What is sent (`text`), and the markers by which the answer is read.
+    """The text to be sent, and the markers for parsing its output.
 
     `end` is "" unless the line reports the exit status at the end of stderr.
     """
@@ -45,12 +45,11 @@ def remote_line(
     env: Mapping[str, str | None] | None = None,
     report_status: bool = False,
 ) -> Line:
-    """The line for one command. Slurm's options in the remote environment are removed first.
+    """Return the line for one command. It first removes Slurm's options from the environment.
 
-    With `report_status` the shell stays until the command has ended and prints its status:
-    for clients whose own exit status means two things.
-    Raises: ValueError for what cannot be a command: no word, NUL, a bad name of a variable, more
-    than one argument can hold.
+    With `report_status` the shell waits until the command has ended and prints its status, for
+    clients whose own exit status is ambiguous. Raises: ValueError for an invalid command: no word,
+    NUL, an invalid name of a variable, or more than one argument can hold.
     """
     if not argv or not argv[0]:
         raise ValueError("the command is empty")
@@ -66,7 +65,7 @@ def remote_line(
     program = words.add(argv[0])
     if cwd is not None:
         place = os.fspath(cwd)
-        # A relative name would be looked for in CDPATH, and `-` means the folder before.
+        # A relative name would be searched in CDPATH, and `-` means the previous folder.
         steps.append(f"cd {words.add(place if place.startswith('/') else './' + place)} || exit 1")
     steps.append(
         f"command -v {program} >/dev/null || "
@@ -89,9 +88,9 @@ def remote_line(
 
 
 class _Words:
-    """Words of a script; those that need octal go through variables.
+    """Words of a script; words that need octal are stored in variables.
 
-    A command substitution loses newlines at its end, hence the `x` that is cut off again.
+    A command substitution loses newlines at its end, so an `x` is appended and removed again.
     """
 
     def __init__(self) -> None:
@@ -117,11 +116,12 @@ class _Words:
 
 
 def _clean() -> str:
-    """Remove what silently changes Slurm's commands, as `client_environment` does here.
+    """Return a script that removes the variables that change Slurm's commands.
 
-    Words of `export -p` are looked at one by one: a word inside a value may look like a
-    variable, and then at worst a variable of these families goes that had to go anyway.
-    `command` keeps the shell alive where the rest of the word is no name.
+    `client_environment` does the same on this machine. The script checks the words of `export -p`
+    one by one: a word inside a value may look like a variable, and then at worst a variable of
+    these families is removed that had to be removed anyway. `command` keeps the shell alive if the
+    rest of the word is no valid name.
     """
     kept = "|".join(f"{name}=*" for name in sorted(KEPT_OPTIONS))
     families = "|".join(f"{family}*=*" for family in CLIENT_OPTIONS)
@@ -135,7 +135,7 @@ _CLEAN = _clean()
 
 
 class Answer:
-    """One stream of a line's output: what follows the marker, at most `limit` bytes of it."""
+    """One stream of a line's output: the data after the marker, at most `limit` bytes."""
 
     __slots__ = ("_before", "_marker", "data", "limit", "spilled", "started")
 
@@ -148,13 +148,13 @@ class Answer:
         self.spilled = False
 
     def add(self, chunk: bytes) -> None:
-        """Take what arrived."""
+        """Add received data."""
         if not self.started:
             self._before += chunk
             found = self._before.find(self._marker)
             if found < 0:
-                # Noise without end is forgotten, save what the marker may have begun in and
-                # what a person would want to read of it.
+                # Of endless noise, keep only the end, which may contain the beginning of the marker
+                # and is the most useful part for the user.
                 del self._before[:-_NOISE_KEPT]
                 return
             self.started = True

@@ -1,8 +1,8 @@
-"""How a machine would be reached, machine by machine, without reaching for it.
+"""Describe the way to a machine, hop by hop, without connecting.
 
-Takes an `SshTarget`; gives the jump hosts and the machine itself with what is configured, which
-of the keys are there, what the agent holds, and whether the host key is on file. Nothing goes
-over the network. Imports asyncssh: load it only where somebody wants to know.
+The input is an `SshTarget`; the result is the jump hosts and the machine itself, with their
+settings, the existing keys, the number of keys in the agent, and the host keys on file. Nothing is
+sent over the network. The module imports asyncssh: import it only where the route is needed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _AGENT_SECONDS = 5.0
 
 
 class Hop(NamedTuple):
-    """One machine on the way. `agent_keys`: how many the agent holds; None if there is none.
+    """One machine on the way. `agent_keys`: number of keys in the agent; None if there is none.
 
-    `identities`: those whose file is there; `known`: its host keys on file; `vouched`: an authority
+    `identities`: identity files that exist; `known`: its host keys on file; `vouched`: an authority
     for host keys is on file; `proxied`: a command of the configuration makes the connection.
     """
 
@@ -47,20 +47,20 @@ class Hop(NamedTuple):
     proxied: bool
 
     def __str__(self) -> str:
-        """`user@host:port`, safe to show."""
+        """Return `user@host:port`, safe to show."""
         return str(SshTarget(self.host, self.user, self.port))
 
 
 async def route_to(target: SshTarget) -> tuple[Hop, ...]:
-    """The machines on the way, the nearest first, the machine itself last.
+    """Return the machines on the way, the nearest first, the machine itself last.
 
-    Raises: LoginError (CONFIG) if what is configured cannot be used.
+    Raises: LoginError (CONFIG) if the configuration cannot be used.
     """
     return await _route(target, 0)
 
 
 def missing_files(target: SshTarget) -> tuple[Path, ...]:
-    """Files named instead of ~/.ssh/config that cannot be read: what they say does not count."""
+    """Return unreadable files named instead of ~/.ssh/config; their settings do not apply."""
     return tuple(file for file in target.config or () if not os.access(file, os.R_OK))
 
 

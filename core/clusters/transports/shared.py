@@ -1,8 +1,9 @@
-"""Commands over a login that another process of this user holds.
+"""Run commands over a login that another process of this user holds.
 
-Takes the path of a socket; is a `Transport`. What is known of a command stays exact: where nobody
-answers, or the other process says that it never began, it certainly did nothing (UNREACHABLE);
-where that process went away without a word after it was sent, it may have been run (LOST).
+The class is a `Transport` made from the path of a socket. Its results stay exact: if no process
+answers, or the other process reports that the command never began, the command certainly did
+nothing (UNREACHABLE); if that process ended without a message after the command was sent, the
+command may have run (LOST).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from rowtui.core.clusters.transports.shared_protocol import (
     version_in,
 )
 
-ANSWER_SECONDS = 10.0  # for a first word; the machine may be busy
+ANSWER_SECONDS = 10.0  # for the first answer; the machine may be busy
 _PROGRAM = Path(__file__).with_name("shared_stream_program.py")
 _LOGIN_SECONDS = 90.0  # beyond a command's own time: the other process may have to log in again
 
@@ -60,7 +61,7 @@ class Line:
             raise
 
     async def greet(self, wish: Wish) -> Frame:
-        """Say what is wanted; the answer. Raises: SharedError if there is none in time."""
+        """Send the request and return the answer. Raises: SharedError if none arrives in time."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 send(self.writer, greeting(wish))
@@ -76,7 +77,7 @@ class Line:
 
     @property
     def ended(self) -> bool:
-        """Whether the other end is known to be closed; what it still said may be unread."""
+        """Whether the other end is known to be closed; data from it may still be unread."""
         if self.writer.is_closing() or self.reader.at_eof():
             return True
         try:
@@ -87,14 +88,14 @@ class Line:
             return True
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.writer.close()
         with contextlib.suppress(OSError):
             await self.writer.wait_closed()
 
 
 async def open_line(path: Path, wish: Wish) -> tuple[Line, Frame]:
-    """Connect and greet. Raises: NobodyThere, SharedError, also where one is refused."""
+    """Connect and greet. Raises: NobodyThere, SharedError, also if the request is refused."""
     line = await Line.to(path)
     try:
         answer = await line.greet(wish)
@@ -110,7 +111,7 @@ async def open_line(path: Path, wish: Wish) -> tuple[Line, Frame]:
 
 
 def refusal_in(answer: Frame) -> SharedError | None:
-    """Why the other end does not serve us."""
+    """Return why the other end refuses the request, or None."""
     refused = answer.head.get("error")
     if refused == "version" or (not refused and not same_version(answer)):
         return SharedError(
@@ -125,7 +126,7 @@ def refusal_in(answer: Frame) -> SharedError | None:
 
 
 class SharedTransport:
-    """Runs commands over a shared connection. One connection to it is kept."""
+    """Runs commands over a shared connection. One connection to its process is kept."""
 
     def __init__(self, socket_path: Path) -> None:
         self.socket_path = socket_path
@@ -136,15 +137,18 @@ class SharedTransport:
 
     @property
     def alive(self) -> bool:
-        """Whether somebody is at the other end, as far as is known."""
+        """Whether a process is at the other end, as far as is known."""
         return self._opened is not None and not self._opened.over
 
     async def open(self) -> None:
-        """See that somebody is there. Raises: NobodyThere, SharedError."""
+        """Ensure that a process is at the other end. Raises: NobodyThere, SharedError."""
         await self._line()
 
     async def close(self) -> None:
-        """Hang up; the shared connection stays. What was sent is run, and its result lost."""
+        """Close the connection to the process; the shared connection stays open.
+
+        Commands that were sent are run, and their results are lost.
+        """
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.close()
@@ -158,10 +162,10 @@ class SharedTransport:
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
-        """Run one command there. See `Transport`.
+        """Run one command on the cluster. See `Transport`.
 
-        The time-out counts there, from when there is a connection. Whoever stops waiting does
-        not stop the command.
+        The timeout is applied by the other process, from when it has a connection. Cancelling the
+        caller does not stop the command.
         """
         number = next(self._numbers)
         try:
@@ -176,7 +180,7 @@ class SharedTransport:
         return await opened.result(number, argv, timeout)
 
     async def stream_command(self, line: str) -> list[str]:
-        """The program that runs a line there, for whoever needs its streams.
+        """Return the program that runs a line on the cluster, for code that needs its streams.
 
         Raises: NobodyThere, SharedError.
         """
@@ -211,7 +215,7 @@ class _Opened:
 
     @property
     def over(self) -> bool:
-        """Whether nothing can be sent any more."""
+        """Whether no more commands can be sent."""
         return self._bye or self._reading.done() or self._line.ended
 
     def send(self, number: int, head: Mapping[str, object], stdin: bytes) -> None:
@@ -224,7 +228,7 @@ class _Opened:
             raise
 
     async def result(self, number: int, argv: Sequence[str], seconds: float) -> CommandResult:
-        """What came of it."""
+        """Return the result of the command."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         answer: Frame | Trouble
@@ -265,7 +269,7 @@ class _Opened:
                 self._settle(number, Trouble.LOST)
 
     def _part(self, taken: object) -> None:
-        """The last word: whatever is not named in it was never begun, and never will be."""
+        """Handle the last message: commands that it does not name never began and never will."""
         self._bye = True
         if not isinstance(taken, list):
             return

@@ -1,7 +1,8 @@
-"""What can be done with the shared connections of this user: open one, list them, end them.
+"""Operations on the shared connections of this user: open one, list them, end them.
 
-Takes the path of a socket, or a cluster and how it is reached; gives `SharedLogin`s. Opening one
-starts the process that holds it, if there is none, and carries its questions to an `Asker` here.
+The input is the path of a socket, or a cluster and its `Remote`; the result is `SharedLogin`s.
+Opening a connection starts the process that holds it, if there is none, and forwards its questions
+to an `Asker` in this process.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ from rowtui.core.clusters.transports.shared_protocol import (
 )
 from rowtui.core.clusters.transports.shared_start import start
 
-_END_SECONDS = 20.0  # for commands under way to end, and the connection to be closed
-_LEAVE_SECONDS = 5.0  # for the process to leave after its last word
+_END_SECONDS = 20.0  # for running commands to end, and the connection to be closed
+_LEAVE_SECONDS = 5.0  # for the process to exit after its last message
 
 
 async def open_shared(
     cluster: str, remote: Remote, asker: Asker, *, seconds: float, idle_seconds: float
 ) -> SharedLogin:
-    """Log in, for all rowtui processes of this user; or find that somebody did.
+    """Log in for all rowtui processes of this user, or use an existing shared connection.
 
     Raises: LoginError, SharedError.
     """
@@ -67,7 +68,7 @@ async def open_shared(
 
 
 async def log_in_at(path: Path, asker: Asker) -> SharedLogin:
-    """Answer the questions of the process that is there, if it has any; what it has then.
+    """Answer the questions of the process at `path`, if any; return the state of its login.
 
     Raises: LoginError, NobodyThere, SharedError.
     """
@@ -86,7 +87,9 @@ async def log_in_at(path: Path, asker: Asker) -> SharedLogin:
 
 
 async def _answer_questions(line: Line, asker: Asker) -> Frame | None:
-    """Until it is said how the login went; None if that is never said."""
+    """Answer questions until the result of the login arrives; None if the connection ends
+    before.
+    """
     asking: dict[int, asyncio.Task[None]] = {}
     reading = asyncio.create_task(receive(line.reader))
     try:
@@ -129,13 +132,13 @@ async def _cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # it is of no interest any more
+        task.exception()  # retrieve the exception, which is not needed
 
 
 async def look_at(path: Path) -> SharedLogin | None:
-    """What is known of a shared connection; None if nobody holds one there.
+    """Return the state of a shared connection; None if no process holds one there.
 
-    Raises: SharedError, but not for one that gives no answer.
+    Raises: SharedError, but not for a process that does not answer.
     """
     try:
         line = await Line.to(path)
@@ -152,26 +155,26 @@ async def look_at(path: Path) -> SharedLogin | None:
 
 
 async def shared_logins() -> tuple[tuple[Path, SharedLogin], ...]:
-    """All shared connections of this user on this machine. Raises: SharedError."""
+    """Return all shared connections of this user on this machine. Raises: SharedError."""
     paths = await asyncio.to_thread(sockets, shared_folder())
     found = await asyncio.gather(*map(look_at, paths))
     return tuple((path, login) for path, login in zip(paths, found, strict=True) if login)
 
 
 async def end_shared(path: Path) -> bool:
-    """End a shared connection; False if there is none. It is gone when this returns.
+    """End a shared connection and wait for its end; False if there is none.
 
-    Its process is asked, whatever its version; one that does not answer is killed.
-    Raises: SharedError.
+    The process is asked to end, even if it has another version; a process that does not answer is
+    killed. Raises: SharedError.
     """
     try:
         line = await Line.to(path)
     except NobodyThere:
         return False
     try:
-        # Not its number, which may be another's by then.
+        # a pidfd, because the process id may be reused by then
         process = os.pidfd_open(peer_pid(line.socket))
-    except OSError:  # it is gone
+    except OSError:  # the process has ended
         await line.close()
         return True
     try:
@@ -192,7 +195,7 @@ async def end_shared(path: Path) -> bool:
 
 
 async def _ended(process: int) -> None:
-    """Wait for its end, which is near."""
+    """Wait for the end of a process that is about to exit."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     loop.add_reader(process, ended.set)
@@ -212,5 +215,5 @@ def _known(line: Line, frame: Frame) -> SharedLogin:
 
 
 def _name_of(path: Path) -> str:
-    """The cluster, as far as the name of its socket has it."""
+    """Return the cluster's name as contained in the name of its socket."""
     return path.name.removesuffix(SUFFIX).rpartition("-")[0]

@@ -1,8 +1,8 @@
-"""Where the sockets of shared connections lie, and who is allowed at either end of them.
+"""The sockets of shared connections, and the check of the user at the other end.
 
-Takes a cluster's name and its machine; gives a path that all rowtui processes of this user on
-this machine agree on, and sockets that listen there or are connected to it. The folder is the
-user's alone (0700) or it is not used; the user at the other end is what the kernel says it is.
+The input is a cluster's name and its machine; the result is a path that is the same for all rowtui
+processes of this user on this machine, and sockets that listen there or are connected to it. The
+folder is used only if it is the user's alone (0700); the kernel reports the user at the other end.
 Source: unix(7): a socket's path has at most 107 bytes, so it is named through /proc/self/fd;
 SO_PEERCRED; the XDG rules for runtime files.
 """
@@ -29,21 +29,22 @@ SUFFIX = ".socket"
 _BACKLOG = 128
 _LONGEST_NAME = 40  # characters of a cluster's name in the name of its socket
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
-_BUSY_TRIES, _BUSY_PAUSE = 40, 0.05  # while too many others wait to be accepted
+_BUSY_TRIES, _BUSY_PAUSE = 40, 0.05  # while the queue of the listening socket is full
 
 
 class SharedError(RowtuiError):
-    """A shared connection cannot be used, and why."""
+    """A shared connection cannot be used; the message has the reason."""
 
 
 class NobodyThere(SharedError):
-    """There is no shared connection, or the process that held it is gone."""
+    """There is no shared connection, or the process that held it has ended."""
 
 
 def shared_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where this user's sockets are: the runtime folder, else one for this machine in the cache.
+    """Return the folder of this user's sockets: in the runtime folder, else in the cache folder.
 
-    A process that cron or `su` started may not know its runtime folder, or know somebody else's.
+    A folder in the cache is for this machine only. A process that cron or `su` started may have no
+    runtime folder in its environment, or that of another user.
     """
     environ = os.environ if environ is None else environ
     for runtime in (environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.geteuid()}"):
@@ -58,19 +59,19 @@ def shared_folder(environ: Mapping[str, str] | None = None) -> Path:
 def shared_socket(
     cluster: str, target: SshTarget, environ: Mapping[str, str] | None = None
 ) -> Path:
-    """The socket of a cluster's shared connection; whether anybody listens there is not said."""
+    """Return the socket path of a cluster's shared connection; it may have no listener."""
     parts = (cluster, target.host, target.user, target.port, target.config)
     digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return shared_folder(environ) / f"{plain_name(cluster)}-{digest}{SUFFIX}"
 
 
 def plain_name(cluster: str) -> str:
-    """A cluster's name as far as it can be seen in the name of its socket."""
+    """Return a cluster's name as contained in the name of its socket."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", cluster)[:_LONGEST_NAME].strip("_") or "cluster"
 
 
 def sockets(folder: Path) -> tuple[Path, ...]:
-    """All sockets in a folder, by name, also those that nobody listens at any more."""
+    """Return all sockets in a folder, by name, including those without a listener."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -79,9 +80,9 @@ def sockets(folder: Path) -> tuple[Path, ...]:
 
 
 async def connect_to(path: Path) -> socket.socket:
-    """A connected socket, with this user at its other end.
+    """Return a connected socket with this user at its other end.
 
-    Raises: NobodyThere; SharedError where somebody is who cannot be talked to.
+    Raises: NobodyThere; SharedError if the socket cannot be used.
     """
     with _private(path.parent, make=False) as folder:
         connected = _unconnected()
@@ -113,9 +114,9 @@ async def connect_to(path: Path) -> socket.socket:
 
 
 def listen_at(path: Path) -> socket.socket:
-    """A socket that listens there; the only one, whoever else tries now.
+    """Return the only socket that listens at `path`.
 
-    Raises: SharedError; also if somebody listens there already.
+    Raises: SharedError, also if another process already listens there.
     """
     with _private(path.parent, make=True) as folder, _alone(folder):
         address = _address(folder, path)
@@ -143,7 +144,7 @@ def listen_at(path: Path) -> socket.socket:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Which file the socket's path names now; None: there is none."""
+    """Return the device and inode of the socket's path; None if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -152,7 +153,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def remove(path: Path, ours: tuple[int, int] | None) -> None:
-    """Take a socket away, if it still is the one that we made."""
+    """Remove a socket if it is still the one that this process made."""
     with (
         contextlib.suppress(OSError, SharedError),
         _private(path.parent, make=False) as folder,
@@ -163,12 +164,12 @@ def remove(path: Path, ours: tuple[int, int] | None) -> None:
 
 
 def peer_pid(connected: socket.socket) -> int:
-    """The process that listened, or that connected."""
+    """Return the id of the process that listened, or that connected."""
     return _credentials(connected)[0]
 
 
 def refuse_others(connected: socket.socket) -> None:
-    """Raises: SharedError unless the other end is a process of this user."""
+    """Raise SharedError unless the other end is a process of this user."""
     user = _credentials(connected)[1]
     if user != os.geteuid():
         raise SharedError(f"user {user} is at the other end of the shared connection")
@@ -182,7 +183,7 @@ def _credentials(connected: socket.socket) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _private(path: Path, *, make: bool) -> Iterator[int]:
-    """The folder, open, if it is ours alone. Raises: NobodyThere, SharedError."""
+    """Open the folder if it is accessible to this user alone. Raises: NobodyThere, SharedError."""
     shown = visible(str(path))
     try:
         if make:
@@ -214,7 +215,9 @@ def _private(path: Path, *, make: bool) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _alone(folder: int) -> Iterator[None]:
-    """While sockets are made or removed: whoever finds a dead one must not take away a new one."""
+    """Lock the folder while sockets are made or removed, so that no new socket is removed
+    as dead.
+    """
     lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,8 +1,8 @@
-"""The questions of a shared login, carried to the person in front of another process.
+"""Forward the questions of a shared login to the user in front of another process.
 
-`Questions` is the asker of the login that is shared: as long as nobody is there, every question
-is answered with no. `Caller` is a person at the other end of a connection; answers come in
-messages, are handed on, and kept by nobody.
+`Questions` is the asker of the shared login: without a user, every question is declined. `Caller`
+is a user at the other end of a connection; answers arrive in messages, are passed on, and are not
+stored.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from rowtui.core.clusters.transports.shared_protocol import (
 
 
 class Questions:
-    """Asks whoever is there now."""
+    """Asks the present user, if there is one."""
 
     def __init__(self, person: Asker | None = None) -> None:
         self.person: Asker = person or Nobody()
 
     def nobody(self) -> None:
-        """From now on no one is asked."""
+        """Decline every further question."""
         self.person = Nobody()
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
@@ -42,7 +42,7 @@ class Questions:
 
 
 class Caller:
-    """A person in front of the process at the other end."""
+    """The user in front of the process at the other end."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -52,13 +52,13 @@ class Caller:
         self._gone = False
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        """Pass the questions on; None if the person gives up, or is gone."""
+        """Forward the questions; None if the user gives up or the connection has ended."""
         self._asked += 1
         answers = await self._answered(prompts_head(self._asked, prompts))
         return answers if answers is not None and len(answers) == len(prompts) else None
 
     async def host_key(self, question: UnknownHostKey) -> bool:
-        """Pass the question on."""
+        """Forward the question."""
         self._asked += 1
         return await self._answered(host_key_head(self._asked, question)) is not None
 
@@ -79,7 +79,7 @@ class Caller:
             del self._open[number]
 
     async def listen(self) -> None:
-        """Take the answers, until the person is gone. Raises: ProtocolError."""
+        """Receive the answers until the connection ends. Raises: ProtocolError."""
         try:
             while (frame := await receive(self._reader)) is not None:
                 self._take(frame)
@@ -92,7 +92,7 @@ class Caller:
     def _take(self, frame: Frame) -> None:
         answer = self._open.get(field(frame.head, "answer", int))
         if answer is None or answer.done():
-            return  # it was withdrawn meanwhile
+            return  # the question was withdrawn
         given = frame.head.get("given")
         if given is not None and not (
             isinstance(given, list) and all(isinstance(text, str) for text in given)

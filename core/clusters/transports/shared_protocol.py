@@ -1,12 +1,13 @@
-"""What rowtui processes of one user say to each other over the socket of a shared connection.
+"""The protocol between rowtui processes of one user over the socket of a shared connection.
 
-A frame is the lengths of its head and body, a head of JSON and a body of bytes. Takes values
-(a request, a result, a question, what is known of a login) and gives frames, and the other way
-round; whatever is not as it should be is a `ProtocolError`, never a guess. Strings keep bytes
-that are no text (JSON's escapes carry the lone surrogates of os.fsdecode).
+A frame is the lengths of its head and body, a head of JSON and a body of bytes. The module encodes
+values (a request, a result, a question, the state of a login) as frames, and decodes frames; an
+invalid frame is a `ProtocolError`, never a guess. Strings keep bytes that are not UTF-8 (JSON's
+escapes hold the lone surrogates of os.fsdecode).
 
-The greeting (`rowtui`, `protocol`, `wish`, and `error` in its answer) must never change: it is how
-another version is told that it cannot be served, and how it looks and ends all the same.
+The greeting (`rowtui`, `protocol`, `wish`, and `error` in its answer) must never change: through it
+a process of another version learns that it cannot be served, and can still query and end the
+connection.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
 PROTOCOL = 1
-HEAD_LIMIT = 4 << 20  # bytes; a remote command line has at most 120 kB, an escaped byte 6
+HEAD_LIMIT = 4 << 20  # bytes; a remote command line has at most 120 kB, an escaped byte takes 6
 BODY_LIMIT = 2 * OUTPUT_LIMIT  # both streams of a result
 _LENGTHS = struct.Struct("!II")
 
@@ -34,11 +35,11 @@ _Value = TypeVar("_Value")
 
 
 class ProtocolError(RowtuiError):
-    """The other end does not speak as agreed."""
+    """The other end violates the protocol."""
 
 
 class Wish(Enum):
-    """What a process wants that connects."""
+    """The request of a process that connects."""
 
     COMMANDS = "commands"
     STREAM = "stream"
@@ -48,7 +49,7 @@ class Wish(Enum):
 
 
 class State(Enum):
-    """Of the login that a process holds. `SILENT`: it gives no answer."""
+    """State of the login that a process holds. `SILENT`: the process does not answer."""
 
     LOGGING_IN = "logging in"
     CONNECTED = "connected"
@@ -64,9 +65,9 @@ class Frame(NamedTuple):
 
 
 class SharedLogin(NamedTuple):
-    """What is known of one shared connection. Times: epoch seconds; `idle`: seconds.
+    """The state of one shared connection. Times: epoch seconds; `idle`: seconds.
 
-    `running`: commands under way. `version`: of the rowtui that holds it.
+    `running`: number of running commands. `version`: of the rowtui that holds the connection.
     """
 
     cluster: str
@@ -82,7 +83,7 @@ class SharedLogin(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A command that another process wants to be run. See `Transport.run`."""
+    """A command that another process asks to run. See `Transport.run`."""
 
     number: int
     argv: tuple[str, ...]
@@ -110,7 +111,7 @@ def send(writer: asyncio.StreamWriter, head: Mapping[str, Any], *body: bytes) ->
 
 
 async def receive(reader: asyncio.StreamReader) -> Frame | None:
-    """The next frame; None at the end, also in the middle of one. Raises: ProtocolError."""
+    """Read the next frame; None at the end, also within a frame. Raises: ProtocolError."""
     try:
         words, length = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
         if words > HEAD_LIMIT or length > BODY_LIMIT:
@@ -129,7 +130,7 @@ async def receive(reader: asyncio.StreamReader) -> Frame | None:
 
 
 def field(head: Mapping[str, Any], name: str, *kinds: type[_Value]) -> _Value:
-    """A value of a message, of one of these types. Raises: ProtocolError."""
+    """Return a field of a message if it has one of these types. Raises: ProtocolError."""
     value = head.get(name)
     if isinstance(value, bool) and bool not in kinds:
         value = None
@@ -142,12 +143,12 @@ def field(head: Mapping[str, Any], name: str, *kinds: type[_Value]) -> _Value:
 
 
 def greeting(wish: Wish) -> dict[str, Any]:
-    """What who connects says first."""
+    """Return the first message of a process that connects."""
     return {"rowtui": __version__, "protocol": PROTOCOL, "wish": wish.value}
 
 
 def wish_in(frame: Frame | None) -> Wish | None:
-    """What they want; None if it is nothing that can be wanted."""
+    """Return the request of a greeting; None if it is invalid."""
     try:
         return Wish(frame.head.get("wish")) if frame is not None else None
     except ValueError:
@@ -155,23 +156,23 @@ def wish_in(frame: Frame | None) -> Wish | None:
 
 
 def same_version(frame: Frame) -> bool:
-    """Whether the other end is of this very version."""
+    """Whether the other end has exactly this version."""
     return (frame.head.get("rowtui"), frame.head.get("protocol")) == (__version__, PROTOCOL)
 
 
 def version_in(frame: Frame) -> str:
-    """The other end's version, safe to show."""
+    """Return the other end's version, safe to show."""
     version = frame.head.get("rowtui")
     return visible(version[:40]) if isinstance(version, str) else "of an unknown version"
 
 
 def login_head(login: SharedLogin) -> dict[str, Any]:
-    """What is known of a login, as values."""
+    """Return the state of a login as values."""
     return {**login._asdict(), "state": login.state.value}
 
 
 def read_login(head: Mapping[str, Any]) -> SharedLogin:
-    """The same, read again; what is missing has its default: the other may be of any version."""
+    """Read the state of a login; missing values get defaults, as the versions may differ."""
     values = SharedLogin("")._asdict()
     for name, default in values.items():
         given = head.get(name)
@@ -194,7 +195,7 @@ def request_head(
     cwd: Path | None,
     env: Mapping[str, str | None] | None,
 ) -> dict[str, Any]:
-    """A command; its standard input is the body."""
+    """Return the head of a command; its standard input is the body."""
     return {
         "run": number,
         "argv": list(argv),
@@ -205,7 +206,7 @@ def request_head(
 
 
 def read_request(frame: Frame) -> Request:
-    """The command that is wanted. Raises: ProtocolError."""
+    """Read a command. Raises: ProtocolError."""
     head = frame.head
     argv = field(head, "argv", list)
     env = field(head, "env", dict)
@@ -225,7 +226,7 @@ def read_request(frame: Frame) -> Request:
 
 
 def result_head(number: int, result: CommandResult) -> dict[str, Any]:
-    """What came of a command; standard output and error together are the body."""
+    """Return the head of a result; standard output and error together are the body."""
     return {
         "result": number,
         "exit_status": result.exit_status,
@@ -238,7 +239,7 @@ def result_head(number: int, result: CommandResult) -> dict[str, Any]:
 
 
 def read_result(argv: Sequence[str], frame: Frame) -> CommandResult:
-    """What came of a command. Raises: ProtocolError."""
+    """Read the result of a command. Raises: ProtocolError."""
     head = frame.head
     trouble = head.get("trouble")
     status = None if head.get("exit_status") is None else field(head, "exit_status", int)
@@ -265,12 +266,12 @@ def read_result(argv: Sequence[str], frame: Frame) -> CommandResult:
 
 
 def prompts_head(number: int, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Questions for a person."""
+    """Return the head of questions for the user."""
     return {"ask": number, "prompts": [list(prompt) for prompt in prompts]}
 
 
 def read_prompts(frame: Frame) -> list[Prompt]:
-    """The questions. Raises: ProtocolError."""
+    """Read questions for the user. Raises: ProtocolError."""
     prompts = field(frame.head, "prompts", list)
     try:
         return [Prompt(str(text), bool(echo), str(machine)) for text, echo, machine in prompts]
@@ -279,12 +280,12 @@ def read_prompts(frame: Frame) -> list[Prompt]:
 
 
 def host_key_head(number: int, key: UnknownHostKey) -> dict[str, Any]:
-    """Shall this key be believed?"""
+    """Return the head of the question whether to accept this host key."""
     return {"host_key": number, "key": list(key)}
 
 
 def read_host_key(frame: Frame) -> UnknownHostKey:
-    """The key. Raises: ProtocolError."""
+    """Read the host key to be accepted. Raises: ProtocolError."""
     key = field(frame.head, "key", list)
     if len(key) != len(UnknownHostKey._fields) or not all(isinstance(text, str) for text in key):
         raise ProtocolError("a host key is not as it should be")
@@ -292,7 +293,7 @@ def read_host_key(frame: Frame) -> UnknownHostKey:
 
 
 def failure_head(error: LoginError) -> dict[str, Any]:
-    """Why there is no connection."""
+    """Return the head of a failed login."""
     return {
         "failed": error.trouble.value,
         "message": error.message,
@@ -302,7 +303,7 @@ def failure_head(error: LoginError) -> dict[str, Any]:
 
 
 def read_failure(frame: Frame) -> LoginError:
-    """Why there is no connection. Raises: ProtocolError."""
+    """Read the reason of a failed login. Raises: ProtocolError."""
     try:
         trouble = LoginTrouble(frame.head.get("failed"))
     except ValueError:

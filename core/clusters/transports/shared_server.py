@@ -1,9 +1,9 @@
-"""The process that holds one login and runs the commands of others over it.
+"""The process that holds one login and runs commands of other processes over it.
 
-Takes a transport and the path of a socket; answers until it is told to end, nobody has used it
-for a while, its time is over, or the login is lost and only a person could renew it. It never
-asks anybody but the person who makes the login, in front of another process, and writes nothing
-to the disk. A command is run to its end even if whoever sent it goes away.
+The process serves the socket until it is asked to end, it is not used for some time, its time is
+over, or the login is lost and only the user could renew it. It asks only the user who makes the
+login, in front of another process, and writes nothing to the disk. A command is run to its end even
+if the process that sent it ends.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from rowtui.core.clusters.transports.shared_protocol import (
     wish_in,
 )
 
-FIRST_WAIT = 20.0  # seconds for somebody to come and log in
-_GREETING = 10.0  # seconds for who connects to say what they want
-_LOOK = 60.0  # seconds between two looks at the clock and at the socket
-_GRACE = 5.0  # seconds for commands under way when the end has come, and for what else closes
+FIRST_WAIT = 20.0  # seconds until a process must connect to log in
+_GREETING = 10.0  # seconds for a client to send its greeting
+_LOOK = 60.0  # seconds between two checks of the clock and of the socket
+_GRACE = 5.0  # seconds for running commands at the end, and for closing
 
 
 class Shared(NamedTuple):
-    """What is shared, for whoever lists it, and for how long at most, in seconds."""
+    """The shared cluster and host, for listing, and the longest time in seconds."""
 
     cluster: str
     host: str
@@ -71,9 +71,10 @@ async def serve(
 ) -> None:
     """Share a login until its end; then close it.
 
-    `questions` is what the transport asks; unless it is `logged_in` already, whoever comes with
-    that wish is the person. `ready` is set once others can connect; it ends when `end` is.
-    Raises: SharedError if the socket cannot be made or somebody listens there.
+    `questions` is the asker of the transport; unless the transport is `logged_in` already, the
+    client that connects with the wish to log in answers the questions. `ready` is set once clients
+    can connect; the server ends when `end` is set. Raises: SharedError if the socket cannot be made
+    or another process listens there.
     """
     server = _Server(transport, socket_path, idle_seconds, shared, questions)
     server.was_in = logged_in
@@ -112,13 +113,13 @@ class _Server:
         self._idle_seconds = idle_seconds
         self._shared = shared
         self._questions = questions
-        self.was_in = False  # there was a connection once
+        self.was_in = False  # whether there was a connection once
         self._clients: list[_Client] = []
-        self._tasks: set[asyncio.Task[None]] = set()  # commands under way
-        self._streams = 0  # commands whose streams are passed on
+        self._tasks: set[asyncio.Task[None]] = set()  # running commands
+        self._streams = 0  # commands whose streams are forwarded
         self._visits: set[asyncio.Task[None]] = set()  # one for each client
         self._ending = False
-        self._news = asyncio.Event()  # the time that is left may be another
+        self._news = asyncio.Event()  # set when the remaining time may have changed
         self._logging_in = False
         self._user = ""
         self._since = time.time()
@@ -126,11 +127,11 @@ class _Server:
 
     @property
     def _running(self) -> int:
-        """Commands under way."""
+        """The number of running commands."""
         return len(self._tasks) + self._streams
 
     def end(self) -> None:
-        """Come to the end."""
+        """End the server."""
         self._ending = True
         self._news.set()
 
@@ -147,7 +148,7 @@ class _Server:
             if self.was_in:
                 await self._note_user()
             ready.set()
-            # Without its socket, which a clean-up may take away, nobody could ever reach it.
+            # Without its socket, which a clean-up may remove, no process could connect.
             while (seconds := self._time_left()) > 0 and identity(self._path) == ours:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(seconds, _LOOK)):
@@ -160,7 +161,7 @@ class _Server:
             await self._close()
 
     def _time_left(self) -> float:
-        """Seconds until the end, as far as can be said now."""
+        """Return the seconds until the end, as far as is known now."""
         if self._ending:
             return 0.0
         now = _now()
@@ -172,7 +173,7 @@ class _Server:
         return left
 
     async def _close(self) -> None:
-        """Let what runs end, say what was never begun, and let everything go."""
+        """Wait for running commands, report the commands that never began, and close everything."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_GRACE)
         await _at_most(_GRACE, self._transport.close())
@@ -202,7 +203,7 @@ class _Server:
             refuse_others(writer.get_extra_info("socket"))
             await self._serve(client)
         except (ProtocolError, SharedError, ConnectionError):
-            pass  # of no use to anybody: it is let go
+            pass  # an invalid client is disconnected
         except asyncio.CancelledError:
             pass  # the end; asyncio's own callback would report it
         finally:
@@ -232,10 +233,10 @@ class _Server:
             await self._let_log_in(client)
         elif wish is Wish.END:
             self.end()
-            await receive(client.reader)  # until they go, or we do
+            await receive(client.reader)  # until the client or this server closes
 
     def _refusal(self, wish: Wish, same: bool) -> str:
-        """Why they are not served, in a word of the protocol; "" if they are."""
+        """Return why a request is refused, in a word of the protocol; "" if it is not."""
         if wish in (Wish.LOOK, Wish.END):
             return ""
         if not same:
@@ -309,7 +310,7 @@ class _Server:
         self._end_if_lost()
 
     def _end_if_lost(self) -> None:
-        """Where only a person could log in again: here is none."""
+        """End the server after an error that needs the user, who is not present here."""
         error = self._transport.error
         if error is not None and error.trouble not in PASSING:
             self.end()
@@ -321,7 +322,7 @@ class _Server:
     # Logging in
 
     async def _let_log_in(self, client: _Client) -> None:
-        """The first time, and again when it was lost."""
+        """Log in the first time, and again after the connection was lost."""
         self._logging_in = True
         try:
             if not (self.was_in and is_connected(self._transport)):
@@ -343,14 +344,14 @@ class _Server:
         await client.writer.drain()
 
     async def _ask_caller(self, caller: Caller) -> None:
-        """Log in, as long as they are there. Raises: LoginError."""
+        """Log in while the caller is connected. Raises: LoginError."""
         self._questions.person = caller
         listening = asyncio.create_task(caller.listen())
         login = asyncio.create_task(log_in(self._transport))
         try:
             await asyncio.wait({login, listening}, return_when=asyncio.FIRST_COMPLETED)
             if not login.done():
-                # They went away: what they are asked is answered with no.
+                # The caller has disconnected: its questions are declined.
                 await asyncio.wait({login}, timeout=_GRACE)
             if not login.done():
                 raise LoginError(LoginTrouble.CANCELLED, "who logged in went away")
@@ -374,11 +375,11 @@ async def _at_most(seconds: float, work: Awaitable[object]) -> None:
 
 
 async def _gone(writer: asyncio.StreamWriter) -> None:
-    """All was sent, and the connection is closed."""
+    """Wait until all data is sent and the connection is closed."""
     with contextlib.suppress(OSError):
         await writer.wait_closed()
 
 
 def _now() -> float:
-    """Seconds that go on while the machine sleeps, whatever is done to its clock."""
+    """Return seconds that include the machine's sleep and ignore changes of the clock."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

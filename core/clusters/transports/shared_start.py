@@ -1,8 +1,8 @@
-"""Starting the process that holds a login, and that process's first steps.
+"""Start the process that holds a login, and run the first steps of that process.
 
-Takes what is to be shared as JSON on standard input, so that nothing of it can be seen among the
-processes; says on standard output that others can connect, or why not. The process leaves the
-terminal and its starter behind, gets no variable that is a secret, and leaves no core file.
+The settings are passed as JSON on standard input, so that they cannot be seen in the list of
+processes. The process reports on standard output that it is ready, or why not. It detaches from the
+terminal and from its parent, gets no variable that is a secret, and writes no core file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def start(
     seconds: float,
     idle_seconds: float,
 ) -> None:
-    """Start the process; when this returns, it can be connected to. Raises: SharedError."""
+    """Start the process and wait until it accepts connections. Raises: SharedError."""
     config = None if target.config is None else [str(file) for file in target.config]
     settings = {
         "socket": str(socket_path),
@@ -77,10 +77,10 @@ def _last_json(data: bytes) -> Mapping[str, Any]:
 
 
 def main() -> None:
-    """Leave the starter behind, then serve."""
+    """Detach from the parent process, then serve."""
     settings = json.load(sys.stdin)
     if os.fork():
-        os._exit(0)  # who started this waits for the pipes, which the child closes
+        os._exit(0)  # the parent waits for the end of the pipes, which the child closes
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asyncio.run(_serve(settings))
 
@@ -121,7 +121,7 @@ async def _serve(settings: Mapping[str, Any]) -> None:
 
 
 def _let_go(answer: Mapping[str, Any]) -> None:
-    """Say how it went, and keep none of the streams that were given."""
+    """Print the answer, and redirect all standard streams to /dev/null."""
     sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
     nothing = os.open(os.devnull, os.O_RDWR)

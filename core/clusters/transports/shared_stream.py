@@ -1,10 +1,11 @@
-"""The streams of a command that runs over a shared login, passed on as they come.
+"""Forward the streams of a command that runs over a shared login.
 
-Takes the line to run and a connection to whoever wants its streams; gives frames with what the
-command says (`out`: 1 or 2), and at the end its `exit`; takes frames with what it shall read.
-For programs that talk to their other half on the cluster (rsync); such a program starts
-`shared_stream_program.py`, which is the other end. Who goes away ends the command's channel.
-Imports asyncssh: load it only where somebody wants streams.
+The input is a connection to the process that needs the streams, and the line to run. The command's
+output is sent to the process in frames (`out`: 1 or 2), and its `exit` at the end; the frames of
+the process are the command's input. The streams are for programs that communicate with their other
+half on the cluster (rsync); such a program starts `shared_stream_program.py`, which is the other
+end. If either end closes, the command's channel is ended. The module imports asyncssh: import it
+only where streams are needed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ CHUNK = 1 << 18
 async def pass_on(
     transport: object, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Run the line that they name; until it ends or they go. Raises: ProtocolError."""
+    """Run the line that the client sends, until it ends or the client closes.
+
+    Raises: ProtocolError.
+    """
     first = await receive(reader)
     if first is None:
         return
@@ -42,7 +46,7 @@ async def pass_on(
             try:
                 await asyncio.wait({feeding, saying}, return_when=asyncio.FIRST_COMPLETED)
                 if not saying.done() and not feeding.result():
-                    await saying  # it has all that it shall read
+                    await saying  # the command has all its input
                 elif saying.done():
                     saying.result()
             finally:
@@ -57,9 +61,9 @@ async def pass_on(
 
 
 async def _feed(reader: asyncio.StreamReader, process: Any) -> bool:
-    """Pass on what it shall read; whether they went away before it was all."""
+    """Forward the command's input; return whether the client closed before the end of it."""
     while (frame := await receive(reader)) is not None:
-        with contextlib.suppress(OSError):  # it wants no more
+        with contextlib.suppress(OSError):  # the command reads no more
             if "eof" in frame.head:
                 process.stdin.write_eof()
                 return False
@@ -69,7 +73,7 @@ async def _feed(reader: asyncio.StreamReader, process: Any) -> bool:
 
 
 async def _say(process: Any, writer: asyncio.StreamWriter) -> None:
-    """Pass on what it says, then how it ended."""
+    """Forward the command's output, then its exit status."""
 
     async def one(number: int, stream: Any) -> None:
         while chunk := await stream.read(CHUNK):
@@ -84,7 +88,10 @@ async def _say(process: Any, writer: asyncio.StreamWriter) -> None:
 
 @contextlib.asynccontextmanager
 async def _running(transport: object, line: str) -> AsyncIterator[Any]:
-    """A process of asyncssh's, or of asyncio's, which that looks like. Raises: LoginError."""
+    """Start a process of asyncssh, or one of asyncio with the same interface.
+
+    Raises: LoginError.
+    """
     if isinstance(transport, AsyncsshTransport):
         process = await (await transport.connection()).create_process(
             line, encoding=None, request_pty=False, send_env=(), env=(), x11_forwarding=False
@@ -106,6 +113,7 @@ async def _running(transport: object, line: str) -> AsyncIterator[Any]:
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
-        # `wait` also waits for pipes, which nobody reads any more and others may hold open.
+        # `wait` also waits for pipes, which have no reader any more and which other processes may
+        # hold open.
         child._transport.close()  # type: ignore[attr-defined]
         await child.wait()

@@ -1,8 +1,9 @@
-"""Runs a line over a shared login and is its streams: what `ssh host line` is over a login.
+"""Run a line over a shared login with this process's streams, as `ssh host line` does.
 
-Run as a file, by `python -I -S`: it imports nothing but the standard library, and starts quickly.
-Its arguments: the socket, the greeting as JSON, the line. Its exit status is the command's; 255 if
-there is none. What is sent and received: shared_protocol.py, shared_stream.py.
+The program is run as a file, by `python -I -S`: it imports only the standard library, and starts
+quickly. Its arguments are the socket, the greeting as JSON and the line. Its exit status is the
+command's; 255 if there is none. The messages are described in shared_protocol.py and
+shared_stream.py.
 """
 
 import json
@@ -20,7 +21,7 @@ FAILED = 255
 
 
 def main() -> int:
-    """Forward until the command has ended."""
+    """Forward data until the command has ended."""
     path, greeting, line = sys.argv[1:]
     with socket.socket(socket.AF_UNIX) as shared:
         folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
@@ -39,7 +40,7 @@ def main() -> int:
 
 
 def listen(answers: Any) -> int:
-    """Pass on what the command says; its exit status."""
+    """Forward the command's output; return its exit status."""
     while True:
         head, body = receive(answers)
         if "failed" in head:
@@ -52,7 +53,7 @@ def listen(answers: Any) -> int:
 
 
 def forward(shared: socket.socket) -> None:
-    """Everything that is to be read, and that this was all."""
+    """Forward all of standard input, then the end of the input."""
     try:
         while data := os.read(0, CHUNK):
             send(shared, {}, data)
@@ -62,13 +63,13 @@ def forward(shared: socket.socket) -> None:
 
 
 def send(shared: socket.socket, head: dict[str, Any], body: bytes = b"") -> None:
-    """One frame."""
+    """Send one frame."""
     words = json.dumps(head).encode()
     shared.sendall(LENGTHS.pack(len(words), len(body)) + words + body)
 
 
 def receive(answers: Any) -> tuple[dict[str, Any], bytes]:
-    """One frame. Raises: EOFError."""
+    """Receive one frame. Raises: EOFError."""
     lengths = answers.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         raise EOFError
@@ -81,7 +82,7 @@ def receive(answers: Any) -> tuple[dict[str, Any], bytes]:
 
 
 def complain(words: str) -> int:
-    """Say why there is no command."""
+    """Print why there is no command."""
     os.write(2, f"{words}\n".encode("utf-8", "surrogateescape"))
     return FAILED
 
@@ -91,5 +92,5 @@ if __name__ == "__main__":
         code = main()
     except (OSError, EOFError, ValueError):
         code = complain("the shared connection ended")
-    # Not sys.exit: the thread may still wait for something to read.
+    # Not sys.exit: the thread may still wait for input.
     os._exit(code)

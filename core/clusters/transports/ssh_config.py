@@ -1,10 +1,9 @@
-"""What ~/.ssh/config says of a machine, as far as a login must know it before asyncssh reads it.
+"""Read the settings of ~/.ssh/config that a login needs before asyncssh reads the file.
 
-asyncssh's own reader is used (Host, Match, Include, tokens); what it does not do is here: the
-system's files, several known_hosts files, a user's `none` that must not switch the checking
-off, identity files that are not there, and jump hosts, to whom a person logs in as well.
-Imports asyncssh: load it only where a connection is opened.
-Source: ssh_config(5).
+asyncssh's own reader is used (Host, Match, Include, tokens). This module adds what asyncssh does
+not do: the system's files, several known_hosts files, a user's `none` that must not switch
+verification off, identity files that do not exist, and jump hosts, where the user also logs in. The
+module imports asyncssh: import it only where a connection is opened. Source: ssh_config(5).
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ _AGENT = "SSH_AUTH_SOCK"
 
 
 class SshSettings(NamedTuple):
-    """What is configured for one machine. Files are absolute; they need not exist."""
+    """The settings of one machine. Files are absolute; they need not exist."""
 
-    files: tuple[Path, ...]  # that were read
+    files: tuple[Path, ...]  # the files that were read
     host: str  # the machine to connect to
     port: int
     user: str
-    key_name: str  # by which known_hosts knows it
-    key_port: int  # 22 where an alias names it
+    key_name: str  # its name in known_hosts
+    key_port: int  # 22 if an alias names the key
     identities: tuple[Path, ...]
     identities_only: bool
     user_known_hosts: tuple[Path, ...]
@@ -47,9 +46,9 @@ class SshSettings(NamedTuple):
 
 
 def read_settings(target: SshTarget, *, connect_timeout: float) -> SshSettings:
-    """What is configured for a machine.
+    """Read the settings of a machine.
 
-    Raises: LoginError (CONFIG) that names the file and the line.
+    Raises: LoginError (CONFIG) with the file and the line.
     """
     if complaint := target.complaint:
         raise LoginError(LoginTrouble.CONFIG, complaint)
@@ -114,7 +113,7 @@ def _agent(configured: object, home: Path) -> str:
 
 
 def _jumps(text: str, config: tuple[Path, ...] | None) -> tuple[SshTarget, ...]:
-    """`user@host:port,...`, also with `ssh://`; the first is the nearest."""
+    """Parse `user@host:port,...`, also with `ssh://`; the first is the nearest."""
     targets = []
     for hop in filter(None, (part.strip() for part in text.split(","))):
         user, _, place = hop.removeprefix("ssh://").rpartition("@")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rowtui.core.engine_record.codec import Field, NotAValueError, decode, encode
 from rowtui.core.engine_record.masks import Masks
 from rowtui.core.engine_record.types import UnknownTypeError, table
+from rowtui.core.network.job_model import JobState
 
 TEXTS = ("", "a", "square-08", "a'; rm -rf ~ #\udcff\x1b[2J", "été", "x" * 300)
 VALUES = sorted(
@@ -127,6 +128,10 @@ def test_values_within_values_without_end_are_refused() -> None:
         data = [data]
     with pytest.raises(NotAValueError, match="without end"):
         decode(data)
+
+
+def test_a_state_of_a_job_is_read_by_its_former_name() -> None:
+    assert decode({"!": "network.job_model.JobState", "v": "READY"}) is JobState.ELIGIBLE
 
 
 def test_a_name_has_one_pseudonym_everywhere() -> None:

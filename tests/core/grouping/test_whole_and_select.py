@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.grouping import whole as whole_module
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.select import Duplicate, duplicates, matches, matching_actions
-from rowtui.core.grouping.whole import whole_groups
 from rowtui.core.workflow.model import Action, Workflow
 
 from tests.core.grouping.memory import MemoryDirectories, action, form_groups, numbered
@@ -18,6 +19,11 @@ from tests.core.grouping.memory import MemoryDirectories, action, form_groups, n
 TEN = numbered([{"T": i // 4} for i in range(10)])
 SPLIT = action("run", sort_by=("/T",), split_by_sort_key=True, submit_whole=True)
 WHOLE = form_groups(SPLIT, TEN, 0b1111111111)
+
+
+def whole_groups(eligible: Any, whole: Any, directories: Any) -> tuple[Any, tuple[str, ...]]:
+    kept, left_out = whole_module.whole_groups(eligible, whole, directories)
+    return kept, tuple(it.sentence for it in left_out)
 
 
 def test_groups_that_are_whole_are_kept_and_the_others_skipped_with_a_reason() -> None:

@@ -153,6 +153,18 @@ destinations:
     assert place(text, tpv3=True).cause == "ZeroDivisionError"
 
 
+def test_a_destination_that_rank_takes_from_the_mapper_has_all_that_it_inherits() -> None:
+    found = place(
+        """
+        global: {default_inherits: default}
+        tools: {t: {rank: "[mapper.destinations['d']]"}}
+        destinations: {default: {abstract: true, runner: r, params: {a: x}}, d: {}, e: {}}
+        """,
+        tpv3=True,
+    )
+    assert (found.destination, found.runner, found.params) == ("d", "r", {"a": "x"})
+
+
 def load(wait: float | None) -> PartitionLoad:
     return PartitionLoad("", 8, 4, 0, 0, 1, 0, 0, 0, 0, 0, wait)
 

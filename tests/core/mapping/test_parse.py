@@ -116,7 +116,7 @@ def test_what_a_destination_accepts_is_a_number_or_text_that_is_one() -> None:
     assert isinstance(found.max_accepted_cores, int)
 
 
-@pytest.mark.parametrize("value", ["cores * 2", "true", "'nan'", "[8]"])
+@pytest.mark.parametrize("value", ["cores * 2", "true", "'nan'", "[8]", "'\uff18'"])
 def test_what_a_destination_accepts_is_never_an_expression(value: str) -> None:
     text = f"destinations: {{d: {{max_accepted_cores: {value}}}}}"
     [(line, _, severity, message)] = complaints(text)
@@ -409,18 +409,80 @@ def test_a_pool_selects_jobs_by_what_it_requires_and_rejects() -> None:
     ]
 
 
+# What TPV 3.3.0 makes of each value; None: it loads nothing.
+_TRUTHS = {
+    **dict.fromkeys(("true", "'true'", "Yes", "on", "Y", "t", "'1'", "1", "1.0"), True),
+    **dict.fromkeys(("false", "no", "off", "N", "F", "'0'", "0", "0.0"), False),
+    **dict.fromkeys(("maybe", "''", "none", "'null'", "'1.0'", "'2'", "truthy"), None),
+}
+
+
 @pytest.mark.parametrize(
     ("value", "wanted"),
-    [("true", True), ("Yes", True), ("on", True), ("1", True), ("no", False), ("off", False)],
+    [*_TRUTHS.items(), *dict.fromkeys(("2", "-1", "0.5", ".nan", "' Yes '"), True).items()],
 )
-def test_abstract_takes_the_words_that_galaxy_takes(value: str, wanted: bool) -> None:
-    assert tool(f"abstract: {value}").abstract is wanted
+def test_abstract_takes_what_tpv_takes(value: str, wanted: bool | None) -> None:
+    file = parsed(f"tools:\n  t:\n    abstract: {value}\n    cores: 3\n")
+    if wanted is not None:
+        assert file.problems == ()
+        assert file.entities["tools"]["t"].abstract is wanted
+        return
+    [problem] = file.problems
+    assert (problem.line, problem.column, problem.severity) == (3, 15, "error")
+    assert problem.message == "`abstract` of tool `t` must be true or false, but is text"
+    assert problem.hint == "write true or false, without quotes"
+    assert file.broken == {("tools", "t"): problem}
 
 
-def test_abstract_with_another_word_is_false_and_doubted() -> None:
-    file = parsed("tools: {t: {abstract: maybe}}")
-    assert file.entities["tools"]["t"].abstract is False
-    assert [problem.severity for problem in file.problems] == ["warning"]
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [*_TRUTHS.items(), *dict.fromkeys(("2", "-1", "0.5", ".nan", "' Yes '")).items()],
+)
+@pytest.mark.parametrize("field", ["fail_open", "reserve_pool"])
+def test_truth_values_of_a_pool_take_what_tpv_takes(
+    field: str, value: str, wanted: bool | None
+) -> None:
+    body = f"{{{field}: {value}}}"
+    file = parsed(f"pools: {{p: {body if field == 'fail_open' else f'{{oversize: {body}}}'}}}")
+    pool = file.entities["pools"]["p"]
+    assert isinstance(pool, Pool)
+    if wanted is not None:
+        assert file.problems == ()
+        assert (pool.fail_open if field == "fail_open" else pool.oversize[field]) is wanted
+        return
+    [problem] = file.problems
+    assert problem.severity == "error"
+    assert problem.message.startswith(f"`{field}` of pool `p` must be true or false, but is ")
+    assert problem.hint == "write true or false, without quotes"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("'3.0'", 3), ("' 8 '", 8), ("1.0", 1), ("'1e3'", None), ("'8.'", None), ("1.5", None)],
+)
+def test_a_whole_number_takes_what_tpv_takes(value: str, wanted: int | None) -> None:
+    file = parsed(f"pools: {{p: {{oversize: {{max_concurrent: {value}}}}}}}")
+    pool = file.entities["pools"]["p"]
+    assert isinstance(pool, Pool)
+    assert pool.oversize == ({} if wanted is None else {"max_concurrent": wanted})
+    assert [each.severity for each in file.problems] == ["error"] * (wanted is None)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"), [("true", True), ("1", "1"), ("0.0", "0.0"), ("'2'", "2"), ("x", "x")]
+)
+def test_a_condition_is_text_or_a_truth_value(value: str, wanted: bool | str) -> None:
+    [rule] = tool(f"rules: [{{if: {value}, cores: 2}}]").rules.values()
+    assert rule.if_condition == wanted
+    assert type(rule.if_condition) is type(wanted)
+
+
+@pytest.mark.parametrize("value", ["2", "-1", "0.5", ".nan", "[x]"])
+def test_a_condition_that_is_another_number_or_a_list_is_an_error(value: str) -> None:
+    file = parsed(f"tools: {{t: {{rules: [{{if: {value}, cores: 2}}]}}}}")
+    [problem] = file.problems
+    assert problem.severity == "error"
+    assert "must be an expression, or true or false, but is " in problem.message
 
 
 def test_an_entity_without_properties_is_told_how_to_be_written() -> None:

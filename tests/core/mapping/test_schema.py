@@ -131,6 +131,8 @@ def test_every_example_is_valid() -> None:
         "destinations: {d: {runner: r, max_accepted_mem: '8', tags: [a]}}",
         "destinations: {d: {scheduling: {accept: [a]}, min_accepted_mem: 1.5}}",
         "pools: {p: {oversize: {max_concurrent: 1, reserve_pool: on}, fail_open: true}}",
+        "pools: {p: {abstract: ' Yes ', fail_open: oFF}, q: {abstract: 2, fail_open: 1}}",
+        "tools: {t: {rules: [{if: 1, cores: 2}]}}",
     ],
 )
 def test_what_parsing_has_nothing_against_is_valid(text: str) -> None:
@@ -157,6 +159,10 @@ def test_what_parsing_has_nothing_against_is_valid(text: str) -> None:
         "destinations: {d: {max_accepted_cores: cores * 2}}",
         "pools: {p: {scheduling: {prefer: [a]}}}",
         "pools: {p: {oversize: {max: 1}}}",
+        "tools: {t: {abstract: maybe}}",
+        "tools: {t: {rules: [{if: 2}]}}",
+        "pools: {p: {fail_open: ' yes '}}",
+        "pools: {p: {fail_open: 2}}",
     ],
 )
 def test_what_parsing_complains_of_is_not_valid(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rowtui.core.network.job_model import STRENGTH, JobState
 
 LOST = (JobState.FAILED, JobState.CANCELLED)
-OVER = (*LOST, JobState.COMPLETE, JobState.MISSING)
+OVER = (*LOST, JobState.COMPLETED, JobState.SKIPPED)
 
 
 class NaiveGraph:
@@ -36,31 +36,31 @@ class NaiveGraph:
 
     def _state(self, job: int, found: dict[int, JobState]) -> JobState:
         own = self.own[job]
-        if own in (JobState.COMPLETE, *LOST):
+        if own in (JobState.COMPLETED, *LOST):
             return own
         strict = [found[other] for other, slot in self.needs[job] if slot < 0]
         cancelled = any(state in LOST for state in strict)
-        missing = JobState.MISSING in strict or own is JobState.MISSING
-        waits = any(state is not JobState.COMPLETE for state in strict)
+        missing = JobState.SKIPPED in strict or own is JobState.SKIPPED
+        waits = any(state is not JobState.COMPLETED for state in strict)
         for slot, least in enumerate(self.least[job]):
             members = [found[other] for other, mine in self.needs[job] if mine == slot]
             lost = sum(state in LOST for state in members)
-            gone = members.count(JobState.MISSING)
+            gone = members.count(JobState.SKIPPED)
             waits = waits or any(state not in OVER for state in members)
             if len(members) - lost - gone < min(least, len(members)):
                 cancelled = cancelled or lost > 0
                 missing = missing or lost == 0
         if cancelled or missing:
-            if own is JobState.ACTIVE:
+            if own is JobState.SUBMITTED:
                 self.own[job] = JobState.WAITING
-            return JobState.CANCELLED if cancelled else JobState.MISSING
-        if own is JobState.ACTIVE:
+            return JobState.CANCELLED if cancelled else JobState.SKIPPED
+        if own is JobState.SUBMITTED:
             return own
-        return JobState.WAITING if waits else JobState.READY
+        return JobState.WAITING if waits else JobState.ELIGIBLE
 
     def root_causes(self, job: int) -> list[int]:
         states = self.states()
-        kind = LOST if states[job] in LOST else (JobState.MISSING,)
+        kind = LOST if states[job] in LOST else (JobState.SKIPPED,)
         if states[job] not in kind:
             return []
         found: set[int] = set()
@@ -80,5 +80,5 @@ class NaiveGraph:
     ) -> bool:
         members = [states[other] for other, mine in self.needs[job] if mine == slot]
         lost = sum(state in LOST for state in members)
-        left = len(members) - lost - members.count(JobState.MISSING)
+        left = len(members) - lost - members.count(JobState.SKIPPED)
         return left < min(self.least[job][slot], len(members)) and (lost > 0) == (kind is LOST)

@@ -180,7 +180,7 @@ def test_a_previous_action_that_runs_elsewhere_is_never_complete_here() -> None:
 def test_a_previous_action_that_comes_later_in_the_network_waits_for_ever() -> None:
     text = HEAD + action("simulate", "energy.json", "state", "analyse")
     text += action("analyse", "a.json", "state") + AVERAGE
-    errors = [it.message for it in checked(STUDY, text) if it.severity == "error"]
+    errors = [it.message for it in checked(STUDY, text) if "waits for 'analyse'" in it.message]
     assert errors == [
         "node 'simulate': action 'simulate' waits for 'analyse', but node 'analyse' waits for this "
         "node"
@@ -195,7 +195,7 @@ def test_a_previous_action_that_no_sink_needs_is_not_run() -> None:
 
 def test_a_link_in_shared_directories_is_told_to_row_by_previous_actions() -> None:
     problem = only(STUDY, HEAD + SIMULATE + action("analyse", "a.json", "state") + AVERAGE)
-    assert problem.severity == "warning"
+    assert problem.severity == "error"
     assert "do not know that action 'analyse' waits for 'simulate'" in problem.message
     assert 'previous_actions = ["simulate"]' in problem.hint
 
@@ -208,6 +208,19 @@ def test_an_action_without_products_never_completes() -> None:
         "node 'analyse': action 'analyse' has no products, so it never completes and node "
         "'average' waits for ever"
     )
+
+
+def test_a_last_node_without_products_is_refused_unless_no_sink_needs_it() -> None:
+    text = GOOD.replace('products = ["plot"]\n', "")
+    message = "node 'average': action 'average' has no products, so it never completes"
+
+    last = only(STUDY[: STUDY.index("[[sink]]")], text)
+    assert (last.severity, last.message) == ("error", message)
+    assert "`products` of workflow.toml" in last.hint
+
+    sink = '[[sink]]\nname = "a"\nfrom = "analyse"\noutput = "a.json"\npublish = "{T}-{r}"\n'
+    unneeded = only(STUDY[: STUDY.index("[[sink]]")] + sink, text)
+    assert (unneeded.severity, unneeded.message) == ("warning", message)
 
 
 def test_submit_whole_is_not_what_a_network_does() -> None:

@@ -100,4 +100,4 @@ def test_all_that_ran_is_in_the_chart(
     cores = sum(
         cell.share * 3 * (row.last - row.first + 1) for row in chart.rows for cell in row.cells
     )
-    assert cores * chart.seconds == pytest.approx(run.core_hours * 3600, rel=1e-4)
+    assert cores * chart.seconds == pytest.approx(run.cpu_hours * 3600, rel=1e-4)

@@ -254,10 +254,10 @@ def test_no_job_begins_before_all_that_it_turns_out_to_need_has_ended(
 
 GOOD, LOST, GONE = range(3)
 KINDS = {
-    JobState.COMPLETE: GOOD,
+    JobState.COMPLETED: GOOD,
     JobState.FAILED: LOST,
     JobState.CANCELLED: LOST,
-    JobState.MISSING: GONE,
+    JobState.SKIPPED: GONE,
 }
 
 
@@ -305,9 +305,9 @@ def test_states_follow_from_those_of_the_members(story: Story, order: int) -> No
             if LOST in kinds or world.is_given_up((node, directory)):
                 assert state is JobState.CANCELLED
             elif GONE in kinds:
-                assert state is JobState.MISSING
+                assert state is JobState.SKIPPED
             else:
-                assert state in (JobState.COMPLETE, JobState.FAILED)
+                assert state in (JobState.COMPLETED, JobState.FAILED)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

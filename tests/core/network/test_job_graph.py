@@ -66,7 +66,7 @@ def test_a_job_completed_by_hand_while_it_waits_lets_others_go_on() -> None:
 
     assert graph.complete(1) == change(ready=[2])
     assert graph.complete(0) == change()
-    assert graph.state(1) is JobState.COMPLETE
+    assert graph.state(1) is JobState.COMPLETED
 
 
 def test_new_jobs_are_ready_at_once_if_what_they_need_is_complete() -> None:
@@ -140,7 +140,7 @@ def test_what_needed_a_reopened_job_waits_again_unless_it_is_with_a_scheduler_or
     assert graph.reopen(0) == change(ready=[0])
 
     states = [graph.state(job).name for job in range(4)]
-    assert states == ["READY", "WAITING", "ACTIVE", "COMPLETE"]
+    assert states == ["ELIGIBLE", "WAITING", "SUBMITTED", "COMPLETED"]
     assert graph.complete(0).ready == [1]
 
 
@@ -167,7 +167,7 @@ def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
 
     assert graph.retry(0) == change(ready=[0], back=[2])
     assert [graph.state(job).name for job in range(4)] == [
-        "READY",
+        "ELIGIBLE",
         "FAILED",
         "WAITING",
         "CANCELLED",
@@ -248,15 +248,15 @@ def test_a_complete_job_is_not_lost_with_what_it_needed() -> None:
     assert graph.ready() == [2]
 
 
-def test_failed_beats_missing() -> None:
+def test_failed_beats_skipped() -> None:
     graph = JobGraph()
     graph.extend(Block(0, 2), Block(1, 1, [0, 2], [0, 1]))
 
-    assert graph.missing(0) == change(missing=[0, 2])
+    assert graph.skip(0) == change(skipped=[0, 2])
     assert graph.root_causes(2) == [0]
     assert graph.fail(1) == change(cancelled=[2])
     assert graph.root_causes(2) == [1]
-    assert graph.retry(1).missing == [2]
+    assert graph.retry(1).skipped == [2]
 
 
 # -- slots ---------------------------------------------------------------------------------------
@@ -299,10 +299,10 @@ def test_a_collapse_comes_back_when_enough_are_retried() -> None:
     assert [it.job for it in graph.left_out(3)] == [0]
 
 
-def test_a_collapse_without_enough_because_of_absent_data_is_missing() -> None:
+def test_a_collapse_without_enough_because_of_absent_data_is_skipped() -> None:
     graph = collect(3, least=2)
 
-    assert graph.missing([0, 1]).missing == [0, 1, 3]
+    assert graph.skip([0, 1]).skipped == [0, 1, 3]
     assert graph.is_over is False
     graph.complete(2)
     assert graph.is_over
@@ -345,10 +345,10 @@ def test_a_job_that_was_cancelled_for_too_few_comes_back_when_it_learns_of_more(
     assert graph.add_dependencies(3, made, [0]) == change(back=[3])
 
 
-def test_a_job_that_is_missing_for_too_few_comes_back_when_it_learns_of_more() -> None:
+def test_a_job_that_is_skipped_for_too_few_comes_back_when_it_learns_of_more() -> None:
     graph = JobGraph()
     graph.extend(Block(0, 3), Block(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
-    graph.missing([0, 1])
+    graph.skip([0, 1])
 
     made = graph.extend(Block(0, 1)).jobs[0]
 
@@ -357,12 +357,12 @@ def test_a_job_that_is_missing_for_too_few_comes_back_when_it_learns_of_more() -
     assert graph.ready() == [3]
 
 
-def test_what_a_ready_job_needs_cannot_change() -> None:
+def test_what_an_eligible_job_needs_cannot_change() -> None:
     graph = collect(1, least=1)
     graph.complete(0)
     graph.extend(Block(0, 1))
 
-    with pytest.raises(JobGraphError, match="job 1 is ready"):
+    with pytest.raises(JobGraphError, match="job 1 is eligible"):
         graph.add_dependencies(1, [2])
 
 
@@ -425,7 +425,7 @@ def test_a_number_of_no_job_is_refused() -> None:
     for number in (1, -1):
         with pytest.raises(JobGraphError, match=f"there is no job {number}"):
             graph.complete([0, number])
-    assert graph.state(0) is JobState.READY
+    assert graph.state(0) is JobState.ELIGIBLE
 
 
 # -- the order -----------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_thousands_that_become_ready_one_by_one_come_in_order() -> None:
 
     states = graph.snapshot().states
     assert graph.ready() == sorted(
-        (job for job, state in enumerate(states) if state == JobState.READY),
+        (job for job, state in enumerate(states) if state == JobState.ELIGIBLE),
         key=ranks.__getitem__,
     )
     # Each that began came before all that were ready then, and that are ready still.
@@ -553,8 +553,8 @@ def test_the_graph_is_read_extended_and_run_at_the_same_time() -> None:
                 wrong.append("the graph grew younger")
             generation = seen.generation
             for job, state in enumerate(seen.states):
-                if state == JobState.READY and any(
-                    seen.states[other] != JobState.COMPLETE for other in graph.dependencies(job)
+                if state == JobState.ELIGIBLE and any(
+                    seen.states[other] != JobState.COMPLETED for other in graph.dependencies(job)
                 ):
                     wrong.append(f"job {job} is ready too early")
 

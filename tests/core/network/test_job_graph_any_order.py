@@ -14,7 +14,7 @@ from rowtui.core.network.job_model import Block, Change, JobGraphError, JobState
 
 from tests.core.network.naive_graph import LOST, OVER, NaiveGraph
 
-WORDS = (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED, JobState.MISSING)
+WORDS = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
 
 
 class Drawn(NamedTuple):
@@ -56,11 +56,11 @@ def extend_both(graph: JobGraph, naive: NaiveGraph, drawn: Drawn) -> Change:
 
 
 def say(graph: JobGraph, jobs: int | list[int], word: JobState) -> Change:
-    if word is JobState.COMPLETE:
+    if word is JobState.COMPLETED:
         return graph.complete(jobs)
     if word is JobState.FAILED:
         return graph.fail(jobs)
-    return graph.cancel(jobs) if word is JobState.CANCELLED else graph.missing(jobs)
+    return graph.cancel(jobs) if word is JobState.CANCELLED else graph.skip(jobs)
 
 
 def states_of(graph: JobGraph) -> list[JobState]:
@@ -76,7 +76,7 @@ def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
         mine = [state for state, one in zip(states, nodes, strict=True) if one == node]
         assert counts == tuple(mine.count(state) for state in JobState)
     ready = graph.ready()
-    assert sorted(ready) == [job for job, state in enumerate(states) if state is JobState.READY]
+    assert sorted(ready) == [job for job, state in enumerate(states) if state is JobState.ELIGIBLE]
     assert graph.ready(2) == ready[:2]
     for job, state in enumerate(states):
         assert graph.root_causes(job) == naive.root_causes(job)
@@ -85,7 +85,7 @@ def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
         assert [(it.job, it.slot) for it in graph.left_out(job)] == sorted(
             (other, slot)
             for other, slot in needs
-            if slot >= 0 and states[other] in (*LOST, JobState.MISSING)
+            if slot >= 0 and states[other] in (*LOST, JobState.SKIPPED)
         )
         if state in LOST:
             others = [it for it, its in enumerate(states) if it != job and its in LOST]
@@ -139,10 +139,10 @@ def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None
         elif event == "activate":
             gone = graph.activate(jobs)
             assert gone == [
-                job for job in jobs if before[job] in (JobState.WAITING, JobState.READY)
+                job for job in jobs if before[job] in (JobState.WAITING, JobState.ELIGIBLE)
             ]
             for job in gone:
-                naive.own[job] = JobState.ACTIVE
+                naive.own[job] = JobState.SUBMITTED
         elif event == "back":
             change = take_back(data, graph, naive, before, jobs, wanted_again)
         elif event == "add":
@@ -156,7 +156,7 @@ def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None
         check_change(change, before, after)
         for job in change.ready:
             strict = [other for other, slot in naive.needs[job] if slot < 0]
-            assert all(after[other] is JobState.COMPLETE for other in strict)
+            assert all(after[other] is JobState.COMPLETED for other in strict)
             assert all(after[other] in OVER for other, _ in naive.needs[job])
             assert job not in ever_ready or wanted_again
             ever_ready.add(job)
@@ -174,7 +174,7 @@ def take_back(
     """Retry, release or reopen."""
     way, allowed = data.draw(
         st.sampled_from(
-            [("retry", WORDS[1:]), ("release", (JobState.ACTIVE,)), ("reopen", WORDS[:1])]
+            [("retry", WORDS[1:]), ("release", (JobState.SUBMITTED,)), ("reopen", WORDS[:1])]
         )
     )
     if way == "retry":
@@ -199,7 +199,7 @@ def add_dependencies(
     job, *others = sorted(jobs, reverse=True)
     slots = [data.draw(st.integers(-1, len(naive.least[job]))) for _ in others]
     least = {len(naive.least[job]): data.draw(st.integers(0, 2))}
-    if before[job] in (JobState.READY, JobState.ACTIVE, JobState.COMPLETE):
+    if before[job] in (JobState.ELIGIBLE, JobState.SUBMITTED, JobState.COMPLETED):
         with pytest.raises(JobGraphError):
             graph.add_dependencies(job, others, slots, least)
         return Change([], [], [], [], [])
@@ -216,13 +216,13 @@ def check_change(change: Change, before: list[JobState], after: list[JobState]) 
     def became(state: JobState) -> list[int]:
         return [job for job, (was, now) in pairs if now is state is not was]
 
-    over = JobState.CANCELLED, JobState.MISSING
-    assert sorted(change.ready) == became(JobState.READY)
+    over = JobState.CANCELLED, JobState.SKIPPED
+    assert sorted(change.ready) == became(JobState.ELIGIBLE)
     assert sorted(change.cancelled) == became(JobState.CANCELLED)
-    assert sorted(change.missing) == became(JobState.MISSING)
-    back = [job for job, (was, now) in pairs if was in over and now <= JobState.ACTIVE]
+    assert sorted(change.skipped) == became(JobState.SKIPPED)
+    back = [job for job, (was, now) in pairs if was in over and now <= JobState.SUBMITTED]
     assert sorted(change.back) == back
-    stopped = [job for job, (was, now) in pairs if was is JobState.ACTIVE and now in over]
+    stopped = [job for job, (was, now) in pairs if was is JobState.SUBMITTED and now in over]
     assert sorted(change.stopped) == stopped
 
 

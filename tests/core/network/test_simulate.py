@@ -54,9 +54,9 @@ def test_a_case_worked_out_by_hand() -> None:
     }
     assert run.makespan == 20.0
     assert run.cost == pytest.approx(20 * 1.8 / HOUR)
-    assert run.core_hours == pytest.approx((10 * 2 * 2 + 4 * 3) / HOUR)
+    assert run.cpu_hours == pytest.approx((10 * 2 * 2 + 4 * 3) / HOUR)
     assert run.utilisation == pytest.approx(52 / 60)
-    assert run.core_hours + run.idle_core_hours == pytest.approx(60 / HOUR)
+    assert run.cpu_hours + run.idle_cpu_hours == pytest.approx(60 / HOUR)
     assert (run.jobs, run.ended, run.unplaced, run.held_up) == (5, 5, (), 0)
 
 

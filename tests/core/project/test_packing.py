@@ -15,6 +15,7 @@ from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import Outcome
 from rowtui.core.submission.bundles import SCRIPT_MB, WATCH_MB
+from rowtui.core.submission.model import count_jobs
 from rowtui.core.submission.planner import PlanError
 
 from tests.eventually import eventually, eventually_async
@@ -166,6 +167,19 @@ async def test_jobs_share_nodes_and_each_runs_once(make: Make) -> None:
     assert project.state.completed["one"].bit_count() == 24
     assert project.state.ends == {}
     await project.let_go()
+
+
+async def test_a_bundle_is_as_long_everywhere_as_it_is_sent(make: Make) -> None:
+    packed = pack(make(), largest_bundle=5)
+    jobs = packed.plan.jobs
+    sent = []
+    for bundle in packed.destinations[0].bundles:
+        first = jobs[bundle.lanes[0].jobs[0]]
+        sent.append(first.bundle.seconds if first.bundle else first.walltime_seconds)
+    assert [bundle.seconds for bundle in packed.destinations[0].bundles] == sent
+    counts = count_jobs(jobs)
+    assert counts.jobs == 24
+    assert counts.bundles + counts.alone == len(sent)
 
 
 async def test_what_a_person_chooses_is_kept(make: Make) -> None:

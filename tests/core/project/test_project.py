@@ -208,6 +208,25 @@ def test_the_workflow_is_read_again_when_it_changed(home: Home) -> None:
     assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
 
 
+def test_an_action_from_before_a_change_of_the_workflow_does_not_stay(home: Home) -> None:
+    project = home.open()
+    project.synchronise()
+    before = project.workflow.actions[1]
+    text = WORKFLOW.replace("touch {workspace_path}/{directory}/y", "make {directory}/y")
+    (home.root / "workflow.toml").write_text(
+        text + 'group.include = [{ condition = ["/v", ">", 0] }]\n'
+    )
+    project.reload_workflow_if_changed()
+    project.synchronise()
+
+    late = project.status_row(before)  # by a view that had asked before
+    row = project.status_row(project.workflow.actions[1])
+
+    assert late.action is before
+    assert row.action == project.workflow.actions[1]
+    assert (late.waiting.bit_count(), row.waiting.bit_count()) == (3, 2)
+
+
 def test_one_bad_action_stops_no_other(home: Home) -> None:
     extra = '[[action]]\nname = "bad"\ncommand = "x {directory}"\nlaunchers = ["nolauncher"]\n'
     (home.root / "workflow.toml").write_text(WORKFLOW + extra)

@@ -121,11 +121,11 @@ def test_a_verb_takes_only_jobs_in_a_state_for_it_and_none_of_others() -> None:
     assert [row.ours for row in rows] == [True, True, True, False]
     keys = [row.key for row in rows]
     for verb, tokens in {
-        "cancel": ["t1", "t2"], "hold": ["t1"], "release": ["t2"], "resubmit": ["t3"],
+        "cancel": ["t1", "t2"], "hold": ["t1"], "release": ["t2"], "retry": ["t3"],
     }.items():  # fmt: skip
         assert book.tokens(keys, verb) == tokens
         assert (book.chosen(keys, verb).total, book.chosen(keys, verb).jobs) == (3, len(tokens))
-    assert [it.cause for it in book.chosen(keys, "resubmit").failed] == ["exit code 1"]
+    assert [it.cause for it in book.chosen(keys, "retry").failed] == ["exit code 1"]
     assert book.marked([*keys, RowKey("x", 1)]) == tuple(row.marked for row in rows)
 
 

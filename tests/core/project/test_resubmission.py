@@ -23,6 +23,11 @@ from rowtui.core.submission.model import Plan
 from tests.core.project.failing import WORKFLOW, Failing
 
 
+@pytest.fixture(autouse=True)
+def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "64")
+
+
 @pytest.fixture
 def failing(tmp_path: Path) -> Failing:
     return Failing.make(tmp_path)

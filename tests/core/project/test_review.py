@@ -12,18 +12,22 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.clusters.model import BudgetLimit
 from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.errors import RowtuiError
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.project import Project
 from rowtui.core.project.review import check_duplicates, check_warnings
 from rowtui.core.project.review_before import asked_for
-from rowtui.core.project.review_budgets import account_of, check_budget, spent_on
+from rowtui.core.project.review_budgets import (
+    ChargedHours,
+    account_of,
+    check_budget,
+)
 from rowtui.core.project.review_dry import MOST_ASKED, check_dry
 from rowtui.core.project.review_scripts import check_scripts, shapes_of
 from rowtui.core.project.review_views import Check, CheckState, ranges_of
 from rowtui.core.project.review_without import without
+from rowtui.core.submission.charges import Balance
 from rowtui.core.submission.model import InBundle, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_from_json, plan_id
 
@@ -145,7 +149,7 @@ async def test_the_dry_check_asks_about_one_job_of_each_kind_and_not_about_too_m
     assert found.text == f"asked about {MOST_ASKED} jobs of 14 kinds"
     assert found.state is CheckState.FAILED
     assert found.findings[0].jobs == ((0, 3),)
-    assert "the job asks for 1,003 cores" in found.findings[1].text
+    assert "the job asks for 1,003 CPUs" in found.findings[1].text
 
     why = "alpha is not connected: L logs in"
     untold = await check_dry(plan, lambda _: why, {}, project.root)
@@ -178,12 +182,10 @@ async def test_once_it_is_sent_its_hours_are_spent_and_its_scripts_are_those_bef
 
     assert steps[-1].became is not None
     assert "left out by hand: 5 jobs" in left.skipped
-    spent = spent_on(["local"], project.jobs.journal, project.jobs.plan)
-    assert spent["local"] == left.cost
-    limits = {"local": BudgetLimit(cpu_hours=left.cost.cpu_hours)}
-    check = check_budget(
-        plan, limits, lambda names: spent_on(names, project.jobs.journal, project.jobs.plan)
-    )
+    charged = ChargedHours(project.jobs.journal, project.jobs.plan).on(["local"])
+    assert charged["local"] == left.cost
+    balance = Balance(left.cost.cpu_hours, None, charged["local"])
+    check = check_budget(plan, {"local": balance})
     assert check.budgets[0].left == 0
     again = replace(plan.jobs[1], destination=plan.jobs[1].destination)
     before = await engine.script_before(asked_for((again,), "local", "another"))

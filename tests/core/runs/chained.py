@@ -57,7 +57,13 @@ SIMULATE = (
 )
 ACTIONS = (
     action("simulate", SIMULATE, ["energy"], node="state"),
-    action("polish", "tr -d ' ' < energy > polished", ["polished"], node="state"),
+    action(
+        "polish",
+        "tr -d ' ' < energy > polished",
+        ["polished"],
+        node="state",
+        previous=["simulate"],
+    ),
     action("average", "sort -u ../state,t=${PWD##*=},r=*/polished > mean", ["mean"]),
     action("report", "cat ../average*/mean > report", ["report"]),
 )

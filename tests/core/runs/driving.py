@@ -34,6 +34,7 @@ ACTION = """
 name = "{name}"
 command = "sh steps/{name}.sh {{directory}}"
 products = {products}
+previous_actions = {previous}
 [action.group]
 maximum_size = {size}
 [[action.group.include]]
@@ -54,11 +55,21 @@ class Step(NamedTuple):
 
 
 def action(
-    name: str, script: str, products: Sequence[str], *, node: str = "", size: int = 1
+    name: str,
+    script: str,
+    products: Sequence[str],
+    *,
+    node: str = "",
+    size: int = 1,
+    previous: Sequence[str] = (),
 ) -> Step:
     """An action in the directories of a node (its own). It notes each of its runs."""
     text = ACTION.format(
-        name=name, products=json.dumps(list(products)), node=node or name, size=size
+        name=name,
+        products=json.dumps(list(products)),
+        previous=json.dumps(list(previous)),
+        node=node or name,
+        size=size,
     )
     return Step(name, text, f'cd "workspace/$1" || exit 9\necho {name} >> runs\n{script}\n')
 

@@ -65,7 +65,7 @@ def test_a_whole_network_is_one_scheduler_job_where_there_is_room(here: Path) ->
     (bundle,) = {job.bundle for job in driven.sent() if job.bundle and job.bundle.lane == 0}
     assert bundle.cpus == 1
     assert bundle.seconds >= JOBS * 600
-    assert sends(driven.run)[0].core_hours == pytest.approx(bundle.seconds / 3600)
+    assert sends(driven.run)[0].cpu_hours == pytest.approx(bundle.seconds / 3600)
 
 
 def test_a_list_has_no_more_jobs_than_was_asked_for(here: Path) -> None:
@@ -94,19 +94,6 @@ def test_in_a_list_only_what_needs_a_failed_job_is_not_reached(here: Path) -> No
     root = chained(here / "p", LISTS, unlucky=True)
     fails_and_is_mended(root, "local")
     assert len(in_queue(root)) == 2
-
-
-def test_actions_that_name_the_one_before_are_chained_as_well(here: Path) -> None:
-    root = chained(here / "p", LISTS)
-    path = root / "workflow.toml"
-    command = 'command = "sh steps/polish.sh {directory}"\n'
-    text = path.read_text()
-    assert command in text
-    path.write_text(text.replace(command, command + 'previous_actions = ["simulate"]\n'))
-    driven = drive(root)
-    assert driven.told[-1].success, driven.problems()
-    is_done_once(root)
-    assert len(in_queue(root)) == 1
 
 
 @pytest.mark.parametrize("ahead", [False, True])
@@ -206,9 +193,9 @@ def test_a_whole_chain_is_queued_at_once_on_a_real_slurm(alpha: Path) -> None:
 def test_a_whole_chain_is_queued_at_once_on_this_machine(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n", unlucky=True)
     # The three jobs that were cancelled for the failed one are not paid for twice.
-    driven = fails_and_is_mended(root, "local", Limits(core_hours=(JOBS + 1) / 6))
+    driven = fails_and_is_mended(root, "local", Limits(cpu_hours=(JOBS + 1) / 6))
     assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
-    assert round(driven.run.standing.core_hours * 6, 6) == JOBS + 1
+    assert round(driven.run.standing.cpu_hours * 6, 6) == JOBS + 1
 
 
 def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
@@ -277,20 +264,30 @@ def test_nothing_is_queued_ahead_where_the_order_would_not_be_kept(here: Path) -
 
 def test_what_waits_for_a_budget_holds_back_what_needs_it(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n")
-    driven = drive(root, limits=Limits(core_hours=3.5 / 6))
+    driven = drive(root, limits=Limits(cpu_hours=3.5 / 6))
     (sent,) = sends(driven.run)
     assert len(sent.jobs) == 3
     assert driven.told[-1].kind.value == "paused"
 
 
 def test_what_is_queued_ahead_asks_for_all_that_it_needs(here: Path) -> None:
-    parts = Work(prepared(chained(here / "p", "ahead = true\n"))).parts()
+    running = prepared(chained(here / "p", "ahead = true\n"))
+    parts = Work(running).parts()
     assert [len(wave) for wave in waves(parts)] == [4, 2, 1]
     polish, average = parts.all[4].request, parts.all[8].request
     assert polish.requires == ("state,t=1,r=0/energy",)
     assert average.requires == ("state,t=1,r=0/polished", "state,t=1,r=1/polished")
-    said = json.loads((here / "p/workspace/average,t=1/inputs.json").read_text())
+    average_there = here / "p/workspace/average,t=1"
+    plan = Work(running).plan(parts).plan
+    assert plan is not None
+    assert not average_there.exists()  # Row would take it
+
+    running.prepare(plan)
+
+    said = json.loads((average_there / "inputs.json").read_text())
     assert [it["directory"] for it in said["inputs"]["polish"]] == [
         "state,t=1,r=0",
         "state,t=1,r=1",
     ]
+    running.look()
+    assert not average_there.exists()  # it was not sent after all

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
+from rowtui.core.project.scan import scan
+from rowtui.core.runs.advance import follow_network
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.model import Step
@@ -28,6 +31,7 @@ from tests.core.runs.chained import (
 from tests.core.runs.driving import Drive, drive
 from tests.core.runs.killed import Moment, was_killed
 from tests.core.runs.killed import begin as begin_killed
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 PILOT = """\
@@ -37,7 +41,7 @@ cpus = 2
 walltime = "02:00:00"
 idle = "00:00:30"
 """
-ONE = Limits(core_hours=4.0, jobs_in_queue=1)  # what one pilot costs, and no job besides
+ONE = Limits(cpu_hours=4.0, jobs_in_queue=1)  # what one pilot costs, and no job besides
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def ran_in_one_pilot(root: Path, driven: Drive) -> None:
     (pilot,) = in_queue(root)
     assert is_pilot(pilot)
     sent = sends(driven.run)
-    assert sum(it.core_hours for it in sent) == pytest.approx(4.0)
+    assert sum(it.cpu_hours for it in sent) == pytest.approx(4.0)
     tokens = [token for it in sent for token in it.jobs]
     assert len({token for token in tokens if is_in_pilot(token)}) == JOBS
 
@@ -131,7 +135,7 @@ def test_what_no_pilot_could_take_goes_alone(here: Path, monkeypatch: pytest.Mon
 
 def test_pilots_that_cost_more_than_was_confirmed_are_asked_for(here: Path) -> None:
     root = chained(here / "p", PILOT)
-    driven = drive(root, limits=Limits(core_hours=3.9))
+    driven = drive(root, limits=Limits(cpu_hours=3.9))
     assert driven.told[-1].kind is Kind.PAUSED
     ((plan, _),) = driven.person.asked
     assert [is_pilot(job.token) for job in plan.jobs] == [True]
@@ -159,6 +163,44 @@ async def test_step_by_step_a_pilot_is_the_first_plan_and_its_work_the_next(here
     # and who drives goes on with it
     driven = await asyncio.to_thread(drive, root, limits=ONE)
     ran_in_one_pilot(root, driven)
+
+
+async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots(
+    here: Path,
+) -> None:
+    root = chained(here / "p", PILOT)
+    project = Project.open(root, cluster="local")
+    networks = Networks(project)
+    run = networks.begin()
+    plan, _ = await networks.next_plan(run)
+    assert plan is not None
+    networks.note_submitted(run, plan)
+    assert not [step.error async for step in project.jobs.submit(plan) if step.error]
+    await project.let_go()
+
+    made = {"state": ("energy", "polished"), "average": ("mean",), "report": ("report",)}
+    for _ in range(3):  # each makes directories that wait for the one before
+        for folder in (root / "workspace").iterdir():
+            for product in made[folder.name.partition(",")[0]]:
+                (folder / product).touch()
+        scan(Project.open(root, cluster="local"))
+        later = Project.open(root, cluster="local")
+        follow_network(later)
+        later.synchronise()
+
+    running = Networks(later).running()
+    assert running is not None
+    assert (running.is_complete, running.run.status.is_over) == (True, False)
+    driven = await asyncio.to_thread(drive, root, limits=ONE)
+    assert driven.told[-1].success, driven.problems()
+
+    async def ended() -> bool:
+        now = Project.open(root, cluster="local")
+        await now.jobs.ask()
+        await now.let_go()
+        return not Running(now, run, drives=False).pilots()
+
+    assert await eventually_async(ended)
 
 
 def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: Path) -> None:

@@ -104,10 +104,10 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
         for job, pair in enumerate(pairs):
             what = jobs.get(pair) if pair[1] in there else None
             now = graph.state(job)
-            assert (now is JobState.COMPLETE) == (what is True)
+            assert (now is JobState.COMPLETED) == (what is True)
             if isinstance(what, str) and now not in (JobState.FAILED, JobState.CANCELLED):
-                assert now is JobState.ACTIVE
-            elif now is JobState.ACTIVE:
+                assert now is JobState.SUBMITTED
+            elif now is JobState.SUBMITTED:
                 raise AssertionError(f"{pair} is with no scheduler")
             if isinstance(what, LastEnd) and what.reason.startswith("exit"):
                 assert now is JobState.FAILED

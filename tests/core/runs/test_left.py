@@ -4,55 +4,87 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.network.job_model import JobState
+import pytest
+from rowtui.core.network.growth import Growth
 from rowtui.core.network.spec import Schedule
-from rowtui.core.runs.left import work_left
-from rowtui.core.runs.views import NodeView
+from rowtui.core.project.asked import AmountsOfJobs
+from rowtui.core.project.project import Project
+from rowtui.core.runs.asked import GraphAmounts, JobKind, kind_of_jobs
+from rowtui.core.runs.left import Left, left_of, work_left
+from rowtui.core.runs.study import read_study
 from rowtui.core.text import Cost
-from rowtui.core.workflow.load import parse_workflow
 
-WORKFLOW = b"""
+WORKFLOW = """
 [[action]]
 name = "each"
 command = "true {directory}"
+products = ["each.json"]
 [action.resources]
 processes.per_submission = 2
 walltime.per_directory = "00:30:00"
 [[action]]
 name = "groups"
 command = "true {directory}"
+products = ["groups.json"]
 [action.group]
 maximum_size = 4
 [action.resources]
 gpus_per_process = 1
 walltime.per_submission = "01:00:00"
 """
+NETWORK = """
+[[source]]
+name = "sample"
+[source.values]
+x = [1, 2, 3]
+
+[[node]]
+name = "each"
+from = "sample"
+"""
 
 
-def node(action: str, **counts: int) -> NodeView:
-    numbers = tuple(counts.get(state.name.lower(), 0) for state in JobState)
-    return NodeView("n", "node", action, "n", (), sum(numbers), 0, numbers, 1)
+@pytest.fixture(autouse=True)
+def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "64")
+    monkeypatch.setenv("ROWTUI_LOCAL_GPUS", "64")
 
 
-def cost(*nodes: NodeView) -> Cost:
-    workflow = parse_workflow(WORKFLOW, Path("."), "workflow.toml")
-    return work_left(workflow, nodes, "jobs", Schedule()).cost
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workflow.toml").write_text(f'[workspace]\nvalue_file = "value.json"\n{WORKFLOW}')
+    (tmp_path / "network.toml").write_text(NETWORK)
+    return Project.open(tmp_path, cluster="local")
 
 
-def test_only_jobs_that_wait_or_are_ready_are_left() -> None:
-    assert cost(node("each", waiting=2, ready=1, complete=9, active=9, failed=9)) == Cost(3.0, 0.0)
+def kind(project: Project, action: str, directories: int) -> JobKind:
+    (found,) = project.workflow.named(action)
+    return kind_of_jobs(AmountsOfJobs(project), "n", found, directories)
 
 
-def test_what_may_go_in_groups_may_go_alone() -> None:
-    assert cost(node("groups", waiting=9)) == Cost(0.0, 9.0)
+def left(project: Project, *, anew: bool = False, **states: int) -> Left:
+    """Of three jobs; `states`: how many are complete, or failed."""
+    growth = Growth(read_study(project).flow)
+    jobs = list(map(int, growth.jobs("each")))
+    growth.graph.complete(jobs[: states.get("complete", 0)])
+    for job in jobs[3 - states.get("failed", 0) :]:
+        growth.graph.fail(job, "no")
+    return work_left(growth, GraphAmounts(project, growth).now(), "jobs", anew=anew)
 
 
-def test_a_new_run_tries_again_what_failed() -> None:
-    workflow = parse_workflow(WORKFLOW, Path("."), "workflow.toml")
-    left = work_left(workflow, [node("each", failed=2, ready=1)], "jobs", Schedule(), anew=True)
-    assert (left.jobs, left.cost) == (3, Cost(3.0, 0.0))
+def test_only_jobs_that_wait_or_are_ready_are_left(project: Project) -> None:
+    assert left(project) == Left(3, Cost(3.0, 0.0))
+    assert left(project, complete=1, failed=1) == Left(1, Cost(1.0, 0.0))
 
 
-def test_sources_and_actions_that_are_not_there_cost_nothing() -> None:
-    source = NodeView("s", "source", "", "s", (), 9, 0, (), 0)
-    assert cost(source, node("gone", ready=9)) == Cost()
+def test_what_may_go_in_groups_may_go_alone(project: Project) -> None:
+    found = left_of([(kind(project, "groups", 9), 9)], "jobs", Schedule())
+
+    assert found.cost == Cost(0.0, 9.0)
+
+
+def test_a_new_run_tries_again_what_failed(project: Project) -> None:
+    found = left(project, anew=True, failed=2)
+
+    assert (found.jobs, found.cost) == (3, Cost(3.0, 0.0))

@@ -13,14 +13,13 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.limits import (
     Kind,
     Limits,
-    Money,
     Spent,
     describe,
     fits,
     is_confirmed,
-    money_of,
     parse_until,
 )
+from rowtui.core.submission.charges import Balance, Money, bundle_prices, charges_of
 from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
 from rowtui.core.text import Cost
 
@@ -57,14 +56,14 @@ def test_without_limits_everything_may_go() -> None:
     found = fits(Limits(), Spent(), whole, 0.0)
 
     assert (found.jobs, found.left_out, found.breaches) == (whole.jobs, (), ())
-    assert found.spent.core_hours == 2.0
+    assert found.spent.cpu_hours == 2.0
 
 
 def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
     requests = [replace(job(n, bundle=place), token=f"x-pilot~{n}") for n in range(3)]
-    limits = Limits(core_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
-    spent = Spent(core_hours=1.0, jobs_in_queue=1)
+    limits = Limits(cpu_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
+    spent = Spent(cpu_hours=1.0, jobs_in_queue=1)
 
     found = fits(limits, spent, plan(*requests), 0.0)
 
@@ -78,7 +77,7 @@ def test_a_job_behind_those_that_a_budget_holds_back_still_goes_into_its_pilot()
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
     request = replace(job(1, bundle=place), token="x-pilot~1")
 
-    found = fits(Limits(core_hours=0.5), Spent(), plan(job(0), request), 0.0)
+    found = fits(Limits(cpu_hours=0.5), Spent(), plan(job(0), request), 0.0)
 
     assert found.jobs == (request,)
 
@@ -118,18 +117,18 @@ def test_destinations_are_patterns(
 def test_a_small_job_does_not_overtake_one_that_the_budget_holds_back() -> None:
     whole = plan(job(0, 2), job(1, 9), job(2, 1))
 
-    found = fits(Limits(core_hours=10), Spent(), whole, 0.0)
+    found = fits(Limits(cpu_hours=10), Spent(), whole, 0.0)
 
     assert found.jobs == whole.jobs[:1]
     (breach,) = found.breaches
     assert breach.jobs == 2
-    assert breach.sentence == "2 more jobs would bring it to 12 core-hours, of 10 confirmed"
-    assert breach.confirm == "12 core-hours in all"
+    assert breach.sentence == "2 more jobs would bring it to 12 CPU-hours, of 10 confirmed"
+    assert breach.confirm == "12 CPU-hours in all"
 
 
 def test_what_was_spent_before_counts() -> None:
-    assert fits(Limits(core_hours=10), Spent(core_hours=9.0), plan(job(0, 1)), 0.0).breaches == ()
-    assert fits(Limits(core_hours=10), Spent(core_hours=9.5), plan(job(0, 1)), 0.0).breaches
+    assert fits(Limits(cpu_hours=10), Spent(cpu_hours=9.0), plan(job(0, 1)), 0.0).breaches == ()
+    assert fits(Limits(cpu_hours=10), Spent(cpu_hours=9.5), plan(job(0, 1)), 0.0).breaches
 
 
 def test_a_job_goes_only_with_those_that_it_waits_for() -> None:
@@ -149,11 +148,11 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
         packed=(packed,),
     )  # fmt: skip
 
-    found = fits(Limits(money=2.5, currency="EUR", core_hours=100), Spent(), whole, 0.0)
+    found = fits(Limits(money=2.5, currency="EUR", cpu_hours=100), Spent(), whole, 0.0)
 
-    assert money_of(whole) == {"b-0": Money(2.0, "EUR"), "b-1": Money(1.0, "EUR")}
+    assert bundle_prices(whole) == {"b-0": Money(2.0, "EUR"), "b-1": Money(1.0, "EUR")}
     assert found.jobs == whole.jobs[:2]
-    assert found.spent == Spent(core_hours=8.0, money={"EUR": 2.0}, jobs_in_queue=1)
+    assert found.spent == Spent(cpu_hours=8.0, money={"EUR": 2.0}, jobs_in_queue=1)
     (breach,) = found.breaches
     assert breach.kind is Kind.MONEY
     assert breach.sentence == "2 more jobs would bring it to 3 EUR, of 2.50 confirmed"
@@ -166,7 +165,7 @@ def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
     (other,) = fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "USD")}).breaches
 
     assert unknown.kind is other.kind is Kind.UNPRICED
-    assert "nobody says what that costs" in unknown.sentence
+    assert "have no price" in unknown.sentence
     assert "USD, not EUR" in other.sentence
     assert fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "EUR")}).breaches == ()
 
@@ -204,6 +203,10 @@ def test_gpus_have_a_budget_of_their_own() -> None:
     assert breach.sentence == "1 more job would bring it to 4 GPU-hours, of 3 confirmed"
 
 
+def _cpus(one: PlannedJob) -> int:
+    return 0 if one.gpus else one.cpus
+
+
 amounts = st.none() | st.floats(0, 50)
 counts = st.none() | st.integers(0, 20)
 jobs = st.lists(
@@ -225,7 +228,7 @@ jobs = st.lists(
 )
 def test_what_goes_keeps_within_every_limit_and_nothing_more_would(
     drawn: list[tuple[int, int, Destination, int, int]],
-    core_hours: float | None,
+    cpu_hours: float | None,
     gpu_hours: float | None,
     queue: int | None,
     destinations: tuple[str, ...] | None,
@@ -240,18 +243,19 @@ def test_what_goes_keeps_within_every_limit_and_nothing_more_would(
             for at, (hours, cpus, where, gpus, back) in enumerate(drawn)
         )
     )  # fmt: skip
-    limits = Limits(core_hours, gpu_hours=gpu_hours, jobs_in_queue=queue, destinations=destinations)
+    limits = Limits(cpu_hours, gpu_hours=gpu_hours, jobs_in_queue=queue, destinations=destinations)
 
-    found = fits(limits, Spent(core_hours=before), whole, 0.0)
+    found = fits(limits, Spent(cpu_hours=before), whole, 0.0)
 
     sent = {it.token for it in found.jobs}
     assert tuple(it for it in whole.jobs if it.token in sent) == found.jobs
     assert tuple(it for it in whole.jobs if it.token not in sent) == found.left_out
     assert all(is_confirmed(it.destination, destinations) for it in found.jobs)
     assert all(sent.issuperset(it.depends_on) for it in found.jobs)
-    hours = before + sum(it.cpus * it.walltime_seconds / 3600 for it in found.jobs)
+    # As in Row, a job with GPUs is charged GPU-hours and no CPU-hours.
+    hours = before + sum(_cpus(it) * it.walltime_seconds / 3600 for it in found.jobs)
     gpus = sum(it.gpus * it.walltime_seconds / 3600 for it in found.jobs)
-    assert not found.jobs or core_hours is None or hours <= core_hours + 1e-6
+    assert not found.jobs or cpu_hours is None or hours <= cpu_hours + 1e-6
     assert not found.jobs or gpu_hours is None or gpus <= gpu_hours + 1e-6
     assert queue is None or len(sent) <= queue
     assert bool(found.left_out) == bool(found.breaches)
@@ -261,10 +265,75 @@ def test_what_goes_keeps_within_every_limit_and_nothing_more_would(
     if first is not None:
         own = first.walltime_seconds / 3600
         assert (
-            (core_hours is not None and hours + first.cpus * own > core_hours)
+            (cpu_hours is not None and hours + _cpus(first) * own > cpu_hours)
             or (gpu_hours is not None and gpus + first.gpus * own > gpu_hours)
             or (queue is not None and len(sent) + 1 > queue)
         )
+
+
+def test_a_budget_holds_back_what_goes_to_its_cluster_and_nothing_else() -> None:
+    whole = plan(job(0, 2), job(1, 2), job(2, 1, where=BETA), job(3, 1, gpus=2))
+    balances = {"alpha": Balance(4.0, None, Cost(1.0))}
+
+    found = fits(Limits(), Spent(), whole, 0.0, balances=balances)
+
+    assert [it.token for it in found.jobs] == ["t-0", "t-2"]
+    (breach,) = found.breaches
+    assert (breach.kind, breach.jobs, breach.passes) == (Kind.BUDGET, 2, False)
+    assert breach.sentence == (
+        "the budget of alpha is 4 CPU-hours, this project is charged 1, and this plan would bring "
+        "it to 5"
+    )
+    allowed = Limits(over_budget=True)
+    assert fits(allowed, Spent(), whole, 0.0, balances=balances).jobs == whole.jobs
+    assert describe(allowed) == ("beyond the budgets of clusters",)
+
+
+@given(
+    jobs,
+    st.none() | st.floats(0, 30),
+    st.dictionaries(
+        st.sampled_from(("alpha", "beta")),
+        st.builds(
+            Balance,
+            st.none() | st.floats(0, 20),
+            st.none() | st.floats(0, 10),
+            st.builds(Cost, st.floats(0, 10), st.floats(0, 5)),
+        ),
+    ),
+)
+def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
+    drawn: list[tuple[int, int, Destination, int, int]],
+    cpu_hours: float | None,
+    balances: dict[str, Balance],
+) -> None:
+    whole = plan(
+        *(job(at, hours / 4, cpus, where, gpus=gpus) for at, (hours, cpus, where, gpus, _) in
+          enumerate(drawn))
+    )  # fmt: skip
+    limits = Limits(cpu_hours)
+
+    found = fits(limits, Spent(), whole, 0.0, balances=balances)
+
+    assert sorted([*found.jobs, *found.left_out], key=whole.jobs.index) == list(whole.jobs)
+    assert bool(found.left_out) == bool(found.breaches)
+    sent = replace(whole, jobs=found.jobs)
+    for name, balance in balances.items():
+        mine = [it.cost for it in charges_of(sent) if it.destination.cluster == name]
+        assert balance.over(Cost.total(mine)) == ()
+    # A person who confirmed to exceed budgets is not held back by any.
+    free = fits(limits._replace(over_budget=True), Spent(), whole, 0.0, balances=balances)
+    assert free == fits(limits, Spent(), whole, 0.0)
+    if cpu_hours is None:
+        for name in {"alpha", "beta"} - balances.keys():
+            assert not [it for it in found.left_out if it.destination.cluster == name]
+        # The first job of a cluster that stays is one that its budget has too little for.
+        for name in {it.destination.cluster for it in found.left_out}:
+            first = next(it for it in found.left_out if it.destination.cluster == name)
+            at = whole.jobs.index(first)
+            before = [it for it in whole.jobs[:at] if it.destination.cluster == name]
+            asked = charges_of(replace(whole, jobs=(*before, first)))
+            assert balances[name].over(Cost.total(it.cost for it in asked))
 
 
 def test_limits_are_told_line_by_line() -> None:
@@ -273,7 +342,7 @@ def test_limits_are_told_line_by_line() -> None:
     )  # fmt: skip
 
     assert describe(limits) == (
-        "at most 1,500 core-hours",
+        "at most 1,500 CPU-hours",
         "at most 2.50 GPU-hours",
         "at most 20 EUR",
         "at most 100 jobs in the queue",

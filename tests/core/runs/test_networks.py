@@ -138,7 +138,7 @@ def test_who_looks_on_takes_in_what_happens_and_begins_anew_only_where_jobs_chan
     assert second is first
     assert networks.run() is first.run  # which does not read its journal from the beginning
     assert second.tokens == {"t-1"}
-    assert second.spent().core_hours == 3.0
+    assert second.spent().cpu_hours == 3.0
     assert third is not None
     assert sum(each[JobState.CANCELLED] for each in third.graph.counts()) == 1
 

@@ -75,7 +75,9 @@ async def test_a_reduce_whose_members_changed_is_stale_and_made_again_with_what_
     run = networks.view().run
     assert run is not None
     assert run.used is not None
-    assert 0 <= run.used < run.spent.core_hours / 10  # jobs of an instant that asked for an hour
+    assert (
+        0 <= run.used.cpu_hours < run.spent.cpu_hours / 10
+    )  # jobs of an instant that asked for an hour
 
     # when a replica is added, and another taken out of the source
     text = NETWORK.replace("{replicas}", "[2, 3]")

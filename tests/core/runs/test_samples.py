@@ -52,7 +52,7 @@ def growth(tmp_path_factory: pytest.TempPathFactory) -> Growth:
     (root / "workflow.toml").write_text(WORKFLOW)
     (root / "network.toml").write_text(NETWORK)
     networks = Networks(Project.open(root, cluster="local"))
-    growth = networks._known()[2]
+    growth = networks.unstarted().growth
     jobs = growth.jobs("work").tolist()
     growth.graph.activate(jobs[1:3])
     growth.graph.complete(jobs[5:12])
@@ -71,7 +71,8 @@ def cells(sample: SampleView) -> dict[str, object]:
 
 
 WORDS = ["failed", "!complete", "lj", "WCA", "T<2", "T>=2", "T=10", "kind=lj", "kind!=WCA",
-         "replica=1", "state=ready", "why~mem", "~T=2,", "memory", "=T=0.7", "name~2$"]  # fmt: skip
+         "replica=1", "state=eligible", "why~mem", "~T=2,", "memory", "=T=0.7",
+         "name~2$"]  # fmt: skip
 FIELDS = {"T": "=T", "kind": "=kind", "replica": "=replica", "name": "directory"}
 
 
@@ -89,6 +90,14 @@ def test_a_filter_on_columns_takes_the_rows_that_fit_one_by_one(
     assert found == wanted
 
 
+@pytest.mark.parametrize(
+    ("old", "shown"), [("ready", "eligible"), ("complete", "completed"), ("active", "submitted")]
+)
+def test_a_filter_takes_a_state_by_its_old_word(growth: Growth, old: str, shown: str) -> None:
+    assert {one.state for one in listed(growth, filter=f"state={shown}")} == {shown}
+    assert listed(growth, filter=f"state={old}") == listed(growth, filter=f"state={shown}")
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("column", ["=T", "=kind", "state", "directory", "why", "job"])
 def test_a_sort_orders_by_value_and_keeps_every_sample(
@@ -101,7 +110,7 @@ def test_a_sort_orders_by_value_and_keeps_every_sample(
         assert values == sorted(values, reverse=descending)  # type: ignore[type-var]
     if column == "state" and not descending:
         assert found[0].state == "failed"
-        assert found[-1].state == "complete"
+        assert found[-1].state == "completed"
 
 
 def test_without_an_order_what_failed_comes_first_and_a_state_leaves_the_others_out(
@@ -109,10 +118,10 @@ def test_without_an_order_what_failed_comes_first_and_a_state_leaves_the_others_
 ) -> None:
     assert listed(growth)[0].reason == "out of memory"
     samples = Samples()
-    page = samples.page(growth, Which("work", (JobState.ACTIVE, JobState.FAILED)), 0, 2)
+    page = samples.page(growth, Which("work", (JobState.SUBMITTED, JobState.FAILED)), 0, 2)
     assert (page.total, page.of, len(page.samples)) == (3, 3, 2)
     some = ListAsked("T<1")
-    page = samples.page(growth, Which("work", (JobState.ACTIVE, JobState.FAILED), some), 0, 2)
+    page = samples.page(growth, Which("work", (JobState.SUBMITTED, JobState.FAILED), some), 0, 2)
     assert (page.total, page.of) == (3, 3)
     assert samples.page(growth, Which("work", (), some), 0, 2).of == 18
 
@@ -155,8 +164,8 @@ def test_what_cannot_be_asked_is_said_and_an_overtaken_question_ends(growth: Gro
 def test_a_waiting_job_leads_to_what_has_to_happen_first(growth: Growth) -> None:
     # given a job that gathers one active and two other members
     first = waits_of(growth, growth.job("gather", 0))
-    assert [step.state for step in first.steps] == ["waiting", "active"]
-    assert first.needs == (("work", "active", 2), ("work", "ready", 1))
+    assert [step.state for step in first.steps] == ["waiting", "submitted"]
+    assert first.needs == (("work", "eligible", 1), ("work", "submitted", 2))
     assert first.steps[0].open == 3
 
     # and one that was lost

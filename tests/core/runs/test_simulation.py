@@ -10,6 +10,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.simulate import Machine, Needs
 from rowtui.core.project.project import Project
+from rowtui.core.runs.asked import GraphAmounts
 from rowtui.core.runs.machines import UNKNOWN_MB, Machines, machines_of, parse_machines
 from rowtui.core.runs.order import orderable
 from rowtui.core.runs.run_times import Basis, parse_seconds, run_times
@@ -18,7 +19,7 @@ from rowtui.core.runs.simulation import (
     Comparison,
     assume_entries,
     compare,
-    core_hours,
+    cpu_hours,
     critical_seconds,
     plugin_names,
     take_complete,
@@ -63,6 +64,12 @@ walltime.per_directory = "00:10:00"
 """
 
 
+@pytest.fixture(autouse=True)
+def large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "64")
+    monkeypatch.setenv("ROWTUI_LOCAL_GPUS", "64")
+
+
 @pytest.fixture
 def study(here: Path) -> Project:
     """The example, before anything has run."""
@@ -95,7 +102,11 @@ def compared(
     growth = Growth(found.flow)
     assume_entries(growth, entries)
     take_complete(project, growth)
-    work = work_of(project, growth, run_times(project, found.network, parse_seconds(seconds)))
+    work = work_of(
+        GraphAmounts(project, growth).now(),
+        growth,
+        run_times(project, found.network, parse_seconds(seconds)),
+    )
     return compare(orderable(project, growth), work, machines, plugin_names(growth))
 
 
@@ -110,7 +121,7 @@ def test_every_plug_in_brings_the_example_to_its_end(study: Project) -> None:
         run = outcome.run
         assert run is not None
         assert (run.jobs, run.ended, run.held_up) == (41, 41, 0)
-        assert run.core_hours == pytest.approx(3285 / 3600)
+        assert run.cpu_hours == pytest.approx(3285 / 3600)
         assert run.makespan >= found.least
         assert run.cost == pytest.approx(2 * run.makespan / 3600)
     best = found.best
@@ -132,11 +143,11 @@ def test_what_is_complete_already_is_not_simulated(study: Project) -> None:
 
     growth = Growth(flow)
     assert take_complete(study, growth) == 24
-    work = work_of(study, growth, run_times(study, flow.network))
+    work = work_of(GraphAmounts(study, growth).now(), growth, run_times(study, flow.network))
 
     assert int(work.left().sum()) == 17
     assert critical_seconds(work) == 3 * 60
-    assert core_hours(work) == pytest.approx(17 * 60 / 3600)
+    assert cpu_hours(work) == pytest.approx(17 * 60 / 3600)
 
 
 def test_lists_that_nobody_made_yet_are_taken_to_have_so_many_entries(here: Path) -> None:
@@ -144,8 +155,8 @@ def test_lists_that_nobody_made_yet_are_taken_to_have_so_many_entries(here: Path
 
     found = compared(project, parse_machines("16 CPUs x any"), entries=3)
 
-    assert [int((found.work.node == at).sum()) for at in range(4)] == [0, 2, 6, 2]
-    assert found.work.nodes[2] == Needs("train", cpus=4, seconds=600)
+    assert [int((found.work.node == at).sum()) for at in range(3)] == [2, 6, 2]
+    assert found.work.nodes[1] == Needs("train", cpus=4, seconds=600)
     # a split, then all of its folds, then their score
     assert found.critical_path == 1800
     assert found.best is not None
@@ -168,7 +179,7 @@ def test_jobs_too_wide_for_every_machine_are_told_not_waited_for(here: Path) -> 
 def test_a_plug_in_that_is_not_there_does_not_stop_the_others(study: Project) -> None:
     found = read_study(study)
     growth = Growth(found.flow)
-    work = work_of(study, growth, run_times(study, found.network))
+    work = work_of(GraphAmounts(study, growth).now(), growth, run_times(study, found.network))
     machines = parse_machines("2 CPUs")
 
     told = compare(orderable(study, growth), work, machines, ["their", "row"])

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.runs.limits import Limits, Spent, Unit, fits, money_of, units_of
+from rowtui.core.runs.limits import Limits, Spent, fits
 from rowtui.core.runs.model import Event, NotSent
 from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.spending import never_begun, submitted_events
+from rowtui.core.submission.charges import Charge, bundle_prices, charges_of
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import (
     Destination,
@@ -46,7 +47,7 @@ def plan(*jobs: PlannedJob) -> Plan:
     return Plan("p" * 64, "2026", "me", "x", "slurm", jobs, Cost(), packed=tuple(packed))
 
 
-def spent_on(units: Sequence[Unit]) -> Spent:
+def spent_on(units: Sequence[Charge]) -> Spent:
     return standing_of(submitted_events("p", units)).spent()
 
 
@@ -55,7 +56,7 @@ def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
     fit = fits(Limits(money=10.0, currency="EUR"), Spent(), whole, 0.0)
     part = part_of(whole, {job.token for job in fit.jobs})
 
-    spent = spent_on(list(units_of(part, money_of(whole))))
+    spent = spent_on(list(charges_of(part, bundle_prices(whole))))
 
     assert [job.token for job in part.jobs] == ["t-0"]
     assert spent.money == fit.spent.money == {"EUR": 10.0}
@@ -64,11 +65,11 @@ def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
 def test_each_currency_is_counted_by_itself() -> None:
     whole = plan(bundled(0, 1, EUROPE), bundled(1, 3, AMERICA), bundled(2, 5, NOWHERE))
 
-    events = submitted_events(whole.id, units_of(whole, money_of(whole)))
+    events = submitted_events(whole.id, charges_of(whole, bundle_prices(whole)))
 
     assert [(it.money, it.currency) for it in events] == [(1.0, "EUR"), (6.0, "USD")]
     assert [it.jobs for it in events] == [("t-0", "t-2"), ("t-1",)]
-    assert standing_of(events).spent() == Spent(core_hours=9.0, money={"EUR": 1.0, "USD": 6.0})
+    assert standing_of(events).spent() == Spent(cpu_hours=9.0, money={"EUR": 1.0, "USD": 6.0})
 
 
 @given(
@@ -82,7 +83,7 @@ def test_what_was_not_sent_is_given_back_to_the_cent(
     jobs: list[tuple[int, Destination, bool]],
 ) -> None:
     whole = plan(*(bundled(at, hours, where) for at, (hours, where, _) in enumerate(jobs)))
-    units = list(units_of(whole, money_of(whole)))
+    units = list(charges_of(whole, bundle_prices(whole)))
     free = [unit for unit, (_, _, sent) in zip(units, jobs, strict=True) if not sent]
     kept = [unit for unit, (_, _, sent) in zip(units, jobs, strict=True) if sent]
 
@@ -92,7 +93,7 @@ def test_what_was_not_sent_is_given_back_to_the_cent(
     ]
 
     found, wanted = standing_of(written).spent(), spent_on(kept)
-    assert abs(found.core_hours - wanted.core_hours) < 1e-9
+    assert abs(found.cpu_hours - wanted.cpu_hours) < 1e-9
     for currency in ("EUR", "USD"):
         rest = found.money.get(currency, 0.0) - wanted.money.get(currency, 0.0)
         assert abs(rest) < 1e-9
@@ -103,11 +104,11 @@ def test_a_plan_whose_driver_was_cut_off_before_it_sent_anything_is_given_back(
 ) -> None:
     journal = Journal(tmp_path)
     whole = plan(bundled(0, 10, EUROPE), bundled(1, 1, AMERICA))
-    events: list[Event] = [*submitted_events(whole.id, units_of(whole, money_of(whole)))]
+    events: list[Event] = [*submitted_events(whole.id, charges_of(whole, bundle_prices(whole)))]
 
     back = never_begun(events, journal)
     spent = standing_of([*events, *back]).spent()
-    assert (spent.core_hours, {*spent.money.values()}) == (0, {0})
+    assert (spent.cpu_hours, {*spent.money.values()}) == (0, {0})
     assert never_begun([*events, *back], journal) == []  # once
 
     # but not if any job of it was noted down to be sent

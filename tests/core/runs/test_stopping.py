@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.runs.autopilot import Answer, Autopilot
+from rowtui.core.runs.autopilot import Answer, Autopilot, Kind
 from rowtui.core.runs.limits import Limits
-from rowtui.core.runs.model import NotSent, RunStatus
+from rowtui.core.runs.model import NotSent, RunStatus, Stopped
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
 
@@ -35,6 +35,24 @@ async def test_a_run_that_is_stopped_while_it_makes_directories_leaves_only_whol
     assert networks.run().status is RunStatus.FINISHED  # type: ignore[union-attr]
 
 
+async def test_a_run_that_another_process_stops_sends_nothing_more(tmp_path: Path) -> None:
+    networks = Networks(project_at(tmp_path))
+    run = networks.begin(Limits())
+    other = Networks(networks.project).run(run.id)
+    assert other is not None
+    told = []
+
+    async for it in networks.drive(run):
+        told.append(it)
+        if it.kind is Kind.BEGUN:
+            other.append(Stopped(1.0))
+
+    assert [it.kind for it in told] == [Kind.BEGUN, Kind.PAUSED]
+    assert told[-1].sentence == "another process stopped the run"
+    assert run.status is RunStatus.STOPPED
+    assert not any(networks.project.state.submitted.values())
+
+
 async def nobody(*_: object) -> Answer:
     return Answer()
 
@@ -51,7 +69,7 @@ async def test_what_a_person_confirmed_and_was_not_sent_costs_nothing(tmp_path: 
     networks.note_unsent(run, plan)
 
     running = Running(networks.project, run)
-    assert running.spent().core_hours == 0
+    assert running.spent().cpu_hours == 0
     (event,) = (it for it in run.events() if isinstance(it, NotSent))
     assert set(event.jobs) == {job.token for job in plan.jobs}
 

@@ -139,7 +139,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def test_a_run_is_a_frozen_copy(store: RunStore) -> None:
-    limits = Limits(core_hours=5.0, destinations=("local",))
+    limits = Limits(cpu_hours=5.0, destinations=("local",))
     made = store.create(
         NETWORK, ROWS, limits=limits, cluster="alpha", plug_ins={"priority": "sink"}, user="me"
     )
@@ -296,16 +296,16 @@ def test_a_line_cut_off_anywhere_loses_only_itself(store: RunStore) -> None:
 
 
 def test_what_was_confirmed_last_holds(store: RunStore) -> None:
-    run = store.create(NETWORK, (), limits=Limits(core_hours=1.0))
+    run = store.create(NETWORK, (), limits=Limits(cpu_hours=1.0))
 
-    run.confirm(Limits(core_hours=2.0), 7.0, "me")
+    run.confirm(Limits(cpu_hours=2.0), 7.0, "me")
 
-    assert run.limits == store.load(run.id).limits == Limits(core_hours=2.0)
-    assert json.loads((run.folder / "run.json").read_bytes())["limits"] == {"core_hours": 2.0}
+    assert run.limits == store.load(run.id).limits == Limits(cpu_hours=2.0)
+    assert json.loads((run.folder / "run.json").read_bytes())["limits"] == {"cpu_hours": 2.0}
     (run.folder / "run.json").write_bytes(
         (run.folder / "run.json").read_bytes().replace(b"2.0", b"9.0")
     )
-    assert store.load(run.id).limits == Limits(core_hours=2.0)
+    assert store.load(run.id).limits == Limits(cpu_hours=2.0)
 
 
 def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> None:

@@ -82,7 +82,7 @@ DEATHS = {
         Moment(f"{RUN}.append", after=True, of="Finished"),
     ),
     "between": (
-        Moment(f"{RUNNING}:make_directories", 2),  # those of a list
+        Moment("rowtui.core.runs.readiness:make_directories"),  # those of a list
         Moment("rowtui.core.runs.directories:os.rename", 2),
         Moment("rowtui.core.runs.autopilot:Autopilot._settle_plan", after=True),
         Moment("rowtui.core.submission.reservations:StoredReservations.record"),

@@ -452,12 +452,12 @@ def test_a_destination_that_was_not_confirmed_is_asked_for(here: Path) -> None:
 
 def test_what_a_budget_allows_is_sent_before_a_person_is_asked(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    driven = drive(root, limits=Limits(core_hours=4.5 / 6))
+    driven = drive(root, limits=Limits(cpu_hours=4.5 / 6))
     assert driven.told[-1].kind is Kind.PAUSED
     sent = [it for it in driven.run.events() if isinstance(it, PlanSubmitted)]
     assert [len(it.jobs) for it in sent] == [4]
     ((plan, breaches),) = driven.person.asked
-    assert [it.kind for it in breaches] == [LimitKind.CORE_HOURS]
+    assert [it.kind for it in breaches] == [LimitKind.CPU_HOURS]
     assert all(len(job.directories) == 1 for job in plan.jobs)
     assert drive(root, person=Person(Answer(limits=Limits()))).told[-1].success
     assert set(ran(root).values()) == {1}

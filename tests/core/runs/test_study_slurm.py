@@ -215,12 +215,12 @@ def test_what_a_scheduler_refuses_holds_up_nothing_else_and_costs_nothing(
     simulate, average, report = ACTIONS
     average = average._replace(text=average.text + refused)
     root = make(two_of(SEES_ALL), TWO_STEPS, simulate, average, report)
-    driven = drive(root, cluster="alpha", limits=Limits(core_hours=1.2))
+    driven = drive(root, cluster="alpha", limits=Limits(cpu_hours=1.2))
     # then the simulations ran, and a person is told what Slurm said of the averages
     assert driven.told[-1].kind is Kind.PAUSED
     assert "feature" in driven.told[-1].sentence.lower()
     assert {name.partition(": ")[2] for name in ran(root)} == {"simulate"}
-    assert driven.running.spent().core_hours == pytest.approx(4 / 6)
+    assert driven.running.spent().cpu_hours == pytest.approx(4 / 6)
     # and when that is mended, the rest follows
     path = root / "workflow.toml"
     path.write_text(path.read_text().replace(refused, ""))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core import files
 from rowtui.core.state import pack_stored
 from rowtui.core.state.container import MAGIC, NewerCacheError
 from rowtui.core.state.model import LastEnd, Outcome, Submitted, bit_set
@@ -170,6 +171,26 @@ def test_reading_the_same_generation_again_opens_no_file(tmp_path: Path) -> None
     store.commit(with_count(3))
     first = store.load().stored
     assert store.load().stored is first
+
+
+def test_a_generation_that_another_process_makes_anew_under_its_number_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, theirs = Store(tmp_path), Store(tmp_path)
+    really = files.sync_folder
+
+    def lose_and_replace(path: Path) -> None:
+        really(path)
+        monkeypatch.setattr(files, "sync_folder", really)
+        for file in folder(tmp_path).glob("done.*"):
+            file.unlink()
+        theirs.commit(with_count(2))
+
+    monkeypatch.setattr(files, "sync_folder", lose_and_replace)
+    mine.commit(with_count(1))
+
+    assert generations(tmp_path) == [1]
+    assert count(mine) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish", None])

@@ -32,6 +32,7 @@ from rowtui.core.submission.fence import abandon, fence_path
 from rowtui.core.submission.journal import job_records
 from rowtui.core.submission.model import JournalEntry, Step
 from rowtui.core.submission.plan_json import load_plan, plan_id, save_plan
+from rowtui.core.text import visible
 
 from tests.core.submission.conftest import RealProject
 
@@ -136,7 +137,43 @@ async def test_directories_that_somebody_else_has_are_skipped(real: RealProject)
     assert real.runs() == {"a": 0, "b c": 1, "d\udcff": 1}
 
 
-async def test_the_first_refusal_stops_the_rest_and_says_what_was_not_sent(
+async def test_a_refused_job_keeps_back_those_like_it_and_no_others(
+    real: RealProject, scheduler: LocalScheduler
+) -> None:
+    real.scheduler = Answers(scheduler, Rejected("too long"), None)
+    plan = real.plan()
+    first, second, third = plan.jobs
+    plan = replace(plan, jobs=(first, replace(second, walltime_seconds=7), third))
+    plan = replace(plan, id=plan_id(plan))
+
+    progress = await real.submit(plan)
+
+    errors = [step.error for step in progress if step.error]
+    assert "too long" in errors[0]
+    assert errors[1:] == [
+        f"others like them were refused: 1 job was not sent ({visible(third.name)})"
+    ]
+    assert real.steps(plan) == ["rejected", "accepted", "abandoned"]
+    assert [record.token for record in real.state.submitted["one"].values()] == [second.token]
+
+
+async def test_after_three_kinds_were_refused_for_one_reason_none_is_sent_there(
+    real: RealProject, scheduler: LocalScheduler
+) -> None:
+    real.scheduler = Answers(scheduler, *[Rejected("no such account")] * 3, None)
+    plan = real.plan()
+    jobs = [replace(plan.jobs[n % 3], token=f"t{n}", walltime_seconds=9 + n) for n in range(3)]
+    jobs.append(replace(jobs[0], token="t3", walltime_seconds=99))
+    plan = replace(plan, jobs=tuple(jobs))
+    plan = replace(plan, id=plan_id(plan))
+
+    await real.submit(plan)
+
+    assert real.steps(plan) == ["rejected", "rejected", "rejected", "abandoned"]
+    assert real.state.submitted == {}
+
+
+async def test_a_refusal_keeps_back_the_rest_if_it_is_like_it_and_says_what_was_not_sent(
     real: RealProject, scheduler: LocalScheduler
 ) -> None:
     real.scheduler = Answers(scheduler, None, Rejected("no such account"))

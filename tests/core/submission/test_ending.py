@@ -7,16 +7,20 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.bash import BashScheduler
-from rowtui.core.state.model import MISSING_PRODUCTS, Outcome
+from rowtui.core.in_process.lists import end_detail
+from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, Outcome
+from rowtui.core.submission.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.ending import (
     CANCELLED,
     OUT_OF_MEMORY,
     TIME_LIMIT,
     ending_of,
     scheduler_word,
+    state_of,
 )
 from rowtui.core.submission.fence import Ended, exit_words, without_directory
 from rowtui.core.submission.journal import job_records
+from rowtui.core.submission.model import NO_ID, JobRecord, Step, called
 
 from tests.core.submission.conftest import RealProject
 
@@ -46,8 +50,8 @@ def now(tmp_path: Path) -> RealProject:
         (
             Ended(2, "exit", "", 0.0, 137, 3),
             "exit code 2",
-            "killed (signal KILL, exit code 137) in directory d",
-            [*[MISSING] * 3, ("killed (signal KILL, exit code 137)", Outcome.FAILED)],
+            "killed (signal KILL) in directory d",
+            [*[MISSING] * 3, ("killed (signal KILL)", Outcome.FAILED)],
         ),
         # the scheduler stopped it in the second one
         (
@@ -146,8 +150,8 @@ async def test_products_that_are_missing_are_a_failure_until_the_action_has_none
     ("code", "words"),
     [
         (1, "exit code 1"),
-        (130, "killed (signal INT, exit code 130)"),
-        (137, "killed (signal KILL, exit code 137)"),
+        (130, "killed (signal INT)"),
+        (137, "killed (signal KILL)"),
         (128, "exit code 128"),
         (255, "exit code 255"),
     ],
@@ -162,3 +166,68 @@ def test_an_exit_code_names_the_signal_that_it_stands_for(code: int, words: str)
 def test_a_signal_is_named_as_the_scheduler_saw_it() -> None:
     assert scheduler_word(Job(1, JobState.FAILED, exit_signal=9))[1] == "killed (signal KILL)"
     assert scheduler_word(Job(1, JobState.FAILED, exit_signal=99))[1] == "killed (signal 99)"
+
+
+def record(step: Step, reason: str = "", *, job_id: int = 7, token: str = "t") -> JobRecord:
+    return JobRecord(
+        token=token,
+        plan_id="p",
+        cluster="alpha",
+        partition="",
+        action="one",
+        directories=("a",),
+        name="one-a",
+        step=step,
+        job_id=job_id,
+        submitted_at=1.0,
+        log_path="log",
+        end_reason=reason,
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "reason", "seen", "word"),
+    [
+        (Step.PLANNED, "", None, "reserved"),
+        (Step.ACCEPTED, "", JobState.HELD, "held"),
+        (Step.ACCEPTED, "", JobState.RUNNING, "running"),
+        (Step.ACCEPTED, "", JobState.TIMEOUT, "failed"),
+        (Step.ACCEPTED, "", None, "unknown"),
+        (Step.ENDED, "", JobState.FAILED, "completed"),
+        (Step.ENDED, "exit code 3 in directory a", None, "failed"),
+        (Step.ENDED, "time limit", JobState.TIMEOUT, "failed"),
+        (Step.ENDED, "out of memory", None, "failed"),
+        (Step.ENDED, "lost", None, "failed"),
+        (Step.ENDED, "cancelled", JobState.RUNNING, "cancelled"),
+        (Step.REJECTED, "no such partition", None, "refused"),
+        (Step.REJECTED, "not sent: connection refused", None, "never sent"),
+        (Step.ABANDONED, UPSTREAM_FAILED, None, "not reached"),
+        (Step.ABANDONED, "not begun: its bundle ended (time limit)", None, "not reached"),
+        (Step.ABANDONED, "not begun: its bundle ended (cancelled)", None, "cancelled"),
+        (Step.ABANDONED, "taken out of its bundle before it began", None, "cancelled"),
+    ],
+)  # fmt: skip
+def test_a_job_has_one_word_for_its_state(
+    step: Step, reason: str, seen: JobState | None, word: str
+) -> None:
+    assert state_of(record(step, reason), seen).value == word
+
+
+def test_a_job_that_no_scheduler_had_was_never_sent() -> None:
+    it = record(Step.ABANDONED, "a job that it depends on was not sent", job_id=0)
+    assert state_of(it) is JobState.NEVER_SENT
+
+
+def test_a_request_is_pending_until_its_turn_in_a_running_bundle() -> None:
+    it = record(Step.ACCEPTED, token="t~3")
+    assert it.member == 3
+    assert state_of(it, JobState.RUNNING) is JobState.PENDING
+
+
+@pytest.mark.parametrize("token", ["t", "t.3", "t~2"])
+def test_a_job_without_an_id_is_never_job_0(token: str) -> None:
+    without = record(Step.ABANDONED, job_id=0, token=token)
+    assert (without.label, called(without.label)) == (NO_ID, "job without an id")
+    assert end_detail(LastEnd("alpha", 0, token, "not sent")) == "not sent"
+    assert called(record(Step.ENDED, token="t~2").label) == "job 7.2"
+    assert end_detail(LastEnd("alpha", 7, "t~2", "exit code 2")) == "exit code 2 (job 7.2)"

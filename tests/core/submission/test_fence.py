@@ -8,6 +8,7 @@ import pytest
 from rowtui.core.submission.fence import (
     Ended,
     abandon,
+    command_end,
     ended_path,
     fence_path,
     job_key_of,
@@ -55,7 +56,7 @@ def test_an_end_is_read_as_a_whole_or_not_at_all(
         (Ended(2, "exit", "", 0.0, 3, 7), "exit code 3 in directory d\\n7"),
         (
             Ended(2, "exit", "", 0.0, 137, 7),
-            "killed (signal KILL, exit code 137) in directory d\\n7",
+            "killed (signal KILL) in directory d\\n7",
         ),
         (Ended(2, "exit", "", 0.0, 255, 7), "exit code 255 in directory d\\n7"),
         (
@@ -63,11 +64,35 @@ def test_an_end_is_read_as_a_whole_or_not_at_all(
             "exit code 3: the completed directories could not be reported",
         ),
         (Ended(138, "time limit", "", 0.0), "time limit"),
-        (Ended(143, "signal TERM", "", 0.0), "stopped by signal TERM"),
+        (Ended(143, "signal TERM", "", 0.0), "killed (signal TERM)"),
     ],
 )
 def test_an_end_has_a_reason_for_people(ended: Ended, reason: str) -> None:
     assert ended.reason("" if ended.index is None else "d\n7") == reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "end"),
+    [
+        ("", (0, None)),
+        ("exit code 3", (3, None)),
+        ("exit code 3 in directory d7", (3, None)),
+        ("not reached: exit code 3 in directory d7", (3, None)),
+        ("killed (signal KILL) in directory d7", (None, "KILL")),
+        ("killed (signal KILL, exit code 137) in directory d7", (None, "KILL")),
+        ("exit code 3: the completed directories could not be reported", (None, None)),
+        ("exit code 1: the setup failed", (None, None)),
+        ("time limit", (None, None)),
+    ],
+)
+def test_the_end_of_a_command_is_its_own_exit_code_or_a_signal(
+    reason: str, end: tuple[int | None, str | None]
+) -> None:
+    assert command_end(reason) == end
+
+
+def test_a_job_that_has_not_ended_has_no_exit_code() -> None:
+    assert command_end("", ended=False) == (None, None)
 
 
 def test_the_id_is_read_from_the_fence() -> None:

@@ -19,6 +19,7 @@ from rowtui.core.submission.pilot import start_pilot
 from rowtui.core.submission.pilot_spool import take_numbers
 
 from tests.core.submission.piloted import ALPHA, NAMES, SMALL, Piloted
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 
@@ -125,6 +126,23 @@ async def test_what_a_cancelled_pilot_had_not_begun_has_not_failed(real: Piloted
     assert {said[name].split(":")[0] for name in "de"} == {"abandoned"}
     assert len(real.state.ends["one"]) == 1
     assert (sum(real.runs().values()), real.state.submitted) == (1, {})
+
+
+async def test_a_pilot_that_is_cancelled_with_nothing_to_run_ended_well(here: Piloted) -> None:
+    await here.start(replace(SMALL, idle_seconds=600))
+    plan = await here.hand("a")
+    await here.until(lambda: not here.state.submitted, "the request's end")
+
+    async def idle() -> bool:
+        state = (await here.look()).state
+        return state is not None and not state.running
+
+    await eventually_async(idle, every=0.05, what="a pilot with nothing to run")
+    await here.scheduler.cancel([await here.pilot_key()])
+    await here.over()
+    (record,) = job_records(here.pilot_plan, here.entries(here.pilot_plan))
+    assert (record.step, record.end_reason) == (Step.ENDED, "")
+    assert here.said(plan) == {"a": "ended: "}
 
 
 async def test_a_driver_that_was_killed_leaves_nothing_behind(real: Piloted) -> None:

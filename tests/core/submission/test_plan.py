@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
+from rowtui.core.clusters.schedulers.local_machine import Capacity
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.state.model import LastEnd
-from rowtui.core.submission.model import Destination, InBundle, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, InBundle, Plan, PlannedJob, RefusedAt
 from rowtui.core.submission.plan import (
     PlanError,
     Setting,
@@ -86,7 +87,11 @@ def requests(which: Action, *sizes: int) -> list[JobRequest]:
     return list(job_requests(groups))
 
 
+LARGE = Capacity(1024, 1 << 20, ("0", "1", "2", "3"))
+
+
 def setting(cluster: Cluster = LOCAL, **rest: Any) -> Setting:
+    rest.setdefault("machine", lambda: LARGE)
     return Setting(cluster, LAUNCHERS, "2026-01-02T03:04:05Z", "me", "nonce", **rest)
 
 
@@ -94,12 +99,14 @@ def plan(
     wanted: list[JobRequest],
     cluster: Cluster = LOCAL,
     directories: Names | None = None,
+    machine: Capacity = LARGE,
     **rest: Any,
 ) -> Plan:
     workflow = Workflow(
         Path("/p"), actions=tuple({r.action.index: r.action for r in wanted}.values())
     )
-    return make_plan(workflow, wanted, directories or names(50), setting(cluster), **rest)
+    where = setting(cluster, machine=lambda: machine)
+    return make_plan(workflow, wanted, directories or names(50), where, **rest)
 
 
 def test_a_plan_has_all_that_will_be_sent() -> None:
@@ -346,3 +353,47 @@ def test_bash_is_asked_about_all_but_the_plainest_commands(command: str, plain: 
     assert is_one_command(recipe) == plain
     if plain:
         assert bash_complaint(recipe.filled.text) == ""
+
+
+def test_a_job_that_this_machine_can_never_run_is_refused_and_keeps_no_other_back() -> None:
+    each = Resources(Processes(2, per_directory=True), 1, walltime=Walltime(60))
+    which = action(resources=each, launchers=("mpi",))
+
+    made = plan(requests(which, 1, 3, 1), machine=Capacity(4, 1000))
+
+    assert [len(job.directories) for job in made.jobs] == [1, 1]
+    (refused,) = made.refused
+    assert (refused.stage, refused.action) == (RefusedAt.MACHINE, which.name)
+    assert [len(names) for names in refused.jobs] == [3]
+    assert refused.reason == "local: the job asks for 6 CPUs, this machine has 4"
+    assert made.skipped == (refused.sentence,)
+
+
+@pytest.mark.parametrize(
+    ("resources", "reason"),
+    [
+        (Resources(Processes(1), gpus_per_process=1), "1 GPU, this machine has none"),
+        (Resources(Processes(1), 2, memory_per_cpu_mb=600), "1,200 MiB of memory"),
+    ],
+)
+def test_a_machine_without_gpus_or_memory_refuses_what_needs_them(
+    resources: Resources, reason: str
+) -> None:
+    made = plan(requests(action(resources=resources), 1), machine=Capacity(4, 1000))
+
+    assert not made.jobs
+    assert reason in made.refused[0].reason
+
+
+def test_a_group_that_no_partition_takes_keeps_no_other_back() -> None:
+    small = Partition("small", maximum_cpus_per_job=4)
+    cluster = LOCAL._replace(name="anvil", scheduler="slurm", partitions=(small,))
+    each = Resources(Processes(2, per_directory=True), 1, walltime=Walltime(60))
+    which = action(resources=each, launchers=("mpi",))
+
+    made = plan(requests(which, 1, 3), cluster=cluster)
+
+    assert [len(job.directories) for job in made.jobs] == [1]
+    (refused,) = made.refused
+    assert refused.stage is RefusedAt.PARTITION
+    assert refused.reason == "no partition of anvil takes a job on 3 directories"

@@ -93,9 +93,9 @@ def test_columns_of_a_family_get_their_long_titles_together_or_not_at_all() -> N
     assert [one.title for one in place(columns, 20)] == ["Completed", "Submitted"]
 
 
-def test_durations_and_ages_are_short() -> None:
+def test_durations_are_as_commands_print_them_and_ages_are_short() -> None:
     assert [duration(n) for n in (None, 45, 725, 11564, 183_840)] == [
-        "", "0:45", "12:05", "3:12:44", "2d 03:04",
+        "", "00:00:45", "00:12:05", "03:12:44", "2-03:04:00",
     ]  # fmt: skip
     assert [age(n) for n in (0, 4, 17, 61, 7300, 200_000)] == [
         "now", "now", "15 s", "1 min", "2 h", "2 d",

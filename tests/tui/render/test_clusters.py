@@ -49,11 +49,11 @@ def test_a_good_cluster_tells_its_counts_its_age_and_the_next_look() -> None:
     active = [JobState.RUNNING, JobState.COMPLETING, JobState.PENDING, JobState.HELD]
     counts = (*((state, 1) for state in active), (JobState.FAILED, 9))
     [line] = told(GOOD._replace(counts=counts))
-    assert line == "anvil  ● connected  2 running  2 waiting   10 s ago, next in 45 s"
+    assert line == "anvil  ● connected  2 running  2 pending   10 s ago, next in 45 s"
     [wide] = told(GOOD._replace(counts=counts), width=120)
     assert wide.endswith("slurm       me@anvil")
     [narrow] = told(GOOD._replace(counts=counts), width=56)
-    assert narrow.endswith("2 waiting   10 s ago")
+    assert narrow.endswith("2 pending   10 s ago")
     [own] = told(ClusterView("local", "local", as_of=NOW))
     assert own.endswith("now")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rowtui.core.engine import JobState
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.model import RunStatus
-from rowtui.core.runs.views import LinkView, NodeView
+from rowtui.core.runs.views import LinkView, NodeView, RefusedJobs
 from rowtui.core.text import Cost
 from rowtui.tui.render.cells import Line, plain, width_of
 from rowtui.tui.render.network import moment, node_lines, run_lines, sample_lines
@@ -70,7 +70,7 @@ def test_a_layout_is_made_again_only_for_another_network() -> None:
     first = graph(view())
     same = SampleNetwork(NOW)
     same.nodes = tuple(
-        node._replace(counts=counts(complete=60)) if node.name == "simulate" else node
+        node._replace(counts=counts(completed=60)) if node.name == "simulate" else node
         for node in same.nodes
     )
     assert graph(same.view(frozen=True), known=first).layout is first.layout
@@ -101,7 +101,7 @@ def test_only_the_nodes_whose_numbers_changed_stand_out() -> None:
     sample = SampleNetwork(NOW)
     old = node_rows(sample.view(frozen=True))
     sample.nodes = tuple(
-        node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
+        node._replace(counts=counts(completed=32, submitted=7, eligible=20, failed=1))
         if node.name == "simulate"
         else node
         for node in sample.nodes
@@ -133,17 +133,18 @@ def test_the_cursor_reaches_every_node_and_comes_back() -> None:
 
 
 def test_counts_have_words_where_there_is_room_and_suffixes_where_there_is_none() -> None:
-    numbers = counts(complete=1_234_567, failed=2)
-    assert plain(counts_line(numbers, 60)) == "✗ 2 failed  ✓ 1,234,567 complete"
-    assert plain(counts_line(numbers, 16)) == "✗2 ✓1,234,567"
-    assert plain(counts_line(numbers, 8)) == "✗2 ✓1M"
+    numbers = counts(completed=1_234_567, failed=2)
+    assert plain(counts_line(numbers, 60)) == "✓ 1,234,567 completed  ✗ 2 failed"
+    assert plain(counts_line(numbers, 16)) == "✓1,234,567 ✗2"
+    assert plain(counts_line(numbers, 8)) == "✓1M ✗2"
+    assert plain(counts_line(numbers, 4)).startswith("✗2")
     assert plain(counts_line(counts(waiting=3), 20, more=True)) == "· 3 waiting  +?"
 
 
 def test_a_bar_shows_what_is_lost_at_its_end_and_missing_jobs_count_for_nothing() -> None:
-    node = NodeView("n", "node", "n", "n", (), 4, 0, counts(complete=2, failed=1, active=1), 1)
+    node = NodeView("n", "node", "n", "n", (), 4, 0, counts(completed=2, failed=1, submitted=1), 1)
     assert plain(progress_bar(node, 13)) == "████▒▒╳╳  50%"
-    done = node._replace(counts=counts(complete=2, missing=7))
+    done = node._replace(counts=counts(completed=2, skipped=7))
     assert plain(progress_bar(done, 13)) == "████████ 100%"
 
 
@@ -151,8 +152,14 @@ def test_a_paused_run_says_why_and_which_key_allows_more() -> None:
     text = "\n".join(map(plain, run_lines(view(), 118, frozen=True)))
     assert "▲ paused" in text
     assert "of 120 confirmed  s allows more and goes on" in text
-    assert "core-hours ████████░░ 96.40 of 120" in text
-    assert "◆ simulate 25:00 → average 0:40" in text
+    assert "CPU-hours ████████░░ 96.40 of 120" in text
+    assert "◆ simulate 00:25:00 → average 00:00:40" in text
+
+
+def test_jobs_that_no_plan_would_have_are_said_with_the_reason() -> None:
+    refused = (RefusedJobs("train", 12, "nowhere to go"),)
+    text = "\n".join(map(plain, run_lines(view()._replace(refused=refused), 118, frozen=True)))
+    assert "✗ train: 12 jobs are refused: nowhere to go" in text
 
 
 def test_who_drives_a_run_is_said() -> None:
@@ -199,16 +206,16 @@ def test_what_is_left_is_proposed_for_a_new_run_and_more_than_was_spent_for_one_
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)
     known = tuple(node._replace(lists=0) for node in fresh.nodes)
     limits = proposed(fresh._replace(nodes=known), "anvil")
-    assert limits == Limits(core_hours=71.2, destinations=("anvil",), failures_in_a_row=3)
+    assert limits == Limits(cpu_hours=71.2, destinations=("anvil",), failures_in_a_row=3)
     again = proposed(view(), "local")
-    assert again.core_hours == 168.0  # 96.4 spent and twice 35.6 left
+    assert again.cpu_hours == 168.0  # 96.4 spent and twice 35.6 left
     assert again.jobs_in_queue == 10
 
 
 def test_no_budget_is_proposed_where_lists_will_add_jobs() -> None:
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)
     assert any(node.lists for node in fresh.nodes)
-    assert proposed(fresh, "anvil").core_hours is None
+    assert proposed(fresh, "anvil").cpu_hours is None
 
 
 def test_a_limit_that_a_person_took_away_stays_away() -> None:
@@ -224,7 +231,7 @@ def test_limits_come_back_from_their_texts() -> None:
 
 
 def test_each_text_that_is_no_limit_is_said_by_its_field() -> None:
-    texts = {"core_hours": "many", "jobs_in_queue": "0", "until": "soon", "money": "-3 EUR",
+    texts = {"cpu_hours": "many", "jobs_in_queue": "0", "until": "soon", "money": "-3 EUR",
              "failures": "1.5"}  # fmt: skip
     wrong = dict(read_limits(texts, NOW).wrong)
     assert set(wrong) == set(texts)
@@ -242,4 +249,4 @@ def test_what_is_left_may_cost_is_said_before_anything_runs() -> None:
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)._replace(left=Cost(35.6, 0.0))
     text = "\n".join(map(plain, run_lines(fresh, 100, frozen=True)))
     assert "no run yet" in text
-    assert "at most 35.6 core-hours" in text
+    assert "at most 35.6 CPU-hours" in text

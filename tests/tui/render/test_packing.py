@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rowtui.core.engine import PackChoice, PackedPlan
 from rowtui.core.packing.model import Amounts
 from rowtui.core.project.pack_views import BundleView, LaneView, LeftAlone, PackedDestination
-from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob, count_jobs
 from rowtui.core.text import Cost
 from rowtui.tui.render.bundles import (
     BundleRow,
@@ -28,7 +28,7 @@ from rowtui.tui.render.cells import fit, line, plain, width_of
 from rowtui.tui.render.lanes import row_lines
 from rowtui.tui.render.pack_limits import limit_texts, read_limits
 from rowtui.tui.render.packing import change_line, head_lines, next_packer, what_changed
-from rowtui.tui.render.plan import confirm_word, confirms, jobs_words
+from rowtui.tui.render.plan import confirm_word, confirms
 from rowtui.tui.render.plan_rows import plan_rows
 
 from tests.tui.sample import SampleEngine
@@ -114,7 +114,7 @@ def test_the_jobs_of_a_lane_stand_one_after_another_and_what_is_free_is_seen() -
     assert "─][name1─" in lines[2]
     assert "[name2─" in lines[3]
     assert lines[3].endswith("····")
-    assert "1:00:00 – 2:00:00" in "\n".join(lines)
+    assert "01:00:00 – 02:00:00" in "\n".join(lines)
 
 
 def test_many_short_jobs_of_a_lane_are_drawn_together() -> None:
@@ -227,14 +227,14 @@ async def test_a_plan_with_bundles_lists_each_with_its_requests_and_counts_jobs_
     assert [one for row in rows if row.job for one in row.jobs] == list(whole.jobs)
     assert [row.number for row in headings] == [1, 2, 3, 4]
     assert len({row.key for row in rows}) == len(rows)
-    assert jobs_words(whole) == "4 jobs with 24 requests"
-    assert (confirm_word(whole), confirms(whole, "4"), confirms(whole, "24")) == ("4", True, False)
+    assert str(count_jobs(whole.jobs)) == "24 jobs in 4 bundles"
+    assert (confirm_word(whole), confirms(whole, "24"), confirms(whole, "4")) == ("24", True, False)
 
 
-async def test_a_plan_of_one_bundle_is_confirmed_with_yes() -> None:
+async def test_a_plan_of_one_bundle_is_confirmed_with_its_number_of_jobs() -> None:
     whole = packed(await SampleEngine().plan(1, [0, 1], None), PackChoice()).plan
-    assert jobs_words(whole) == "1 job with 2 requests"
-    assert confirms(whole, "y")
+    assert str(count_jobs(whole.jobs)) == "2 jobs in 1 bundle"
+    assert confirms(whole, "2")
     assert not confirms(whole, "1")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.project.script_diff import difference, folded
 from rowtui.tui.render.cells import plain
-from rowtui.tui.render.script_diff import diff_lines, difference, folded
+from rowtui.tui.render.script_diff import diff_lines
 
 SCRIPT = """#!/bin/bash
 #SBATCH --job-name=one-{first}

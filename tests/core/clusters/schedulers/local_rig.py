@@ -115,12 +115,15 @@ class LocalRig:
         return found
 
     def supervisor(self) -> ProcessIdentity:
-        """The process that holds the lock."""
-        keepers = {
-            claim.pid for claim in map(self.queue.read_claim, self.queue.ids()) if claim is not None
-        }
-        (found,) = [process for process in self.processes() if process.pid not in keepers]
-        return found
+        """The process that holds the lock, once it is there: it is started by another one."""
+
+        def found() -> list[ProcessIdentity]:
+            claims = map(self.queue.read_claim, self.queue.ids())
+            keepers = {claim.pid for claim in claims if claim is not None}
+            return [process for process in self.processes() if process.pid not in keepers]
+
+        (supervisor,) = eventually(found, lambda processes: len(processes) == 1)
+        return supervisor
 
     def close(self) -> None:
         """End every process that this queue started, by its id."""

@@ -190,7 +190,7 @@ async def test_a_job_larger_than_the_machine_is_rejected_with_the_numbers(
     ]
     results = [await rig.scheduler.submit(spec) for spec in specs]
     assert results == [
-        Rejected("the job asks for 4 cores, this machine has 3"),
+        Rejected("the job asks for 4 CPUs, this machine has 3"),
         Rejected("the job asks for 1,001 MiB of memory, this machine has 1,000 MiB"),
         Rejected("the job asks for 2 GPUs, this machine has 1"),
         Rejected("the job waits for job 77, which is not known here"),

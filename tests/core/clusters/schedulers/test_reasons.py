@@ -118,8 +118,8 @@ def test_what_never_waits_for_room_is_never_said_to_wait_for_room(reason: str) -
     ("reason", "words"),
     [
         ("AssocGrpCpuLimit", "Together the jobs of your account use as many cores as they may"),
-        ("AssocGrpCPUMinutesLimit", "The core hours of your account are used up"),
-        ("AssocGrpCPURunMinutesLimit", "still need all the core hours that may be promised"),
+        ("AssocGrpCPUMinutesLimit", "The CPU-hours of your account are used up"),
+        ("AssocGrpCPURunMinutesLimit", "still need all the CPU-hours that may be promised"),
         ("AssocMaxJobsLimit", "As many of your jobs run as your account allows"),
         ("AssocGrpJobsLimit", "As many jobs of your account run as may run at a time"),
         ("QOSMaxJobsPerUserLimit", "As many of your jobs run as its quality of service"),
@@ -288,8 +288,13 @@ def test_a_running_job_says_how_long_it_may_still_run() -> None:
             "log",
         ),
         (
-            {"exit_code": 137, "reason": "killed (signal KILL, exit code 137) in directory d7"},
-            "Killed (signal KILL, exit code 137) in directory d7: it was killed from outside",
+            {"exit_code": 137, "reason": "killed (signal KILL) in directory d7"},
+            "Killed (signal KILL) in directory d7: it was killed from outside",
+            "more memory",
+        ),
+        (
+            {"reason": "killed (signal KILL)"},
+            "Killed (signal KILL): it was killed from outside",
             "more memory",
         ),
         ({"exit_signal": 125}, "used more memory than it had asked for", "more memory"),

@@ -13,7 +13,7 @@ from rowtui.core.clusters.transports.asyncssh_login import Timing
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
 
 from tests.core.clusters.transports.conftest import MARK, Person, Reach
-from tests.rig.faults import DropAfter, DropBefore, Hang, Refuse
+from tests.rig.faults import DropAfter, DropBefore, DropOutput, Hang, Refuse
 
 
 async def test_output_status_and_errors_come_back_as_they_are(reach: Reach) -> None:
@@ -125,6 +125,26 @@ async def test_a_connection_lost_while_a_command_ran_leaves_its_outcome_unknown(
     assert not alive
     assert again.stdout == b"again\n"
     assert transport.alive
+
+
+MARKER = 33  # bytes of the line that comes before the output of a command
+
+
+@pytest.mark.parametrize("kept", [0, MARKER + 2])
+async def test_a_connection_lost_between_status_and_output_is_no_whole_answer(
+    reach: Reach, kept: int
+) -> None:
+    node = await reach.faulty()
+    transport = reach(node)
+    node.inject("sbatch", DropOutput(kept))
+
+    result = await transport.run(["echo", "sbatch"], timeout=20)
+
+    assert node.asked[-1].stdout.endswith(b"sbatch\n")  # it ran
+    if kept:
+        assert (result.exit_status, result.stdout, result.truncated) == (0, b"sb", True)
+    else:
+        assert (result.trouble, result.exit_status) == (Trouble.LOST, None)
 
 
 async def test_a_connection_that_died_between_two_commands_is_opened_again(reach: Reach) -> None:

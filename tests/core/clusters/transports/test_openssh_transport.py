@@ -15,7 +15,7 @@ from rowtui.core.clusters.transports.login import LoginTrouble, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 
 from tests.core.clusters.transports.conftest import Reach
-from tests.rig.faults import DropAfter, DropBefore, Hang
+from tests.rig.faults import DropAfter, DropBefore, DropOutput, Hang
 from tests.rig.faulty import FaultyLogin
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmRig
@@ -154,9 +154,9 @@ async def test_a_command_that_ends_with_255_is_told_from_a_connection_that_fails
     assert transport.error is None
 
 
-@pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
+@pytest.mark.parametrize("fault", [DropBefore(), DropAfter(), DropOutput()])
 async def test_a_connection_lost_while_a_command_ran_leaves_its_outcome_unknown(
-    through: Through, reach: Reach, fault: DropBefore | DropAfter
+    through: Through, reach: Reach, fault: DropBefore | DropAfter | DropOutput
 ) -> None:
     node = await reach.faulty()
     transport = through(node)

@@ -1,4 +1,4 @@
-"""The grammar of `resubmit`."""
+"""The grammar of `retry`, which has the alias `resubmit`."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rowtui.cli.arguments import count, json_option
+from rowtui.cli.pack_parser import packing_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rowtui.core.project.change import Amount
 
 _EXAMPLES = """\
-  rowtui resubmit                    all that failed, as it was
-  rowtui resubmit 12 13_4 --memory 2x
-  rowtui resubmit -a sample --time 04:00:00 --memory 64G
-  rowtui resubmit dir1 dir2 --partition highmem
-  rowtui resubmit --cluster beta     on another cluster than it failed on
-  rowtui resubmit --dry-run          only print the scripts"""
+  rowtui retry                    all that failed, as it was
+  rowtui retry 12 13_4 --memory 2x
+  rowtui retry -a sample --time 04:00:00 --memory 64G
+  rowtui retry dir1 dir2 --partition highmem
+  rowtui retry --cluster beta     on another cluster than it failed on
+  rowtui retry --pack             all that failed, sharing nodes
+  rowtui retry --dry-run          only print the scripts"""
 
 
-def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
-    """The command with its options."""
-    parser = add(commands, "resubmit", "resubmit", about["resubmit"], _EXAMPLES)
+def add_retry(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command with its options."""
+    parser = add(commands, "retry", "retry", about["retry"], _EXAMPLES)
     parser.add_argument(
         "failed",
         nargs="*",
@@ -31,7 +35,7 @@ def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         " [default: all that failed]",
     )
     parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
-    parser.add_argument("-n", type=_count, metavar="N", help="at most N jobs")
+    parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")
     change = parser.add_argument_group("Changes, for a whole job")
     change.add_argument(
         "--memory", type=_memory, metavar="2x|64G", help="so many times what it had, or so much"
@@ -42,6 +46,9 @@ def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the scripts instead")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument(
+        "--over-budget", action="store_true", help="also beyond the budget of a cluster"
+    )
+    parser.add_argument(
         "--detach", action="store_true", help="do not follow the jobs (cluster local)"
     )
     parser.add_argument(
@@ -49,7 +56,8 @@ def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         action=argparse.BooleanOptionalAction,
         help="send jobs of the same shape as one array [default: over SSH only]",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    packing_options(parser, switch=True)
+    json_option(parser)
 
 
 def _memory(text: str) -> Amount:
@@ -78,13 +86,3 @@ def _parsed(parse: Callable[[str], Amount], text: str) -> Amount:
     except RowtuiError as error:
         hint = f"; {error.hint}" if error.hint else ""
         raise argparse.ArgumentTypeError(f"{error.message}{hint}") from None
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
-
-
-_count.__name__ = "number"

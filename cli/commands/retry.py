@@ -1,9 +1,10 @@
-"""`rowtui resubmit`: failed work once more, as it was or with what one changes, after asking."""
+"""`rowtui retry`: submit failed work again, unchanged or with changes, after asking."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rowtui.cli.busy import busy_with
 from rowtui.cli.project import given_names, open_project, say_mapping_problems
 from rowtui.cli.sending import Words, send_if_confirmed
 from rowtui.core.state.model import Outcome
@@ -24,7 +25,7 @@ _SHOWN = 10  # jobs that are listed before the question
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Plan, ask and send; 1 if something was not sent, or nothing of what was named had failed."""
+    """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
     from rowtui.core.grouping.select import matching_actions
     from rowtui.core.project.resubmission import plan_again
 
@@ -34,16 +35,17 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(f"No actions match '{visible(args.action)}'.")
     named = given_names(args.failed)
     choice = _choice(project, actions, named, out)
-    again = plan_again(project, choice, _change(args), limit=args.n)
+    with busy_with(project, out, "Planning"):
+        again = plan_again(project, choice, _change(args), limit=args.n)
     say_mapping_problems(project, out)
     if not args.json:
         _hint(again.causes, out)
     words = Words(
-        verb="Resubmitting",
+        verb="Retrying",
         nothing=(
-            "No failed job can be resubmitted, for the reasons above."
+            "No failed job can be retried, for the reasons above."
             if again.plan.skipped
-            else "There is no failed job to resubmit." + _cancelled_too(project)
+            else "There is no failed job to retry." + _cancelled_too(project)
         ),
         why=f" ({_why(again.causes)})" if again.causes else "",
         before=_lines(again),
@@ -61,7 +63,7 @@ def _cancelled_too(project: Project) -> str:
 def _choice(
     project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
 ) -> Choice:
-    """Each name is a job id, or a directory."""
+    """Return the chosen work; each name is a job id or a directory."""
     from rowtui.core.project.failed_jobs import Choice
 
     if named is None:
@@ -97,12 +99,12 @@ def _change(args: argparse.Namespace) -> Change:
 
 
 def _why(causes: Sequence[Cause]) -> str:
-    """`7 out of memory, 5 time limit`."""
+    """Return the causes, for example `7 out of memory, 5 time limit`."""
     return ", ".join(f"{count(each.jobs)} {visible(each.cause)}" for each in causes)
 
 
 def _lines(again: Again) -> list[str]:
-    """The first jobs, with what is different this time."""
+    """Return the first jobs, with the differences from the previous attempt."""
     lines = []
     for job in again.plan.jobs[:_SHOWN]:
         more = len(job.directories) - 1
@@ -114,7 +116,7 @@ def _lines(again: Again) -> list[str]:
 
 
 def _hint(causes: Sequence[Cause], out: Output) -> None:
-    """What might help jobs that get no more of what they lacked. Nothing is changed by itself."""
+    """Suggest changes for jobs that get no more of what they lacked; nothing changes by itself."""
     for each in causes:
         suggested = each.suggestion
         if not each.unchanged or suggested.is_nothing:

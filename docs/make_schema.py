@@ -1,0 +1,122 @@
+"""Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
+
+The types (`core/json_objects.py`) are those that the commands are checked against, so the schemas
+cannot differ from them; a test fails when the files are older than the types. JSON Schema, draft
+2020-12.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from rowtui.core import json_objects
+
+FOLDER = Path(__file__).with_name("schema")
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Any: {},
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Every schema by its name."""
+    found = {
+        name: schema(name, f"rowtui {command} --json", kind)
+        for name, (command, kind) in json_objects.COMMANDS.items()
+    }
+    return found | {
+        name: schema(name, f"{name}, in what several commands print", kind)
+        for name, kind in json_objects.PARTS.items()
+    }
+
+
+def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
+    """The schema of one type, with all the types in it."""
+    parts: dict[str, dict[str, Any]] = {}
+    body = _of(kind, parts)
+    if "$ref" in body:  # an object: its own fields at the top
+        body = parts.pop(kind.__name__) if not _names_itself(kind, parts) else body
+    return {
+        "$schema": _DRAFT,
+        "$id": f"urn:rowtui:schema:{name}:{json_objects.VERSION}",
+        "title": title,
+        "version": json_objects.VERSION,
+        **body,
+        **({"$defs": dict(sorted(parts.items()))} if parts else {}),
+    }
+
+
+def _names_itself(kind: Any, parts: dict[str, dict[str, Any]]) -> bool:
+    return f'"#/$defs/{kind.__name__}"' in json.dumps(parts)
+
+
+def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The schema of a type. `parts`: those of the objects that were met so far."""
+    if kind in _PLAIN:
+        return dict(_PLAIN[kind])
+    if typing.is_typeddict(kind):
+        if kind.__name__ not in parts:
+            parts[kind.__name__] = {}
+            parts[kind.__name__] = _object(kind, parts)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is list:
+        return {"type": "array", "items": _of(arguments[0], parts)}
+    if origin is dict:
+        values = _of(arguments[1], parts)
+        return {"type": "object"} | ({"additionalProperties": values} if values else {})
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (types.UnionType, Union):
+        return _one_of([_of(each, parts) for each in arguments])
+    raise TypeError(f"{kind} has no schema")
+
+
+def _one_of(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    if all(each.keys() == {"type"} for each in choices):
+        return {"type": [each["type"] for each in choices]}
+    return {"anyOf": choices}
+
+
+def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    # `__required_keys__` does not see NotRequired behind postponed annotations.
+    extras = typing.get_type_hints(kind, include_extras=True)
+    left_out = {name for name, each in extras.items() if get_origin(each) is typing.NotRequired}
+    hints = typing.get_type_hints(kind)
+    return {
+        "description": inspect.cleandoc(kind.__doc__ or ""),
+        "type": "object",
+        "properties": {name: _of(each, parts) for name, each in hints.items()},
+        "required": sorted(hints.keys() - left_out),
+        "additionalProperties": False,
+    }
+
+
+def text(name: str) -> str:
+    """The file of one schema."""
+    return json.dumps(schemas()[name], indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write all of them, and remove those of types that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    names = schemas()
+    for old in FOLDER.glob("*.json"):
+        if old.stem not in names:
+            old.unlink()
+    for name in names:
+        (FOLDER / f"{name}.json").write_text(text(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

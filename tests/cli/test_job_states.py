@@ -1,0 +1,137 @@
+"""The same job has the same state in all commands and views, and they count alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rowtui.cli.queue_rows import rows_of
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.project.queue_book import QueueBook
+from rowtui.core.project.queue_views import PROJECT, QueueAsked
+from rowtui.core.project.views import ClusterView, JobsView, JobView
+from rowtui.core.submission.ending import state_of
+from rowtui.core.submission.model import JobRecord, Step
+
+from tests.cli.in_process import Here, prepared
+
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "test {directory} = a"
+
+[[action]]
+name = "two"
+command = "test {directory} != b"
+[action.group]
+maximum_size = 3
+"""
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    """Jobs of one directory each, and one of all three that fails at the second."""
+    here = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    here.cluster = "local"
+    return here
+
+
+def test_commands_and_views_count_jobs_in_each_state_alike(here: Here) -> None:
+    assert here("submit", "--yes", "-q", "-a", "two").code == 1
+    listed = here.json("show", "jobs")["jobs"]
+    (queue,) = here.json("queue", "--ended")["clusters"]
+    states = {job["token"]: job["state"] for job in listed}
+    assert Counter(states.values()) == {"failed": 1}
+    assert {job["token"]: job["state"] for job in queue["jobs"]} == states
+    assert here("queue", "--ended").out.startswith("local  this machine  1 failed\n")
+    table = here("show", "directories", "-a", "two", "--no-header").out
+    statuses = [line.split(maxsplit=1)[1].strip() for line in table.splitlines()]
+    assert statuses == ["eligible", "failed", "not reached"]
+
+
+def test_eligible_is_one_number_with_those_that_failed(here: Here) -> None:
+    assert here("submit", "--yes", "-q", "-a", "two").code == 1
+    table = here("show", "status", "-a", "two").out.splitlines()
+    row = dict(zip(table[0].split(), table[1].split(), strict=False))
+    listed = here("show", "directories", "-a", "two", "--eligible", "--short").out.split()
+    (counts,) = here.json("show", "status", "-a", "two")["actions"]
+    assert (row["Eligible"], len(listed), counts["eligible"]) == ("3", 3, 3)
+    assert counts["failed"] == 1
+
+
+def test_doctor_names_a_directory_that_is_set_aside(here: Here) -> None:
+    workflow = here.folder / "workflow.toml"
+    workflow.write_text('[workspace]\nvalue_file = "v.json"\n' + workflow.read_text())
+    for name in "ac":
+        (here.folder / "workspace" / name / "v.json").write_text("1")
+    (here.folder / "workspace/b/v.json").mkdir()  # cannot be read
+    assert "1 directory is set aside" in here("show", "status").err
+    (found,) = [it for it in here.json("doctor") if it["topic"] == "directories"]
+    assert found["verdict"] == "warning"
+    assert found["text"].startswith("1 directory is set aside: b: ")
+    assert "rowtui show directories --json" in found["hint"]
+
+
+def view(
+    step: Step, reason: str = "", *, token: str = "t", seen: JobState | None = None
+) -> JobView:
+    record = JobRecord(
+        token=token, plan_id="p", cluster="local", partition="", action="one", directories=("a",),
+        name="one-a", step=step, job_id=0 if step is Step.REJECTED else 7, submitted_at=1.0,
+        log_path="log", end_reason=reason,
+    )  # fmt: skip
+    return JobView(record, state_of(record, seen), reason)
+
+
+JOBS = (
+    view(Step.ACCEPTED, token="b~0", seen=JobState.RUNNING),
+    view(Step.ENDED, "exit code 1", token="b~1"),
+    view(Step.ENDED, token="b~2"),
+    view(Step.ENDED, "cancelled", token="c~0"),
+    view(Step.ABANDONED, "not begun: its bundle ended (time limit)", token="d~0"),
+    view(Step.ENDED, "time limit", token="d~1"),
+    view(Step.REJECTED, "no such partition", token="e"),
+    view(Step.REJECTED, "not sent: connection refused", token="f"),
+    view(Step.PLANNED, token="g"),
+    view(Step.ACCEPTED, token="h", seen=JobState.HELD),
+)
+QUEUE = (
+    Job(7, JobState.RUNNING, token="b"),
+    Job(8, JobState.TIMEOUT, token="d"),
+    Job(9, JobState.HELD, token="h"),
+)
+
+
+def test_every_list_has_each_job_once_in_the_same_state() -> None:
+    cluster = ClusterView("local", "local", as_of=2.0, jobs=QUEUE)
+    listed = Counter(job.state for job in JOBS)
+    # in `queue --ended`, where a bundle is one row
+    rows = rows_of(cluster, JOBS, ended=True)
+    assert Counter(state for row in rows for state in row.counted) == listed
+    (bundle,) = [row for row in rows if row.requests]
+    assert (bundle.job.id, bundle.name) == (7, "1 request: one")
+    # in the status and queue views
+    book = QueueBook()
+    told = book.take(JobsView(1, 2.0, JOBS, clusters=(cluster,)))
+    assert told.states == listed
+    page = book.page(QueueAsked(whose=PROJECT, folding=False), 0, 100)
+    assert Counter(row.state for row in page.rows if not row.key.folded) == listed
+    # and what has not ended is what `queue` shows without --ended
+    shown = rows_of(cluster, JOBS, ended=False)
+    assert sorted(row.job.state.value for row in shown) == ["held", "reserved", "running"]
+
+
+def test_a_pilot_is_one_row_with_its_requests() -> None:
+    pilot = view(Step.ACCEPTED, token="p-pilot", seen=JobState.RUNNING)
+    pilot = pilot._replace(record=replace(pilot.record, action="pilot", directories=()))
+    requests = [view(Step.ACCEPTED, token=f"p-pilot~{at}", seen=JobState.RUNNING) for at in (0, 1)]
+    queue = (Job(7, JobState.RUNNING, token="p-pilot"),)
+    cluster = ClusterView("local", "local", as_of=2.0, jobs=queue)
+    (row,) = rows_of(cluster, [pilot, *requests], ended=True)
+    assert (row.job.id, row.name) == (7, "pilot: 2 requests")
+    (idle,) = rows_of(cluster, [pilot], ended=True)
+    assert idle.name == "pilot"
