@@ -307,6 +307,23 @@ async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
         await hand.sees("folds")
 
 
+async def test_a_view_drawn_again_between_a_key_and_its_message_does_not_undo_the_key() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        screen = hand.app.screen
+        assert isinstance(screen, NetworkScreen)
+        screen.picture.action_right()
+        screen.show_body()
+        await hand.sees("average · all")
+        assert screen.picture.chosen == screen.look.chosen == ("", "average")
+        await hand.press("m")
+        await hand.sees("m graph", "average ◆")
+        screen.nodes.action_line_down()
+        screen.show_body()
+        await hand.sees("folds · all")
+        assert screen.nodes.cursor_key == screen.look.chosen == ("", "folds")
+
+
 async def test_samples_are_filtered_sorted_marked_and_found() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)

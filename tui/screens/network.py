@@ -216,7 +216,7 @@ class NetworkScreen(View):
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Choose the failure, node or sample under the cursor."""
-        if event.table is self.nodes:
+        if event.table is self.nodes and self._net.listed:
             # The cursor may have moved on since the message.
             self._net.moved(self.nodes.cursor_key)
         self._point()
@@ -248,10 +248,10 @@ class NetworkScreen(View):
         self.query_one("#node", LaidOut).action_first()
         self.show_bottom()
 
-    def on_network_graph_chosen(self, event: NetworkGraph.Chosen) -> None:
+    def on_network_graph_chosen(self) -> None:
         """Show the samples of another node."""
-        self.look.chosen = event.key
-        self.node_chosen()
+        # The cursor may have moved on since the message.
+        self._net.moved(self.picture.chosen)
 
     def on_network_graph_wanted(self) -> None:
         """Open the search for a node, or a sample."""

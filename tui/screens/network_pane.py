@@ -138,12 +138,16 @@ class NetworkPane:
     # User actions
 
     def moved(self, key: Hashable | None) -> None:
-        """Choose the node under the cursor of the list."""
+        """Choose the node under the cursor of the graph, or of the list."""
         look = self._view.look
-        if self.listed and key is not None and key != look.chosen:
-            look.chosen = cast(NodeKey, key)
+        if key is None or key == look.chosen:
+            return
+        look.chosen = cast(NodeKey, key)
+        if self.listed:
             self._view.nodes.choose(key)
-            self._view.node_chosen()
+        else:
+            self._view.picture.show(self._graph, look.chosen)
+        self._view.node_chosen()
 
     def choose(self, key: NodeKey) -> None:
         """Put the cursor on this node."""

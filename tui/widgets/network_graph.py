@@ -39,10 +39,6 @@ class NetworkGraph(ScrollView, can_focus=True):
     class Chosen(Message):
         """Posted when the cursor moves to another node."""
 
-        def __init__(self, key: NodeKey) -> None:
-            super().__init__()
-            self.key = key
-
         def can_replace(self, message: Message) -> bool:
             """Whether this message replaces an older one: only the last of a burst matters."""
             return isinstance(message, NetworkGraph.Chosen)
@@ -62,17 +58,24 @@ class NetworkGraph(ScrollView, can_focus=True):
         self.picture: Graph | None = None
         self.empty: Line = ()
         self.chosen: NodeKey | None = None
+        self._view_choice: NodeKey | None = None
         self._palette: Palette | None = None
         self._drawn: dict[int, Strip] = {}
         self.painted_lines = 0  # The number of lines drawn so far; tests read it.
 
     def show(self, picture: Graph | None, chosen: NodeKey | None) -> None:
-        """Show this picture; lines that look the same are not painted."""
-        new = picture is not self.picture or chosen != self.chosen
-        if not new:
+        """Show this picture; lines that look the same are not painted. The cursor moves only if the
+        view has made another choice.
+
+        A view that is drawn again between a key and the message about it must not undo the key. The
+        view also calls this method for its new choice when it handles such a message.
+        """
+        was, before = self._place, self.chosen
+        if chosen != self._view_choice:
+            self._view_choice = self.chosen = chosen
+        if picture is self.picture and self.chosen == before:
             return
-        was = self._place
-        self.picture, self.chosen = picture, chosen
+        self.picture = picture
         size = Size(*picture.size) if picture else Size(0, 0)
         if size != self.virtual_size:
             self.virtual_size = size
@@ -134,7 +137,7 @@ class NetworkGraph(ScrollView, can_focus=True):
             self.chosen = key
             self._repaint()
             self._look_at_chosen()
-            self.post_message(self.Chosen(key))
+            self.post_message(self.Chosen())
 
     # Drawing
 
