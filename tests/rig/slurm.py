@@ -107,7 +107,7 @@ class SlurmCluster:
         self._munge = munge
         self._nodes = tuple(nodes)
         self._programs = require("slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
-        for part in ("state", "run", "log", "dev", "work"):
+        for part in ("state", "run", "log", "dev", "work", "daemons"):
             (self.folder / part).mkdir(parents=True)
         for node in nodes:
             (self.folder / "spool" / node.name).mkdir(parents=True)
@@ -119,8 +119,15 @@ class SlurmCluster:
 
     @property
     def conf(self) -> Path:
-        """The cluster's slurm.conf."""
+        """The clients' slurm.conf, with which they wait two seconds for a frozen controller."""
         return self.folder / "slurm.conf"
+
+    @property
+    def _daemons_conf(self) -> Path:
+        """The daemons' slurm.conf: on a busy machine a node may need more than two seconds to start
+        a job, which Slurm would hold for two minutes.
+        """
+        return self.folder / "daemons" / "slurm.conf"
 
     @property
     def work(self) -> Path:
@@ -224,7 +231,7 @@ class SlurmCluster:
         self._wait_for_idle_nodes()
 
     def _start_controller(self, *, fresh: bool) -> Daemon:
-        argv = [self._programs["slurmctld"], "-D", "-f", str(self.conf)]
+        argv = [self._programs["slurmctld"], "-D", "-f", str(self._daemons_conf)]
         if fresh:
             argv.append("-c")
         daemon = self._keeper.start(argv, log=self.folder / "log" / "slurmctld.out", env=self.env)
@@ -242,7 +249,7 @@ class SlurmCluster:
 
     def _start_node(self, node: Node) -> Daemon:
         return self._keeper.start(
-            [self._programs["slurmd"], "-D", "-f", str(self.conf), "-N", node.name],
+            [self._programs["slurmd"], "-D", "-f", str(self._daemons_conf), "-N", node.name],
             log=self.folder / "log" / f"slurmd-{node.name}.out",
             env=self.env,
         )
@@ -302,14 +309,12 @@ class SlurmCluster:
             "KillWait": 2,
             "SlurmdTimeout": 60,
             "SlurmctldTimeout": 30,
-            "MessageTimeout": 2,  # how long a client waits for a frozen controller
-            "TCPTimeout": 2,
             "MaxArraySize": 1001,
             "MaxJobCount": 20000,
             "EnforcePartLimits": "ALL",
             "PropagateResourceLimits": "NONE",
         }
-        lines = [f"{key}={value}" for key, value in (values | dict(settings)).items()]
+        lines = []
         gres = []
         for node, port in zip(self._nodes, ports, strict=True):
             lines.append(
@@ -328,8 +333,12 @@ class SlurmCluster:
                 )
         # Without a default every job takes the whole memory of its node.
         lines += ["PartitionName=DEFAULT DefMemPerCPU=2000 State=UP", *partitions]
-        self.conf.write_text("\n".join(lines) + "\n")
-        (self.folder / "gres.conf").write_text("\n".join(gres) + "\n")
+        for conf, seconds in ((self.conf, 2), (self._daemons_conf, 30)):
+            timeouts = {"MessageTimeout": seconds, "TCPTimeout": seconds}
+            all_values = values | timeouts | dict(settings)
+            head = [f"{key}={value}" for key, value in all_values.items()]
+            conf.write_text("\n".join((*head, *lines)) + "\n")
+            (conf.parent / "gres.conf").write_text("\n".join(gres) + "\n")
 
 
 class SlurmRig:
