@@ -18,14 +18,16 @@ from rowtui.core.submission.fence import seconds_of_job
 
 from tests.eventually import eventually_async
 
-WORKFLOW = """\
+WORKFLOW = '''\
 [[action]]
 name = "nap"
-command = "while ! [ -e {workspace_path}/{directory}/end ]; do sleep 0.05; done"
+command = """
+cd {workspace_path}
+while [ -d $PWD/{directory} -a ! -e {directory}/end ]; do sleep 0.05; done"""
 products = ["x"]
 [action.group]
 maximum_size = 1
-"""
+'''
 NAMES = [f"d{number}" for number in range(6)]
 PATIENCE = 30  # seconds; nothing here is expected to take two
 
