@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tests.eventually import eventually
+from tests.eventually import Seen, eventually
 
 
 class RigError(Exception):
@@ -165,11 +165,16 @@ def listening_addresses(pid: int) -> list[str]:
 
 
 def wait_until(
-    holds: Callable[[], bool], what: str, *, seconds: float = 45, every: float = 0.01
+    look: Callable[[], Seen],
+    what: str,
+    holds: Callable[[Seen], object] = bool,
+    *,
+    seconds: float = 45,
+    every: float = 0.01,
 ) -> None:
     """As `eventually`, for what starts daemons. Raises: RigError after `seconds`."""
     try:
-        eventually(holds, within=seconds, every=every, what=what)
+        eventually(look, holds, within=seconds, every=every, what=what)
     except AssertionError as error:
         raise RigError(str(error)) from None
 

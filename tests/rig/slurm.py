@@ -123,7 +123,7 @@ class SlurmCluster:
         return self.folder / "slurm.conf"
 
     @property
-    def _daemons_conf(self) -> Path:
+    def daemons_conf(self) -> Path:
         """The daemons' slurm.conf: on a busy machine a node may need more than two seconds to start
         a job, which Slurm would hold for two minutes.
         """
@@ -227,11 +227,16 @@ class SlurmCluster:
                 self.nodes[node.name] = self._start_node(node)
         if self.run("squeue -h").stdout:
             self.run(f"scancel -u {self.user}")
-            wait_until(lambda: not self.run("squeue -h").stdout, "the queue to empty", every=0.05)
+            wait_until(
+                lambda: self.run("squeue -h").stdout,
+                "the queue to empty",
+                lambda queue: not queue,
+                every=0.05,
+            )
         self._wait_for_idle_nodes()
 
     def _start_controller(self, *, fresh: bool) -> Daemon:
-        argv = [self._programs["slurmctld"], "-D", "-f", str(self._daemons_conf)]
+        argv = [self._programs["slurmctld"], "-D", "-f", str(self.daemons_conf)]
         if fresh:
             argv.append("-c")
         daemon = self._keeper.start(argv, log=self.folder / "log" / "slurmctld.out", env=self.env)
@@ -249,22 +254,24 @@ class SlurmCluster:
 
     def _start_node(self, node: Node) -> Daemon:
         return self._keeper.start(
-            [self._programs["slurmd"], "-D", "-f", str(self._daemons_conf), "-N", node.name],
+            [self._programs["slurmd"], "-D", "-f", str(self.daemons_conf), "-N", node.name],
             log=self.folder / "log" / f"slurmd-{node.name}.out",
             env=self.env,
         )
 
     def _wait_for_idle_nodes(self) -> None:
-        def idle() -> bool:
+        def states() -> list[str]:
             for daemon in self.nodes.values():
                 if not daemon.alive:
                     raise RigError(f"a slurmd died: {daemon.words()}")
-            states = self.run("sinfo -h -N -o %N=%t", check=False).stdout.split()
+            return self.run("sinfo -h -N -o %N=%t", check=False).stdout.split()
+
+        def idle(states: list[str]) -> bool:
             return len(states) >= len(self._nodes) and all(
                 re.fullmatch(r"\w+=(idle|mix|alloc|plnd)", state) for state in states
             )
 
-        wait_until(idle, "the nodes to be idle", every=0.02)
+        wait_until(states, "the nodes to be idle", idle, every=0.02)
 
     def _write_configuration(
         self, partitions: Sequence[str], settings: Mapping[str, object]
@@ -333,7 +340,7 @@ class SlurmCluster:
                 )
         # Without a default every job takes the whole memory of its node.
         lines += ["PartitionName=DEFAULT DefMemPerCPU=2000 State=UP", *partitions]
-        for conf, seconds in ((self.conf, 2), (self._daemons_conf, 30)):
+        for conf, seconds in ((self.conf, 2), (self.daemons_conf, 30)):
             timeouts = {"MessageTimeout": seconds, "TCPTimeout": seconds}
             all_values = values | timeouts | dict(settings)
             head = [f"{key}={value}" for key, value in all_values.items()]

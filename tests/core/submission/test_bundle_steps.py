@@ -307,10 +307,11 @@ class Threaded(SlurmCluster):
 
     def _write_configuration(self, *what: Any) -> None:
         super()._write_configuration(*what)
-        text = self.conf.read_text()
-        for old, new in (("CoresPerSocket=8", "CoresPerSocket=4"), ("PerCore=1", "PerCore=2")):
-            text = as_written(text, old, new)
-        self.conf.write_text(text)
+        for conf in (self.conf, self.daemons_conf):
+            text = conf.read_text()
+            for old, new in (("CoresPerSocket=8", "CoresPerSocket=4"), ("PerCore=1", "PerCore=2")):
+                text = as_written(text, old, new)
+            conf.write_text(text)
 
 
 @pytest.fixture(scope="module")
