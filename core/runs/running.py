@@ -109,6 +109,9 @@ class Running:
         # Node, directory, token: of failures that are to be tried again and no longer count.
         self._again: set[tuple[str, str, str]] = set()
         self._plan_of: dict[str, str] = {}  # plan ids by token
+        self._plan_order: dict[str, int] = {}  # by plan id: how many plans were submitted before
+        # By node and directory: how many plans were submitted before the user cancelled the job.
+        self._cancelled: dict[tuple[str, str], int] = {}
         self._settled: set[str] = set()  # plans for which no refund can follow
         self._used: dict[str, Cost] = {}  # by token, of jobs that ended
         self._used_of: set[str] = set()  # plans whose jobs are all in `_used`
@@ -159,12 +162,16 @@ class Running:
         elif isinstance(event, PlanSubmitted):
             self.tokens.update(event.jobs)
             self._plan_of.update(dict.fromkeys(event.jobs, event.plan_id))
+            self._plan_order.setdefault(event.plan_id, len(self._plan_order))
         elif isinstance(event, NotSent):
             self._given_back.update(event.jobs)
         elif isinstance(event, JobFailed):
             if event.reason.startswith(UNUSABLE):
                 self._unusable[event.node, event.sample] = event.reason
             self._failed.add((event.node, event.sample, event.token))
+        elif isinstance(event, Cancelled):
+            names = ((event.node, name) for name in event.samples)
+            self._cancelled.update(dict.fromkeys(names, len(self._plan_order)))
         elif isinstance(event, Retried):
             again = set(event.samples)
             theirs = {it for it in self._failed if it[0] == event.node and it[1] in again}
@@ -382,10 +389,10 @@ class Running:
                     if event.node in self.growth.flow.runs
                     and (job := self.growth.job_in(event.node, name)) is not None
                 ]
+                self._remember(event)
                 if isinstance(event, Cancelled):
                     self.graph.cancel(jobs, event.why)
                     continue
-                self._remember(event)
                 self.facts.forget(jobs)
                 self.graph.retry([job for job in jobs if self.graph.root_causes(job) == [job]])
         self.events = len(events)
@@ -429,11 +436,17 @@ class Running:
         return self.growth.jobs_of(action, directories)
 
     def _counts(self, job: int, token: str) -> bool:
-        """Whether a recorded failure belongs to this run and was not retried."""
+        """Whether a recorded failure belongs to this run and was not retried.
+
+        The end of a job that the user cancelled may be recorded only after the user retried the
+        job, and is no failure of the new attempt.
+        """
         if token not in self.tokens:
             return False
-        node = self.growth.where(job).node
-        return (node, self.growth.directory(job), token) not in self._again
+        name = self.growth.where(job).node, self.growth.directory(job)
+        if self._plan_order[self._plan_of[token]] < self._cancelled.get(name, 0):
+            return False
+        return (*name, token) not in self._again
 
     def _write_failures(self, failed: Iterable[tuple[int, str, str]]) -> None:
         """Record failed jobs with reason and token, except failures recorded before."""

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.project import Project
@@ -33,7 +35,7 @@ from rowtui.core.submission.model import Plan
 from tests.core.runs import killed
 from tests.core.runs.driving import Drive, action, begin, drive, make, ran
 from tests.core.runs.killed import Moment, was_killed
-from tests.eventually import eventually
+from tests.eventually import eventually, eventually_async
 
 NETWORK = """\
 [[source]]
@@ -334,3 +336,40 @@ def test_what_a_person_cancels_waits_until_it_is_retried(root: Path) -> None:
     assert running is not None
     networks.retry(running.growth.jobs("simulate").tolist())
     assert drive(root).told[-1].sentence == "all is done"
+
+
+def test_the_end_of_a_cancelled_job_that_comes_after_its_retry_is_no_failure(root: Path) -> None:
+    (root / "wait").touch()
+    project = opened(root)
+    submit(project)
+    sent = [it.token for it in opened(root).state.submitted["simulate"].values()]
+    networks = Networks(opened(root))
+    networks.take_cancelled(sent)
+    running = networks.running()
+    assert running is not None
+    networks.retry(running.growth.jobs("simulate").tolist())
+    scheduler = LocalScheduler()
+    found = cancelled_there(scheduler, sent)
+    assert [it.error for it in found] == ["", ""]
+
+    (root / "wait").unlink()
+    assert drive(root).told[-1].sentence == "all is done"
+
+
+def cancelled_there(scheduler: LocalScheduler, tokens: list[str]) -> list[JobAnswer]:
+    """Cancel these jobs at the queue only, and wait until they have ended there."""
+
+    async def cancel() -> list[JobAnswer]:
+        there = await scheduler.find(tokens)
+        assert there is not None
+        jobs = [it.key for its in there.values() for it in its]
+        answers = await scheduler.cancel(jobs)
+        await eventually_async(
+            lambda: scheduler.find(tokens),
+            lambda found: (
+                found and not any(it.state.active for its in found.values() for it in its)
+            ),
+        )
+        return list(answers)
+
+    return asyncio.run(cancel())
