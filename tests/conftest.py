@@ -16,10 +16,9 @@ pytest_plugins = [
     "tests.rig.grid_engine_fixtures",
 ]
 
-# No deadlines: a busy machine is not a defect. Continuous integration draws the same examples
-# each time, so that what fails there fails here. Elsewhere every run draws others: forty a test
-# are enough each time, and `--hypothesis-profile=thorough` draws many.
-settings.register_profile("suite", deadline=None, max_examples=30, derandomize="CI" in os.environ)
+# No deadlines: a busy machine is not a defect. Every run of the suite draws the same examples, so
+# that a failure does not depend on luck; `--hypothesis-profile=thorough` draws many others.
+settings.register_profile("suite", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
