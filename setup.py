@@ -1,4 +1,4 @@
-"""Refuses older Pythons in plain words; everything about the package is in pyproject.toml.
+"""Refuses older Pythons in plain words, and finds the packages; the rest is in pyproject.toml.
 
 pip compares versions of dependencies first, and complains about those.
 """
@@ -11,6 +11,8 @@ if sys.version_info < (3, 11):  # noqa: UP036
         + ".".join(map(str, sys.version_info[:2]))
     )
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
-setup()
+FOLDERS = ("core", "cli", "tui", "themes")
+below = [f"rowtui.{folder}.{name}" for folder in FOLDERS for name in find_packages(folder)]
+setup(packages=[*(f"rowtui.{folder}" for folder in FOLDERS), *below])

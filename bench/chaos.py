@@ -29,13 +29,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.pack_views import PackChoice
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
-from rowtui.core.state.row_files import clean_row_files
-from rowtui.core.submission.model import Step
+from rowtui.core.state.row.row_files import clean_row_files
+from rowtui.core.submission.plan.model import Step
 
 from bench.__main__ import machine
 from bench.remote import (

@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.grouping.model import Status
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import State, positions
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.workspace.list import workspace_mtime_ns
 
 from bench.__main__ import machine

@@ -64,10 +64,10 @@ def resident(pid: int | str) -> str:
 
 
 async def measure(jobs: int, folder: Path) -> None:
-    from rowtui.core.engine_process.client import ProcessEngine
-    from rowtui.core.engine_process.options import EngineOptions
-    from rowtui.core.engine_process.start import Started
-    from rowtui.core.grouping.model import Status
+    from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
+    from rowtui.core.groups.model import Status
 
     root = folder / "jobs"
     for number in range(jobs):
@@ -112,10 +112,10 @@ async def measure(jobs: int, folder: Path) -> None:
 
 async def memory(directories: int, folder: Path) -> None:
     import rowtui.tui.app  # noqa: F401
-    from rowtui.core.engine_process.client import ProcessEngine
-    from rowtui.core.engine_process.options import EngineOptions
-    from rowtui.core.engine_process.start import Started
-    from rowtui.core.grouping.model import Status
+    from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
+    from rowtui.core.groups.model import Status
 
     make_project(folder / "memory", directories)
     started = Started(EngineOptions(str(folder / "memory/rowtui"), "local"))

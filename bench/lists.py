@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.grouping.model import Status
-from rowtui.core.in_process.lists import Which
-from rowtui.core.in_process.pages import Pages
-from rowtui.core.project.lists import ListAsked
+from rowtui.core.engine.local.lists import Which
+from rowtui.core.engine.local.pages import Pages
+from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
+from rowtui.core.project.views.lists import ListAsked
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State, bit_set
 

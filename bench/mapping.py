@@ -28,9 +28,9 @@ Json = dict[str, Any]
 
 _LOAD = """
 import sys
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.parse import parse_mapping
 files = [parse_mapping(open(name, "rb").read(), name) for name in sys.argv[1:]]
 Mapper(merge_files([parse_mapping(b"global: {dialect: tpv3}", ""), *files]))
 """

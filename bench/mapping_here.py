@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rowtui.core.mapping import expressions
-from rowtui.core.mapping.decision import Placement
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest, Person
-from rowtui.core.mapping.yaml_text import plain, read_yaml
+from rowtui.core.mapping.code import expressions
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.decision import Placement
+from rowtui.core.mapping.model.request import MappingRequest, Person
+from rowtui.core.mapping.yaml.text import plain, read_yaml
 
 Json = dict[str, Any]
 LOADS = 7  # of which the least counts

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 
-from rowtui.core.mapping.lint import lint
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.parse import parse_mapping
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.lint.lint import lint
 
 
 def chain(length: int) -> str:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rowtui.core.network.job_graph import JobGraph
-from rowtui.core.network.job_model import Block
-from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
-from rowtui.core.network.scheduling_plug_ins import find_plugin
+from rowtui.core.network.graph.job_graph import JobGraph
+from rowtui.core.network.graph.job_model import Block
+from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks
+from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
 
 from bench.machine import load, machine
 from bench.measure import told_by

@@ -21,10 +21,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.network.flow import Flow
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.shape import shape
-from rowtui.core.network.spec import (
+from rowtui.core.network.definition.spec import (
     JSON,
     Input,
     Link,
@@ -34,6 +31,9 @@ from rowtui.core.network.spec import (
     SourceRows,
     Values,
 )
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.samples.sample_flow import Flow
+from rowtui.core.network.samples.shape import shape
 
 from bench.machine import load, machine
 from bench.measure import told_by

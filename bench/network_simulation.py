@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.network.critical_path import remaining_seconds
-from rowtui.core.network.gantt import gantt
-from rowtui.core.network.job_model import Edges
-from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
-from rowtui.core.network.scheduling_plug_ins import find_plugin
-from rowtui.core.network.simulate import Machine, Needs, Work, simulate
+from rowtui.core.network.graph.critical_path import remaining_seconds
+from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks
+from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
+from rowtui.core.network.simulation.gantt import gantt
+from rowtui.core.network.simulation.simulate import Machine, Needs, Work, simulate
 
 from bench.__main__ import machine
 from bench.machine import load

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
-from rowtui.core.packing.vectors import Bin, Item, Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

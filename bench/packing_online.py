@@ -7,8 +7,9 @@ from heapq import heappop, heappush
 from typing import Any
 
 from rowtui.core.packing.model import Amounts
-from rowtui.core.packing.online import Online
-from rowtui.core.packing.online_model import (
+from rowtui.core.packing.seed import Job
+from rowtui.core.packing.simulation.online import Online
+from rowtui.core.packing.simulation.online_model import (
     Allocate,
     Event,
     InstanceReady,
@@ -19,8 +20,7 @@ from rowtui.core.packing.online_model import (
     Release,
     Start,
 )
-from rowtui.core.packing.seed import Job
-from rowtui.core.packing.simulate import Arrival, simulate, usual_policies
+from rowtui.core.packing.simulation.simulate import Arrival, simulate, usual_policies
 
 from bench.packing_cases import GB, Stream, cloud, problem, requests, run_times, stream
 from bench.packing_yardstick import assignment_bound

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rowtui.core.clusters.commands import CommandResult
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
-from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
+from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
 from bench.machine import machine
 from bench.measured import Measured, write

@@ -14,11 +14,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
-from rowtui.core.project.queue_book import QueueBook
-from rowtui.core.project.queue_views import MINE, QueueAsked
-from rowtui.core.project.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
+from rowtui.core.project.queue.book import QueueBook
+from rowtui.core.project.queue.views import MINE, QueueAsked
+from rowtui.core.project.views.views import ClusterView, JobsView, JobView
+from rowtui.core.submission.plan.model import JobRecord, Step
 
 SIZES = (10_000, 100_000)
 RUNS = 5

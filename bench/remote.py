@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.project.looks import POLL_VARIABLE
+from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.poll import POLL_VARIABLE
 
 from tests.rig.grid_engine import GridEngineCluster
 from tests.rig.login import LoginNode

@@ -23,9 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import ListAsked, QueueAsked
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Status
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import ListAsked, QueueAsked
+from rowtui.core.groups.model import Status
 
 from bench.__main__ import machine
 from bench.completions import private_memory, surroundings
@@ -122,9 +122,9 @@ class Soak:
 
 async def soak(root: Path, minutes: float, told: Callable[[Sample], None]) -> dict[str, Any]:
     """Run it; the samples and what was done."""
-    from rowtui.core.engine_process.client import ProcessEngine
-    from rowtui.core.engine_process.options import EngineOptions
-    from rowtui.core.engine_process.start import Started
+    from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
 
     os.environ[bench_engine.JOBS] = str(JOBS)
     os.environ[PACE] = str(COMPLETIONS)
@@ -192,7 +192,7 @@ def slope(samples: list[Sample]) -> float:
 
 async def come_and_go(project: Any) -> None:
     """Completions of one action after the other; when all came, they are taken back."""
-    from rowtui.core.state.staging import stage_completions
+    from rowtui.core.state.row.staging import stage_completions
 
     pace = int(os.environ[PACE])
     table = project.state.directories.table
@@ -213,7 +213,7 @@ async def come_and_go(project: Any) -> None:
 
 def take_back(project: Any, completed: dict[str, int]) -> None:
     """As `clean`: what is complete is as it was in the beginning."""
-    from rowtui.core.state.staging import discard_staged, list_staged
+    from rowtui.core.state.row.staging import discard_staged, list_staged
 
     stored = project.store.commit(
         lambda stored: stored._replace(state=stored.state._replace(completed=dict(completed)))
@@ -228,7 +228,7 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
 
 
 def main_of_engine() -> None:
-    from rowtui.core.engine_process.serve import main as serve
+    from rowtui.core.engine.process.serve import main as serve
 
     serve(open_engine)
 

@@ -17,9 +17,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rowtui.core.clusters.described import remember_description
+from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
-from rowtui.core.clusters.schedulers.slurm_describe import describe_over
+from rowtui.core.clusters.schedulers.slurm.describe import describe_over
 from rowtui.core.project.project import Project
 
 from bench.machine import machine

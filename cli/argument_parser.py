@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rowtui.cli.arguments import positive
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 
 class Help(argparse.RawDescriptionHelpFormatter):

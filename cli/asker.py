@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from rowtui.cli.secret_input import answer_on_terminal
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 # There is one terminal, so logins of several clusters wait for one another.
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()

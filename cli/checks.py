@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
-from rowtui.core.submission.charges import charges_of
-from rowtui.core.submission.model import GPU_HOURS
-from rowtui.core.text import Cost, visible
+from rowtui.core.base.text import Cost, visible
+from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import GPU_HOURS
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.project.review_views import Budget, Check
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.project.review.views import Budget, Check
+    from rowtui.core.submission.plan.model import Plan
 
 _MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
 _STYLES = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offered": "dim"}
@@ -21,7 +21,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offere
 
 def say_checks(project: Project, plan: Plan, out: Output) -> bool:
     """Print a line for each check and each finding; return whether none failed."""
-    from rowtui.core.runs.limits import NEARLY, amount
+    from rowtui.core.runs.limits.limits import NEARLY, amount
 
     checks = run_async(_checks(project, plan))
     good = True
@@ -46,8 +46,8 @@ def say_checks(project: Project, plan: Plan, out: Output) -> bool:
 
 
 async def _checks(project: Project, plan: Plan) -> list[Check]:
-    from rowtui.core.project.review import review
-    from rowtui.core.project.review_views import NAMES
+    from rowtui.core.project.review.review import review
+    from rowtui.core.project.review.views import NAMES
 
     found = {check.name: check async for check in review(project, plan)}
     return [found[name] for name in NAMES if name in found]

@@ -31,7 +31,7 @@ def _all_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParse
 
 
 def _actions(**_: Any) -> list[str]:
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.workflow.find import find_project
     from rowtui.core.workflow.load import load_workflow
 
@@ -44,7 +44,7 @@ def _actions(**_: Any) -> list[str]:
 def _directories(prefix: str, **_: Any) -> list[str]:
     import os
 
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.workflow.find import find_project
     from rowtui.core.workflow.load import load_workflow
 
@@ -59,10 +59,10 @@ def _jobs(prefix: str, **_: Any) -> list[str]:
     """Return the jobs that may still be with a scheduler, and arrays with several such tasks."""
     from collections import Counter
 
-    from rowtui.core.errors import RowtuiError
-    from rowtui.core.submission.journal import Journal, job_records
-    from rowtui.core.submission.model import Step
-    from rowtui.core.submission.plan_json import load_plan
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.submission.plan.json import load_plan
+    from rowtui.core.submission.plan.model import Step
+    from rowtui.core.submission.sending.journal import Journal, job_records
     from rowtui.core.workflow.find import find_project
 
     found: list[str] = []
@@ -87,7 +87,7 @@ def _jobs_or_directories(prefix: str, **_: Any) -> list[str]:
 def _clusters(**_: Any) -> list[str]:
     import os
 
-    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.clusters.config.load import load_clusters
 
     return [cluster.name for cluster in load_clusters(os.environ).clusters]
 
@@ -96,7 +96,7 @@ def _connections(**_: Any) -> list[str]:
     """Return the clusters that are reached over SSH."""
     import os
 
-    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.clusters.config.load import load_clusters
 
     return [each.name for each in load_clusters(os.environ).clusters if each.remote is not None]
 
@@ -106,9 +106,9 @@ def _destinations(**_: Any) -> list[str]:
     import os
 
     from rowtui.cli.mapping_files import usual_files
-    from rowtui.core.clusters.load import load_clusters
-    from rowtui.core.errors import RowtuiError
-    from rowtui.core.mapping.load import load_mapping
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.clusters.config.load import load_clusters
+    from rowtui.core.mapping.files.load import load_mapping
 
     try:
         named = list(load_mapping(usual_files().sources).of_kind("destinations"))
@@ -123,7 +123,7 @@ def _machines(**_: Any) -> list[str]:
     import asyncio
     import os
 
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
 
     try:
@@ -135,8 +135,8 @@ def _machines(**_: Any) -> list[str]:
 
 def _nodes(**_: Any) -> list[str]:
     """Return the sources and nodes of network.toml, without reading the files they name."""
-    from rowtui.core.errors import RowtuiError
-    from rowtui.core.network.load import load_network
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.network.definition.load import load_network
     from rowtui.core.workflow.find import find_project
 
     try:
@@ -148,7 +148,7 @@ def _nodes(**_: Any) -> list[str]:
 
 def _runs(**_: Any) -> list[str]:
     """Return the network's runs, the newest first."""
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.runs.store import RunStore
     from rowtui.core.workflow.find import find_project
 
@@ -160,9 +160,9 @@ def _runs(**_: Any) -> list[str]:
 
 def _trashes(**_: Any) -> list[str]:
     """Return the names that `network restore` can bring back."""
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.trash import trashes
+    from rowtui.core.runs.directories.trash import trashes
 
     try:
         return trashes(Project.open())

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.table import Column, table_lines
+from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.model import PartitionLoad
-from rowtui.core.mapping.decision import Candidate, Check, Decision, Refusal
-from rowtui.core.mapping.destinations import Offer, amount_text
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.reasons import check_sentence, outcome_sentence, what_to_do
-from rowtui.core.text import memory, plural, visible
+from rowtui.core.mapping.engine.destinations import Offer, amount_text
+from rowtui.core.mapping.model.decision import Candidate, Check, Decision, Refusal
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.reasons import check_sentence, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.busy import busy_with
 from rowtui.cli.project import say_mapping_problems
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse

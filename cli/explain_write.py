@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, chosen_positions, is_interactive
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import Edit, EditAsked
-    from rowtui.core.mapping.request import WhatIf
+    from rowtui.core.engine.api.engine import Edit, EditAsked
+    from rowtui.core.mapping.model.request import WhatIf
     from rowtui.core.project.project import Project
 
 
@@ -29,7 +29,7 @@ def change_workflow(
     """Show the change, ask, and write it; 1 if it was not written."""
     if not (args.write or args.undo):
         raise RowtuiError("--yes belongs to --write and --undo", "add one of them, or leave it out")
-    from rowtui.core.project.edit_views import EditAsked
+    from rowtui.core.project.views.edit_views import EditAsked
     from rowtui.core.project.workflow_edit import edit_back, last_written
 
     change: Callable[[EditAsked], Edit]
@@ -72,9 +72,9 @@ def _what_if_asked(
     args: argparse.Namespace, project: Project, what_if: WhatIf | None, out: Output
 ) -> tuple[EditAsked, Callable[[EditAsked], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
-    from rowtui.core.grouping.model import Status
-    from rowtui.core.project.edit_views import EditAsked
-    from rowtui.core.project.views import WhatIfAsked
+    from rowtui.core.groups.model import Status
+    from rowtui.core.project.views.edit_views import EditAsked
+    from rowtui.core.project.views.views import WhatIfAsked
     from rowtui.core.project.workflow_edit import edit_for_what_if
 
     if what_if is None:

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rowtui.cli.job_text import read_job_name
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import JobView
-    from rowtui.core.submission.model import JobRecord
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.submission.plan.model import JobRecord
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def choose_jobs(
     args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
 ) -> list[JobView]:
     """Return the chosen jobs. Raises: RowtuiError if an id is ambiguous."""
-    from rowtui.core.grouping.select import matches
+    from rowtui.core.groups.select import matches
 
     clusters = given_clusters(args)
     jobs = [it for it in jobs if it.record.job_id]

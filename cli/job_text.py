@@ -11,7 +11,7 @@ from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.submission.model import JobRecord
+    from rowtui.core.submission.plan.model import JobRecord
 
 _KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
 _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}

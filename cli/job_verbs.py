@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from rowtui.cli.job_choice import Verb, choose_jobs
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, open_project, say_notices
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Awaitable, Callable, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.clusters.schedulers.base import JobAnswer
-    from rowtui.core.engine import JobView
+    from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.project import Project
 

@@ -13,18 +13,18 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.table import Column, display_width, table_lines
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Status
-from rowtui.core.grouping.status import STATUS_OF, status_codes
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.groups.model import Status
+from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.texts import PointerTexts
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.cli.wide_listing import WideRows
-    from rowtui.core.grouping.form import GroupCut
-    from rowtui.core.grouping.model import ActionStatus
+    from rowtui.core.groups.form import GroupCut
+    from rowtui.core.groups.model import ActionStatus
     from rowtui.core.state.model import Directories, Submitted
 
 STYLES = {

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
 
     from rowtui.cli.environment import refuse_empty_cluster
     from rowtui.cli.output import let_any_name_through
-    from rowtui.core.errors import InvalidFileError, RowtuiError
+    from rowtui.core.base.errors import InvalidFileError, RowtuiError
 
     out = None
     try:

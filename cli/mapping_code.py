@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from rowtui.core.mapping.codes import pieces
-from rowtui.core.mapping.configuration import MappingFile
-from rowtui.core.mapping.entities import Entity, env_key
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.sources import Source
-from rowtui.core.mapping.trust import TrustStore, difference
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.mapping.code.snippets import pieces
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.files.sources import Source
+from rowtui.core.mapping.files.trust import TrustStore, difference
+from rowtui.core.mapping.model.configuration import MappingFile
+from rowtui.core.mapping.model.entities import Entity, env_key
+from rowtui.core.mapping.model.origin import Origin
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
 _CUT = "more character"  # the mark that `difference` puts on a line it does not show in full

@@ -7,14 +7,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import NoProjectError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import NoProjectError
+from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.mapping.sources import Found
+    from rowtui.core.mapping.files.sources import Found
     from rowtui.core.project.mapping import ProjectMapping
 
 SHOWN = 5  # problems of mapping files that other commands name individually
@@ -46,7 +46,7 @@ def project_root() -> Path | None:
 
 def usual_files() -> Found:
     """Return the mapping files in effect: the user's, and those of the project, if there is one."""
-    from rowtui.core.mapping.sources import find_sources, user_places
+    from rowtui.core.mapping.files.sources import find_sources, user_places
 
     return find_sources(project_root(), places=user_places(os.environ), now=time.time())
 
@@ -56,7 +56,7 @@ def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> Found:
 
     `for_untrusted`: also fetch the includes of untrusted files.
     """
-    from rowtui.core.mapping.sources import Fetching, sources_from, user_places
+    from rowtui.core.mapping.files.sources import Fetching, sources_from, user_places
 
     return sources_from(
         names,

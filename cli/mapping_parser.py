@@ -235,7 +235,7 @@ _amount.__name__ = "number"
 
 def _seconds(text: str) -> int:
     """Parse a walltime in the format of workflow.toml into seconds."""
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
     from rowtui.core.workflow.duration import parse_duration
 
     try:
@@ -264,7 +264,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _codes(text: str) -> frozenset[str]:
-    from rowtui.core.mapping.lint_findings import CODES
+    from rowtui.core.mapping.lint.findings import CODES
     from rowtui.core.workflow.toml_file import did_you_mean
 
     codes = [code.strip().upper() for code in text.split(",") if code.strip()]

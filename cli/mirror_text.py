@@ -6,19 +6,19 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.table import Cell, Column, table_lines
-from rowtui.core.json_views import utc
+from rowtui.core.base.text import file_size, visible
+from rowtui.core.engine.api.json_views import utc
 from rowtui.core.mirror.compare import Side
 from rowtui.core.mirror.facts import FOLDER, LINK
-from rowtui.core.text import file_size, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.mirror.compare import Copy, Transfer
     from rowtui.core.mirror.facts import FileFacts
-    from rowtui.core.project.copy_by_hand import Compared
+    from rowtui.core.project.context.copy_by_hand import Compared
 
 _SHOWN = 10  # of each kind, without -v
 _KINDS = (

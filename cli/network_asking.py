@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from rowtui.cli.network_text import say
 from rowtui.cli.secret_input import readable
 from rowtui.cli.sending import say_packing
-from rowtui.core.project.prices import prices_of
-from rowtui.core.runs.autopilot import Answer
-from rowtui.core.runs.limits import Kind, Limits, cost_text, describe
-from rowtui.core.submission.charges import charges_of
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.project.planning.prices import prices_of
+from rowtui.core.runs.execution.autopilot import Answer
+from rowtui.core.runs.limits.limits import Kind, Limits, cost_text, describe
+from rowtui.core.submission.plan.charges import charges_of
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
-    from rowtui.core.runs.limits import Breach
+    from rowtui.core.runs.limits.limits import Breach
     from rowtui.core.runs.networks import Networks
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
 
 _LINE = 1 << 12  # a terminal gives no longer lines
 

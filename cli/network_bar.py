@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rowtui.cli.pack_text import cut
-from rowtui.core.network.job_model import STATES, JobState
+from rowtui.core.network.graph.job_model import STATES, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_text import dimensions_of, link_marks
-from rowtui.core.network.job_model import JobState
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.network.graph.job_model import JobState
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import NetworkView, NodeView

@@ -13,8 +13,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from rowtui.core.network.allowed import dimension_fault, name_fault
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.allowed import dimension_fault, name_fault
 from rowtui.core.workflow.template import parse_command
 
 if TYPE_CHECKING:

@@ -22,19 +22,19 @@ from rowtui.cli.network_json import charged_json, failure_json, states_json
 from rowtui.cli.network_project import logs_of
 from rowtui.cli.network_text import clock
 from rowtui.cli.project import is_interactive
-from rowtui.core.errors import RowtuiError
-from rowtui.core.json_views import planned_job, utc
-from rowtui.core.network.job_model import STATES
-from rowtui.core.runs.autopilot import Kind
-from rowtui.core.submission.fence import without_directory
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.json_views import planned_job, utc
+from rowtui.core.network.graph.job_model import STATES
+from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.runs.autopilot import Told
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.runs.execution.autopilot import Told
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
     from rowtui.core.runs.store import Run

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rowtui.core.network.job_model import JobState
+    from rowtui.core.network.graph.job_model import JobState
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
     from rowtui.core.runs.store import Run

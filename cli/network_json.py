@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import cost_of, failed_for, utc
-from rowtui.core.network.job_model import JobState
-from rowtui.core.text import Cost
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.json_views import cost_of, failed_for, utc
+from rowtui.core.network.graph.job_model import JobState
 
 if TYPE_CHECKING:
-    from rowtui.core import json_objects as to
-    from rowtui.core.runs.limits import Limits, Spent
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.runs.limits.limits import Limits, Spent
     from rowtui.core.runs.views import (
         Estimate,
         NetworkView,
@@ -68,7 +68,7 @@ def network_json(
 
 def failure_json(reason: str, end: LastEnd | None) -> to.Failure:
     """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
-    from rowtui.core.submission.model import job_label
+    from rowtui.core.submission.plan.model import job_label
 
     if end is None:
         return failed_for(reason, None, "")

@@ -9,18 +9,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import TRIES, Limits, amount, proposed_budget
-from rowtui.core.runs.moments import parse_until
-from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.runs.limits.limits import TRIES, Limits, amount, proposed_budget
+from rowtui.core.runs.limits.time_parsing import parse_until
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.left import Left
+    from rowtui.core.runs.limits.remaining_cost import Left
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
 

@@ -10,7 +10,7 @@ from typing import Any
 from rowtui.cli.argument_parser import sub_parser
 from rowtui.cli.arguments import count, json_option, positive
 from rowtui.cli.commands.network_simulate import add_arguments as add_simulation
-from rowtui.core.network.job_model import OLD_WORDS
+from rowtui.core.network.graph.job_model import OLD_WORDS
 
 STATES = ("waiting", "eligible", "submitted", "completed", "failed", "cancelled", "skipped")
 

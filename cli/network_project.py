@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import open_project
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.find import NETWORK_FILE, has_network
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.cli.pack_simulation import span
 from rowtui.cli.pack_text import cut, cut_last, number, terminal_width
 from rowtui.cli.table import Column, display_width, table_lines
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import cost_of
-from rowtui.core.network.gantt import NOTHING, Cell, Gantt, gantt
-from rowtui.core.runs.machines import UNKNOWN_MB
-from rowtui.core.runs.run_times import Basis
-from rowtui.core.text import Cost, count, plural, visible
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import Cost, count, plural, visible
+from rowtui.core.engine.api.json_views import cost_of
+from rowtui.core.network.simulation.gantt import NOTHING, Cell, Gantt, gantt
+from rowtui.core.runs.limits.machines import UNKNOWN_MB
+from rowtui.core.runs.limits.run_times import Basis
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
-    from rowtui.core import json_objects as to
-    from rowtui.core.network.gantt import By
-    from rowtui.core.network.simulate import Machine, Needs, Simulated
-    from rowtui.core.runs.run_times import RunTime
-    from rowtui.core.runs.simulation import Comparison, Outcome
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.network.simulation.gantt import By
+    from rowtui.core.network.simulation.simulate import Machine, Needs, Simulated
+    from rowtui.core.runs.limits.run_times import RunTime
+    from rowtui.core.runs.limits.simulation import Comparison, Outcome
 
 HEIGHT = 20  # rows of a chart
 WIDTH = 80  # of the text, if there is no terminal

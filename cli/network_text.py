@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.pack_text import cut, draws, terminal_width
 from rowtui.cli.table import Cell, Column, display_width, table_lines
-from rowtui.core.network.job_model import JobState
-from rowtui.core.runs.limits import cost_text, describe, money_text
-from rowtui.core.runs.moments import time_text
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.runs.limits.limits import cost_text, describe, money_text
+from rowtui.core.runs.limits.time_parsing import time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
-    from rowtui.core.runs.limits import Limits, Spent
+    from rowtui.core.runs.limits.limits import Limits, Spent
     from rowtui.core.runs.views import (
         Estimate,
         FailureView,
@@ -228,7 +228,7 @@ def _samples(node: NodeView) -> str:
 
 def dimensions_of(node: NodeView) -> str:
     """Return `temperature (11) x replica (5)`."""
-    from rowtui.core.network.model import dimensions_text
+    from rowtui.core.network.samples.model import dimensions_text
 
     return visible(dimensions_text(node.dimensions))
 

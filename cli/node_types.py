@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, cluster_name, sit_before
-from rowtui.core.clusters.own_file import Added, add_entry, own_file
-from rowtui.core.errors import RowtuiError
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import node_kind_of
-from rowtui.core.project.live_node_types import entry_toml, live_node_types
-from rowtui.core.project.surroundings import Surroundings
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
+from rowtui.core.engine.api.json_views import node_kind_of
+from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.context.live_node_types import entry_toml, live_node_types
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.clusters.schedulers.slurm_nodes import FoundKind, FoundNodes
+    from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind, FoundNodes
 
 
 def show_node_types(args: argparse.Namespace, out: Output) -> int:

@@ -12,12 +12,12 @@ import sys
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rowtui.core.errors import Problem
+    from rowtui.core.base.errors import Problem
 
 ERROR, WARN, INFO, DEBUG, TRACE = range(1, 6)
 _NAMES = {ERROR: "ERROR", WARN: "WARN", INFO: "INFO", DEBUG: "DEBUG", TRACE: "TRACE"}

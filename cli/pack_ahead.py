@@ -12,8 +12,8 @@ from heapq import heappush, heapreplace
 from typing import NamedTuple
 
 from rowtui.core.packing.model import HOUR, Amounts, NodeType
-from rowtui.core.packing.simulate import TypeUse, Utilisation
-from rowtui.core.project.pack_views import BundleView
+from rowtui.core.packing.simulation.simulate import TypeUse, Utilisation
+from rowtui.core.project.planning.pack_views import BundleView
 
 
 class Ahead(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.core.project.pack_views import PackChoice
+    from rowtui.core.project.planning.pack_views import PackChoice
 
 
 def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
@@ -31,7 +31,7 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
         return wanted
     if wanted is False:
         raise RowtuiError("--no-pack packs nothing", "leave out the options that say how to pack")
-    from rowtui.core.project.pack_views import PackChoice
+    from rowtui.core.project.planning.pack_views import PackChoice
 
     if args.packer:
         _refuse_unknown(args.packer)
@@ -46,9 +46,9 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
 
 
 def _refuse_unknown(packer: str) -> None:
+    from rowtui.core.base.text import visible
     from rowtui.core.packing.pack import packers
     from rowtui.core.packing.plug_ins import installed_packers
-    from rowtui.core.text import visible
     from rowtui.core.workflow.toml_file import did_you_mean
 
     known = [name for name, _ in packers(installed_packers().packers)]

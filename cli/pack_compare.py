@@ -22,9 +22,9 @@ from rowtui.cli.pack_text import (
 )
 from rowtui.cli.project import say_mapping_problems
 from rowtui.cli.table import Column, table_lines
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import packed_of
-from rowtui.core.text import plural, visible
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.json_views import packed_of
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
-    from rowtui.core import json_objects as to
-    from rowtui.core.project.pack_views import PackedDestination
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.project.planning.pack_views import PackedDestination
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
     from rowtui.core.workflow.model import Action
 
 
@@ -75,7 +75,7 @@ def compare(
     among: Sequence[int] | None,
 ) -> int:
     """Print a table for each destination, or JSON."""
-    from rowtui.core.project.pack_views import PackChoice
+    from rowtui.core.project.planning.pack_views import PackChoice
 
     choice = choice_of(args) or PackChoice()
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
@@ -110,7 +110,7 @@ def compare(
 def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> list[Place]:
     from rowtui.core.packing.pack import packers
     from rowtui.core.packing.plug_ins import installed_packers
-    from rowtui.core.project.packing import Packing
+    from rowtui.core.project.planning.packing import Packing
 
     installed = installed_packers()
     for left_out in installed.left_out:

@@ -19,19 +19,19 @@ from rowtui.cli.busy import Busy
 from rowtui.cli.pack_ahead import Ahead, carried_out
 from rowtui.cli.pack_text import number
 from rowtui.cli.table import Column, table_lines
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.model import NodeKind
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import cost_in, place_of
+from rowtui.core.engine.api.json_views import cost_in, place_of
 from rowtui.core.packing.model import HOUR
-from rowtui.core.packing.simulate import (
+from rowtui.core.packing.simulation.simulate import (
     Arrival,
     Faults,
     Simulation,
     simulate,
     usual_policies,
 )
-from rowtui.core.project.pack_terms import core_share_mb, demand_of, node_type_of
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.project.planning.pack_terms import core_share_mb, demand_of, node_type_of
 
 if TYPE_CHECKING:
     import argparse
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.pack_text import Cells
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.packing.model import NodeType
-    from rowtui.core.packing.online_model import Policy
-    from rowtui.core.packing.simulate import TypeUse
-    from rowtui.core.project.pack_views import NodeTypeView, PackedDestination, PackedPlan
-    from rowtui.core.submission.model import PlannedJob
+    from rowtui.core.packing.simulation.online_model import Policy
+    from rowtui.core.packing.simulation.simulate import TypeUse
+    from rowtui.core.project.planning.pack_views import NodeTypeView, PackedDestination, PackedPlan
+    from rowtui.core.submission.plan.model import PlannedJob
 
 MOST_JOBS = 100_000  # of one destination: a million would take minutes for each policy
 MOST_SECONDS = 60.0

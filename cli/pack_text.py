@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.table import Cell, Column, display_width, table_lines
-from rowtui.core.text import count, memory, plural, visible
+from rowtui.core.base.text import count, memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
-    from rowtui.core.project.pack_views import BundleView, PackedDestination, Utilisation
-    from rowtui.core.submission.model import Packed, PlannedJob
+    from rowtui.core.project.planning.pack_views import BundleView, PackedDestination, Utilisation
+    from rowtui.core.submission.plan.model import Packed, PlannedJob
 
 BARS = (10, 5, 0)  # cells; the widest that fits is used
 SHOWN_BUNDLES = 40

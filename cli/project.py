@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.environment import environment_number, environment_word
 from rowtui.cli.loop import at_end, run
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.core.clusters.transports.login import Asker
+    from rowtui.core.project.context.cluster_context import Surroundings
     from rowtui.core.project.project import Project
-    from rowtui.core.project.surroundings import Surroundings
     from rowtui.core.state.model import Directories
 
 IO_THREADS = 8  # Row's default
@@ -52,14 +52,14 @@ def open_project(
     plan.
     """
     from rowtui.cli.progress import Progress
-    from rowtui.core.network.find import has_network
+    from rowtui.core.network.definition.find import has_network
     from rowtui.core.project.project import Project
 
     project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
     project.arrays = getattr(args, "array", None)
     if has_network(project.root):
-        from rowtui.core.runs.advance import follow_network
+        from rowtui.core.runs.execution.advance import follow_network
 
         follow_network(project)
     if hasattr(args, "packer"):  # a command that may pack
@@ -137,12 +137,12 @@ def is_typed(args: argparse.Namespace) -> bool:
 
 def say_configuration_problems(project: Project, out: Output) -> None:
     """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
-    from rowtui.core.files import configuration_files
+    from rowtui.core.base.files import configuration_files
 
     if not any(path.exists() for path in configuration_files(project.environment)):
         return
-    from rowtui.core.clusters.load import load_launchers
-    from rowtui.core.errors import InvalidFileError
+    from rowtui.core.base.errors import InvalidFileError
+    from rowtui.core.clusters.config.load import load_launchers
 
     problems = project.configured.problems
     try:

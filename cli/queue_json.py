@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.json_objects import VERSION
-from rowtui.core.json_views import Queued, cluster_queue
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.engine.api.json_views import Queued, cluster_queue
 
 if TYPE_CHECKING:
     from rowtui.cli.queue_rows import QueueRow
-    from rowtui.core import json_objects as to
-    from rowtui.core.json_views import Known
-    from rowtui.core.project.views import ClusterView
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.engine.api.json_views import Known
+    from rowtui.core.project.views.views import ClusterView
 
 
 def queue_json(

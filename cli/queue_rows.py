@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState, is_in_bundle, token_in_queue
-from rowtui.core.engine import JobView
-from rowtui.core.project.views import ClusterView
-from rowtui.core.submission.model import JobRecord
-from rowtui.core.text import plural
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.project.views.views import ClusterView
+from rowtui.core.submission.plan.model import JobRecord
 
 # Ended states follow all of these.
 _ORDER = (

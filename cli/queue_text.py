@@ -17,12 +17,12 @@ from rowtui.cli.connect_parser import in_words
 from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.queue_rows import QueueRow, together
 from rowtui.cli.table import Cell, Column, Row, display_width, table_lines
+from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
-from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
-from rowtui.core.project.views import ClusterView
-from rowtui.core.submission.model import NO_ID
-from rowtui.core.text import count, visible
+from rowtui.core.clusters.schedulers.slurm.tasks import write_tasks
+from rowtui.core.project.views.views import ClusterView
+from rowtui.core.submission.plan.model import NO_ID
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import Engine
+    from rowtui.core.engine.api.engine import Engine
 
 
 def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
@@ -17,7 +17,7 @@ def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
     given = getattr(args, "record", None)
     if not given:
         return engine
-    from rowtui.core.engine_record.record import RecordingEngine
+    from rowtui.core.engine.recording.record import RecordingEngine
 
     path = Path(given).expanduser()
     recorder = RecordingEngine(engine, path, hash_actions=getattr(args, "hash_actions", False))
@@ -36,7 +36,7 @@ def tell_of_recording(args: argparse.Namespace, out: Output) -> None:
 
 def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     """Show a recording. Raises: RowtuiError."""
-    from rowtui.core.engine_record.replay import ReplayEngine
+    from rowtui.core.engine.recording.replay import ReplayEngine
     from rowtui.tui.app import run_dashboard
 
     engine = ReplayEngine(Path(args.replay).expanduser())

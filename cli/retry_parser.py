@@ -79,7 +79,7 @@ def _cpus(text: str) -> Amount:
 
 
 def _parsed(parse: Callable[[str], Amount], text: str) -> Amount:
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
 
     try:
         return parse(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.project.review_views import ScriptBefore
-    from rowtui.core.project.script_diff import Difference, Part
-    from rowtui.core.submission.model import Plan, PlannedJob
+    from rowtui.core.project.review.script_diff import Difference, Part
+    from rowtui.core.project.review.views import ScriptBefore
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 _SIGNS = {"same": " ", "gone": "-", "new": "+"}
 _STYLES = {"gone": "red", "new": "green"}
@@ -54,11 +54,11 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
 
 
 def _changes(project: Project, plan: Plan) -> Iterator[Change]:
-    from rowtui.core.project.review import scheduler_kinds
-    from rowtui.core.project.review_before import ScriptsBefore, asked_for
-    from rowtui.core.project.script_diff import difference, shape
-    from rowtui.core.submission.bundle_script import bundle_script
-    from rowtui.core.submission.sending import units_of
+    from rowtui.core.project.review.before import ScriptsBefore, asked_for
+    from rowtui.core.project.review.review import scheduler_kinds
+    from rowtui.core.project.review.script_diff import difference, shape
+    from rowtui.core.submission.bundles.script import bundle_script
+    from rowtui.core.submission.sending.send import units_of
 
     kinds = scheduler_kinds(project, plan)
     known = ScriptsBefore(project.jobs.journal, project.jobs.plan)
@@ -90,7 +90,7 @@ def _print(change: Change, out: Output) -> None:
         out.print(f"{out.style(what, 'bold')}, {jobs}: the script is as in {than}.")
         return
     out.print(f"{out.style(what, 'bold')}, {jobs}, against {than}:")
-    from rowtui.core.project.script_diff import folded
+    from rowtui.core.project.review.script_diff import folded
 
     for part in folded(change.found.parts):
         text = _line(part)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan, PlannedJob
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
@@ -25,7 +25,7 @@ def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
         jobs = list(group)
         first, at = at + 1, at + len(jobs)
         if token:
-            from rowtui.core.submission.bundle_script import bundle_script
+            from rowtui.core.submission.bundles.script import bundle_script
 
             bundle = jobs[0].bundle
             kind = visible(bundle.node_type) if bundle is not None else ""

@@ -12,9 +12,9 @@ import sys
 import termios
 from collections.abc import Iterator
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import Secret
-from rowtui.core.text import visible
 
 LARGEST = 1 << 16  # bytes on standard input
 LINE = 1 << 12  # a terminal gives no longer lines

@@ -20,17 +20,17 @@ from rowtui.cli.transfers import (
     planned_transfers,
     say_transfers,
 )
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import SubmitProgress, TransferView
+    from rowtui.core.engine.api.engine import SubmitProgress, TransferView
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan, PlannedJob
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 class Words(NamedTuple):
@@ -49,7 +49,7 @@ def send_if_confirmed(
 
     `args`: --dry-run, --json, --yes, --over-budget and --detach.
     """
-    from rowtui.core.submission.model import count_jobs
+    from rowtui.core.submission.plan.model import count_jobs
 
     say_left_out(plan.skipped, out)
     for sentence in plan.warnings:
@@ -66,7 +66,7 @@ def send_if_confirmed(
         if args.json:
             import json
 
-            from rowtui.core.json_views import plan_of
+            from rowtui.core.engine.api.json_views import plan_of
 
             out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
         else:
@@ -117,8 +117,8 @@ def send_if_confirmed(
 
 def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each budget of a cluster that this plan would exceed."""
-    from rowtui.core.project.review_budgets import balances_of
-    from rowtui.core.runs.limits import Limits, Spent, fits
+    from rowtui.core.project.review.budgets import balances_of
+    from rowtui.core.runs.limits.limits import Limits, Spent, fits
 
     balances = balances_of(project, plan)
     if not balances:
@@ -147,7 +147,7 @@ def say_packing(plan: Plan, out: Output) -> None:
 
 def _say_what(plan: Plan, out: Output) -> None:
     """With -v, print a line for each action."""
-    from rowtui.core.text import Cost
+    from rowtui.core.base.text import Cost
 
     totals: dict[str, tuple[int, Cost]] = {}
     for job in plan.jobs:
@@ -233,7 +233,7 @@ def print_answers(
     """Print the outcome of each job and the copies made for the jobs, for programs."""
     import json
 
-    from rowtui.core.json_views import known_jobs, sent_of
+    from rowtui.core.engine.api.json_views import known_jobs, sent_of
 
     known = None
     if plan is not None and plan.jobs:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.commands.doctor import ERROR, OK, WARNING, Finding
-from rowtui.core.clusters.load_remote import ssh_target
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import count, plural, visible
+from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Cluster, Remote
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import count, plural, visible
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.polling.probe import Visit
     from rowtui.core.clusters.transports.route import Hop
-    from rowtui.core.clusters.visit import Visit
 
 # largest tolerated difference between two clocks: file times are compared to find new files
 _TOLERABLE_SECONDS = 5.0
@@ -141,10 +141,10 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Findi
 async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     """Return the findings, and what the user can do if there are none."""
     from rowtui.cli.asker import TerminalAsker
-    from rowtui.core.clusters.described import remember_description
+    from rowtui.core.clusters.polling.description_cache import remember_description
+    from rowtui.core.clusters.polling.probe import visit
     from rowtui.core.clusters.transports.reach import transport_for
-    from rowtui.core.clusters.visit import visit
-    from rowtui.core.project.door import Door
+    from rowtui.core.project.context.credentials import Door
 
     person = TerminalAsker(cluster.name)
     door = Door(remote, lambda: person)  # a stored password is tried before the user is asked

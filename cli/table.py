@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.progress import REDRAW_SECONDS
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import file_size, plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import file_size, plural, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import TransferView
+    from rowtui.core.engine.api.engine import TransferView
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
 
 _CONFLICTS = 10  # that are named
 

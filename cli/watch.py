@@ -13,8 +13,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.output import Output
-from rowtui.core.errors import InvalidFileError, RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse

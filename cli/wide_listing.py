@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from rowtui.cli.listing import PIECE, Element, begins, is_plain, job_ids, status_with
 from rowtui.cli.table import Column
-from rowtui.core.grouping.status import STATUS_OF, status_codes
-from rowtui.core.lean_numpy import np
+from rowtui.core.base.lean_numpy import np
+from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import Directories
 from rowtui.core.state.texts import PointerTexts

@@ -1,8 +1,8 @@
 """Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
 
-The types (`core/json_objects.py`) are those that the commands are checked against, so the schemas
-cannot differ from them; a test fails when the files are older than the types. JSON Schema, draft
-2020-12.
+The types (`core/base/json_objects.py`) are those that the commands are checked against, so the
+schemas cannot differ from them; a test fails when the files are older than the types. JSON Schema,
+draft 2020-12.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from rowtui.core import json_objects
+from rowtui.core.base import json_objects
 
 FOLDER = Path(__file__).with_name("schema")
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

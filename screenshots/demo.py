@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.demo.faults import played_state
-from rowtui.core.project.played_views import PlayedState
+from rowtui.core.project.views.played_views import PlayedState
 
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine

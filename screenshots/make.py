@@ -24,7 +24,7 @@ from typing import Any
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
-from rowtui.core.engine import TransferView
+from rowtui.core.engine.api.engine import TransferView
 from rowtui.tui.terminal import Manner
 from rowtui.tui.widgets.virtual_table import VirtualTable
 
@@ -106,7 +106,7 @@ async def sending(hand: Hand[SampleEngine]) -> None:
 
 
 async def broken(hand: Hand[SampleEngine]) -> None:
-    from rowtui.core.errors import Problem, WorkflowError
+    from rowtui.core.base.errors import Problem, WorkflowError
 
     hand.engine.refresh_error = WorkflowError(
         (
@@ -121,7 +121,7 @@ async def broken(hand: Hand[SampleEngine]) -> None:
 
 
 async def problems(hand: Hand[SampleEngine]) -> None:
-    from rowtui.core.errors import Problem
+    from rowtui.core.base.errors import Problem
 
     hand.engine.bad = (("T0.9-rho0.4-s2", "value.json: not JSON: line 3, column 9"),)
     hand.engine.notices = ("the cache was rebuilt: it was written by a newer version",)

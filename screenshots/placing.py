@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine import Edit, EditAsked, PackChoice
+from rowtui.core.engine.api.engine import Edit, EditAsked, PackChoice
 from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine import Budget, Check, CheckState, Finding, ScriptBefore, SubmitProgress
-from rowtui.core.submission.model import Plan, Step
+from rowtui.core.engine.api.engine import Budget, Check, CheckState, Finding, ScriptBefore, SubmitProgress
+from rowtui.core.submission.plan.model import Plan, Step
 
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine

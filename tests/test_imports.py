@@ -218,11 +218,17 @@ def test_the_command_line_never_loads_the_dashboard(folder: Path) -> None:
 TO_LOOK_AT_A_PROJECT = {
     "cli": "commands environment loop main output plain_words progress project quick table",
     "cli.commands": "show_status show_directories",
-    "core": "errors files grouping network project state text values workflow",
-    "core.grouping": "cost form include model order status",
-    "core.network": "find",
-    "core.project": "project rows summary surroundings workflows",
-    "core.state": "columns container directories merge model names postcard store stored texts",
+    "core": "base groups network project state workflow",
+    "core.base": "errors files text values",
+    "core.groups": "cost form include model order status",
+    "core.network": "definition",
+    "core.network.definition": "find",
+    "core.project": "context planning project summary workflows",
+    "core.project.context": "cluster_context",
+    "core.project.planning": "rows",
+    "core.state": "columns container directories merge model names row store texts",
+    "core.state.row": "postcard",
+    "core.state.store": "store stored",
     "core.workflow": "compiled find model",
 }
 DEAR = {
@@ -236,10 +242,10 @@ DEAR = {
 @pytest.mark.parametrize(
     ("arguments", "further"),
     [
-        (("show", "status", "--all"), {"core.grouping.select", "core.project.mapping_files"}),
+        (("show", "status", "--all"), {"core.groups.select", "core.project.mapping_files"}),
         (
             ("show", "status", "d03", "d04"),
-            {"core.grouping.select", "core.project.mapping_files"},
+            {"core.groups.select", "core.project.mapping_files"},
         ),
         (("show", "directories"), {"cli.listing"}),
         (("show", "directories", "-a", "two", "--eligible"), {"cli.listing"}),

@@ -30,14 +30,9 @@ def files_of(folder: Path) -> list[str]:
     )
 
 
-def test_every_package_is_listed() -> None:
-    there = {
-        ".".join(("rowtui", *path.parent.relative_to(ROOT).parts))
-        for folder in FOLDERS
-        for path in (ROOT / folder).rglob("*.py")
-    }
-    assert set(PROJECT["tool"]["setuptools"]["packages"]) == there
-    assert all((ROOT / package.replace(".", "/")[7:] / "__init__.py").exists() for package in there)
+def test_every_folder_with_modules_is_a_package() -> None:
+    there = {path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    assert all((folder / "__init__.py").exists() for folder in there)
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import textual.constants
-from rowtui.core.engine_process.errors import EngineLost
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.played_views import FASTER, SLOWER
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.engine.process.errors import EngineLost
+from rowtui.core.project.views.played_views import FASTER, SLOWER
 from rowtui.tui.actions import BY_ID, TITLES, bindings_for
 from rowtui.tui.feed import Feed
 from rowtui.tui.kept_fields import KeptFields
@@ -49,8 +49,8 @@ from textual import events
 from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Engine
-    from rowtui.core.project.played_views import Played
+    from rowtui.core.engine.api.engine import Engine
+    from rowtui.core.project.views.played_views import Played
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.

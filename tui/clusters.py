@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClustersView
 
 
 @dataclass

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.actions import BY_ID, COMMANDS, TITLES, commands_here
 from rowtui.tui.command import LISTED, NO_KEY, Command
 from rowtui.tui.line_commands import LINE_COMMANDS, WORDS, LineCommand

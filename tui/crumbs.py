@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.submission.model import called
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.submission.plan.model import called
 
 if TYPE_CHECKING:
     from rowtui.tui.session import Session

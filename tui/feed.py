@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST
-from rowtui.core.engine_process.errors import EngineLost
+from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
+from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.render.status import changed_counts
 from rowtui.tui.session import describe
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import JobsView, NetworkView, Snapshot
+    from rowtui.core.engine.api.engine import JobsView, NetworkView, Snapshot
     from rowtui.tui.session import Session
 
 GAP_SECONDS = 0.25

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.files import read_bounded, replace_file
+from rowtui.core.base.files import read_bounded, replace_file
 
 if TYPE_CHECKING:
     from rowtui.tui.render.columns import Column

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.actions import BY_ID, KEY_NAMES, PARTS, TITLES
 from rowtui.tui.command import LISTED, NO_KEY, shown_keys
 from textual.binding import Binding
@@ -55,8 +55,8 @@ def load_keymap(config: Path | None) -> KeyMap:
     if path is None or not path.is_file():
         return KeyMap(path=path)
     import tomli
-    from rowtui.core.errors import RowtuiError
-    from rowtui.core.files import read_bounded
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.base.files import read_bounded
 
     try:
         wanted = tomli.loads(read_bounded(path, 1 << 20).decode())

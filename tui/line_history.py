@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from rowtui.core.files import read_bounded, replace_file
+from rowtui.core.base.files import read_bounded, replace_file
 
 MOST_LINES = 200
 """The number of stored lines: more than a user goes back through."""

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.actions import BY_ID, PARTS
 from rowtui.tui.line_commands import WORDS
 from rowtui.tui.line_history import History
@@ -298,7 +298,7 @@ class LineVerbs:
         return ""
 
     def _demo(self, fault: str) -> str:
-        from rowtui.core.project.played_views import INJECT
+        from rowtui.core.project.views.played_views import INJECT
         from rowtui.tui.played import control_played
 
         control_played(self._app, INJECT, fault)

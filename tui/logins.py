@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.engine import Question
-from rowtui.core.text import visible
+from rowtui.core.engine.api.engine import Question
 from rowtui.tui.session import describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.grouping.model import Status
+from rowtui.core.groups.model import Status
 from rowtui.tui.render.needs import NextStep
 from rowtui.tui.session import FILTERS
 from rowtui.tui.work import start

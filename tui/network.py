@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import JobState
+from rowtui.core.engine.api.engine import JobState
 from rowtui.tui.render.network_boxes import key_of
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import NetworkView
+    from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import FailureView, NodeView, SampleView
     from rowtui.tui.render.network_boxes import NodeKey
 

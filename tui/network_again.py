@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import RedoView, Waits
+    from rowtui.core.engine.api.engine import RedoView, Waits
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.network_verbs import NetworkVerbs
 

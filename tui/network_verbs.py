@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import JobState
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import JobState
 from rowtui.tui.render.cells import line
 from rowtui.tui.work import start
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Limits
+    from rowtui.core.engine.api.engine import Limits
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
     from rowtui.tui.render.cells import Line
@@ -54,7 +54,7 @@ class NetworkVerbs:
             if limits is None:
                 self._app.notify("Nothing was started.", markup=False)
                 return
-            from rowtui.core.runs.limits import describe as describe_limits
+            from rowtui.core.runs.limits.limits import describe as describe_limits
 
             told = "; ".join(describe_limits(limits)) or "no limits"
             self._session.note("you", f"let the network run: {told}")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import PackChoice
+from rowtui.core.engine.api.engine import PackChoice
 
 if TYPE_CHECKING:
-    from rowtui.core.project.pack_views import NodeTypeView
+    from rowtui.core.project.planning.pack_views import NodeTypeView
     from rowtui.tui.render.bundles import Look, Picture, Row
     from rowtui.tui.render.packing import Figures
     from rowtui.tui.render.plan import Wanted

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.actions import commands_here
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content

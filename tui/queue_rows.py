@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from rowtui.core.engine import QueuePage, QueueRow, RowKey
+from rowtui.core.engine.api.engine import QueuePage, QueueRow, RowKey
 from rowtui.tui.widgets.asked_rows import AskedRows
 from rowtui.tui.widgets.rows import Marks
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from rowtui.core.files import temporary_sibling
-from rowtui.core.row_filter import text_of
+from rowtui.core.base.files import temporary_sibling
+from rowtui.core.base.filter import text_of
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """The characters with which a formula of a spreadsheet begins."""

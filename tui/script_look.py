@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rowtui.core.engine import ScriptAsked, ScriptBefore
-from rowtui.core.project.review_before import asked_for
-from rowtui.core.project.script_diff import Difference, difference
-from rowtui.core.submission.model import PlannedJob
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import ScriptAsked, ScriptBefore
+from rowtui.core.project.review.before import asked_for
+from rowtui.core.project.review.script_diff import Difference, difference
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Line
 from rowtui.tui.render.numbers import day

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Status
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.groups.model import Status
 from rowtui.tui.clusters import ClustersLook
 from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
@@ -22,7 +22,7 @@ from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.engine import (
+    from rowtui.core.engine.api.engine import (
         ActionSummary,
         ClusterView,
         Engine,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         Snapshot,
         WhatIfAsked,
     )
-    from rowtui.core.mapping.decision import Refusal
-    from rowtui.core.project.played_views import Played
+    from rowtui.core.mapping.model.decision import Refusal
+    from rowtui.core.project.views.played_views import Played
     from rowtui.tui.render.needs import Need
     from rowtui.tui.render.plan import Sending
 

@@ -14,13 +14,13 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from rowtui.core.engine import AS_IS, ListAsked
-from rowtui.core.row_filter import (
+from rowtui.core.base.filter import (
     RowFilter,
     row_matches,
 )
-from rowtui.core.submission.model import PlannedJob
-from rowtui.core.values import Kind, kind_of
+from rowtui.core.base.values import Kind, kind_of
+from rowtui.core.engine.api.engine import AS_IS, ListAsked
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.render.plan_rows import PlanRow, SingleRows, row_cells, row_values
 from rowtui.tui.widgets.asked_rows import LOADED, Loaded, read_filter

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import Exported, ScriptAsked
-from rowtui.core.submission.model import PlannedJob
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.engine import Exported, ScriptAsked
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.outside import open_in_pager
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.script_look import ScriptLook

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui import garbage
 from rowtui.tui.filters import AsciiGlyphs, GroundsAsAttributes
 from rowtui.tui.key_order import KeysInOrder
@@ -83,7 +83,7 @@ class TerminalApp(KeysInOrder):
         process.
         """
         if not self.is_headless:
-            from rowtui.core.engine_process.memory import keep_little
+            from rowtui.core.engine.process.memory import keep_little
 
             keep_little(every=TRIM_SECONDS)
             garbage.begin()

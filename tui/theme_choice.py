@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.terminal import NO_COLOURS
 from rowtui.tui.themes import DEFAULT_THEME, load_themes, sources
 

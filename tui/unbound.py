@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.actions import COMMANDS, TITLES, VIEWS, commands_here
 from rowtui.tui.command import KEY_NAMES, Command
 

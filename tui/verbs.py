@@ -11,15 +11,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.pace import Pace
 from rowtui.tui.session import describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Change, FailedJob, RowKey, SubmitProgress
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.engine.api.engine import Change, FailedJob, RowKey, SubmitProgress
+    from rowtui.core.submission.plan.model import Plan
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
     from rowtui.tui.job_verbs import JobVerb
@@ -118,7 +118,7 @@ class Verbs:
 
     def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
         """Show a plan, for confirmation."""
-        from rowtui.core.submission.model import count_jobs
+        from rowtui.core.submission.plan.model import count_jobs
         from rowtui.tui.render.plan import Sending
 
         self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
@@ -276,7 +276,7 @@ class Verbs:
 
     async def _review(self, sending: Sending) -> None:
         """Run the checks, and show each result when it arrives; no check delays anything else."""
-        from rowtui.core.engine import CheckState
+        from rowtui.core.engine.api.engine import CheckState
 
         checks = self._session.engine.review(sending.plan)
         try:

@@ -37,8 +37,8 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
     from rowtui.core.demo import project as demo
     from rowtui.core.demo.clock import FastClock
     from rowtui.core.demo.simulation import Simulation
-    from rowtui.core.engine_process.options import Opened
-    from rowtui.core.in_process import InProcessEngine
+    from rowtui.core.engine.local import InProcessEngine
+    from rowtui.core.engine.process.options import Opened
 
     root = Path(options.start)
     clock = FastClock()
@@ -67,7 +67,7 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
 
 async def complete(project: Any) -> None:
     """Stage so many completions a second, as jobs that end do."""
-    from rowtui.core.state.staging import stage_completions
+    from rowtui.core.state.row.staging import stage_completions
 
     wanted = int(os.environ.get(COMPLETIONS, "0") or 0)
     if not wanted:
@@ -86,6 +86,6 @@ async def complete(project: Any) -> None:
 
 
 def main() -> None:
-    from rowtui.core.engine_process.serve import main as serve
+    from rowtui.core.engine.process.serve import main as serve
 
     serve(open_engine)

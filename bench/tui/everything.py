@@ -91,14 +91,14 @@ def measure(
 
 def main() -> None:
     """Inside the terminal."""
-    from rowtui.core.engine_process.options import EngineOptions
-    from rowtui.core.engine_process.start import Started
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
 
     path, seconds = Path(sys.argv[1]), float(sys.argv[2])
     started = Started(EngineOptions(os.getcwd()), engine.PROGRAM)
     import gc
 
-    from rowtui.core.engine_process.client import ProcessEngine
+    from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.tui.app import RowtuiApp
 
     started.opened()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import open_project
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Delete the chosen state, or everything without a choice; refuse while jobs are submitted."""
     from rowtui.core.state.forget import forget
-    from rowtui.core.submission.open_jobs import forget_open
-    from rowtui.core.submission.traces import remove_traces
+    from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
+    from rowtui.core.submission.reconcile.open_jobs import forget_open
 
     everything = not (args.directory or args.submitted or args.completed)
     submitted = args.submitted or everything

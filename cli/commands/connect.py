@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.connect_parser import in_words
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError
-from rowtui.core.clusters.transports.shared_calls import look_at, open_shared, shared_logins
-from rowtui.core.clusters.transports.shared_folder import shared_socket
-from rowtui.core.clusters.transports.shared_protocol import SharedLogin
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.door import Door
-from rowtui.core.text import visible
+from rowtui.core.clusters.transports.shared.calls import look_at, open_shared, shared_logins
+from rowtui.core.clusters.transports.shared.folder import shared_socket
+from rowtui.core.clusters.transports.shared.protocol import SharedLogin
+from rowtui.core.project.context.credentials import Door
 
 if TYPE_CHECKING:
     import argparse
@@ -65,8 +65,8 @@ def _say(login: SharedLogin, out: Output) -> None:
 
 def _remote(name: str, out: Output) -> Remote:
     """Return how the cluster is reached. Raises: RowtuiError."""
+    from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import runs_here
-    from rowtui.core.clusters.load import load_clusters
 
     configured = load_clusters(os.environ)
     cluster = configured.named(name)
@@ -138,10 +138,10 @@ def _values(login: SharedLogin) -> dict[str, Any]:
 
 async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Output) -> None:
     """Log in here and share the login from this process. Raises: LoginError, SharedError."""
-    from rowtui.core.clusters.load_remote import ssh_target
+    from rowtui.core.clusters.config.load_remote import ssh_target
     from rowtui.core.clusters.transports.own_login import log_in, own_transport
-    from rowtui.core.clusters.transports.shared_person import Questions
-    from rowtui.core.clusters.transports.shared_server import Shared, serve
+    from rowtui.core.clusters.transports.shared.server import Shared, serve
+    from rowtui.core.clusters.transports.shared.user import Questions
 
     target = ssh_target(remote)
     person = TerminalAsker(name)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine_process.client import ProcessEngine
-    from rowtui.core.engine_process.options import EngineOptions
-    from rowtui.core.engine_process.start import Started
+    from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
     from rowtui.cli.project import cluster_name, io_threads
-    from rowtui.core.engine_process.options import EngineOptions
+    from rowtui.core.engine.process.options import EngineOptions
 
     options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
     return show(options, out, args, **settings)
@@ -70,7 +70,7 @@ def _as_text(out: Output) -> int:
 
 def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
-    from rowtui.core.engine_process.start import Started
+    from rowtui.core.engine.process.start import Started
 
     started = Started(options)  # it opens the project while Textual is imported
     try:
@@ -99,7 +99,7 @@ def _engine(started: Started) -> ProcessEngine:
         from rowtui.core.demo.process import DemoProcess
 
         return DemoProcess(started)
-    from rowtui.core.engine_process.client import ProcessEngine
+    from rowtui.core.engine.process.client import ProcessEngine
 
     return ProcessEngine(started)
 
@@ -107,7 +107,7 @@ def _engine(started: Started) -> ProcessEngine:
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     from rowtui.cli.project import open_project
     from rowtui.cli.recording import recorded, tell_of_recording
-    from rowtui.core.in_process import InProcessEngine
+    from rowtui.core.engine.local import InProcessEngine
     from rowtui.tui.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)

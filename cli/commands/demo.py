@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -108,7 +108,7 @@ def _open(root: Path) -> Project:
 
 def _show_status(project: Project, out: Output) -> None:
     from rowtui.cli.commands.show_status import status_lines
-    from rowtui.core.grouping.status import status_counts
+    from rowtui.core.groups.status import status_counts
 
     rows = [(row, status_counts(row)) for row in project.status().rows]
     out.print()
@@ -120,7 +120,7 @@ def _show_status(project: Project, out: Output) -> None:
 
 async def _submit_and_follow(project: Project, plan: object, out: Output) -> bool:
     from rowtui.cli.follow import follow
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
 
     assert isinstance(plan, Plan)
     async for step in project.jobs.submit(plan):
@@ -146,7 +146,7 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.commands.dashboard import settings_of, show
     from rowtui.cli.demo.played import RealDemo
     from rowtui.cli.demo.project import read_thresholds
-    from rowtui.core.engine_process.options import EngineOptions
+    from rowtui.core.engine.process.options import EngineOptions
 
     driver = "import sys; from rowtui.cli.commands.demo import drive; sys.exit(drive(sys.argv[1]))"
     with (root / "demo.log").open("wb") as log:

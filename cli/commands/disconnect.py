@@ -6,11 +6,11 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.transports.shared_calls import end_shared, shared_logins
-from rowtui.core.clusters.transports.shared_folder import plain_name
-from rowtui.core.clusters.transports.shared_protocol import SharedLogin, State
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.transports.shared.calls import end_shared, shared_logins
+from rowtui.core.clusters.transports.shared.folder import plain_name
+from rowtui.core.clusters.transports.shared.protocol import SharedLogin, State
 
 if TYPE_CHECKING:
     import argparse

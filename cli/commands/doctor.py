@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.project import cluster_name
 from rowtui.core import __version__
-from rowtui.core.errors import NoProjectError, RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import NoProjectError, RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Identified
-    from rowtui.core.errors import Problem
     from rowtui.core.project.project import Project
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -132,7 +132,7 @@ def _project(project: Project) -> Iterator[Finding]:
 
 def _set_aside(project: Project) -> dict[str, str]:
     """Return the directories whose values cannot be used, by name, and why."""
-    from rowtui.core.json_views import bad_of
+    from rowtui.core.engine.api.json_views import bad_of
 
     try:
         project.synchronise()
@@ -168,9 +168,9 @@ def _problem(problem: Problem) -> Finding:
 
 
 def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Finding]:
+    from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.load import load_clusters
-    from rowtui.core.clusters.schedulers.slurm_describe import (
+    from rowtui.core.clusters.schedulers.slurm.describe import (
         describe_this_machine,
         why_no_slurm,
     )
@@ -201,7 +201,7 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
 def _scheduler(identified: Identified) -> Iterator[Finding]:
     import asyncio
 
-    from rowtui.core.project.reach import scheduler_of
+    from rowtui.core.project.context.connections import scheduler_of
 
     cluster = identified.cluster
     if cluster.scheduler == "slurm":
@@ -226,7 +226,7 @@ def _scheduler(identified: Identified) -> Iterator[Finding]:
 
 def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding]:
     """Yield findings on the clusters reached over SSH, or on the named one."""
-    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.clusters.config.load import load_clusters
 
     configured = load_clusters(os.environ)
     if not problems_said:
@@ -255,7 +255,7 @@ def _mapping() -> Iterator[Finding]:
         yield Finding("mapping", OK, "no mapping file: jobs go where the cluster's limits allow")
         return
     from rowtui.cli.mapping_files import usual_files
-    from rowtui.core.mapping.load import load_mapping
+    from rowtui.core.mapping.files.load import load_mapping
 
     found = usual_files()
     for source in found.sources:

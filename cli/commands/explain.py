@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.grouping.model import Group, JobRequest, Status
-    from rowtui.core.mapping.decision import Decision
-    from rowtui.core.mapping.request import Person, WhatIf
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.groups.model import Group, JobRequest, Status
+    from rowtui.core.mapping.model.decision import Decision
+    from rowtui.core.mapping.model.request import Person, WhatIf
     from rowtui.core.project.project import Project
 
 
@@ -110,7 +110,7 @@ def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
 
 def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
     """Return the chosen groups. Raises: RowtuiError if there is none."""
-    from rowtui.core.grouping.model import Status
+    from rowtui.core.groups.model import Status
 
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
@@ -149,8 +149,8 @@ def _formed(
 
 
 def _asked(args: argparse.Namespace) -> Asked:
-    from rowtui.core.mapping.request import Amounts, WhatIf
-    from rowtui.core.project.persons import person_named, this_person
+    from rowtui.core.mapping.model.request import Amounts, WhatIf
+    from rowtui.core.project.context.user_roles import person_named, this_person
 
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
@@ -166,8 +166,8 @@ def _asked(args: argparse.Namespace) -> Asked:
 
 def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alike]:
     """Return the distinct decisions, each with the groups that it applies to, in order."""
-    from rowtui.core.grouping.request import job_requests
-    from rowtui.core.project.planning import counted_on
+    from rowtui.core.groups.request import job_requests
+    from rowtui.core.project.planning.plan import counted_on
 
     mapping = project.mapping
     found: dict[tuple[Any, ...], Alike] = {}
@@ -239,8 +239,8 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
 
 def _data(action: str, project: Project, explained: Explained) -> to.Explained:
     from rowtui.cli.ranges import spans
-    from rowtui.core.json_objects import VERSION
-    from rowtui.core.mapping.decision_json import decision_data, problem_data
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 
     mapping = project.mapping
     decisions: list[to.GroupsDecision] = []

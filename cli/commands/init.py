@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse

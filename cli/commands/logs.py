@@ -11,22 +11,22 @@ from rowtui.cli.job_choice import given_clusters, refuse_several_clusters
 from rowtui.cli.job_text import read_job_name
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import open_project
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.logs import LocalLog, last_lines, news
-from rowtui.core.submission.fence import ended_path
-from rowtui.core.submission.model import called
-from rowtui.core.text import visible
+from rowtui.core.project.views.logs import LocalLog, last_lines, news
+from rowtui.core.submission.plan.model import called
+from rowtui.core.submission.sending.fence import ended_path
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.project.logs import Log, Piece
+    from rowtui.core.base import json_objects as to
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import JobRecord
+    from rowtui.core.project.views.logs import Log, Piece
+    from rowtui.core.submission.plan.model import JobRecord
 
 LOOK_SECONDS = 0.3  # seconds between two reads of a log that grows
 FAR_LOOK_SECONDS = 2.0  # the same over a connection
@@ -59,8 +59,8 @@ def _print_json(
     """Print the job as JSON, with the lines of its log."""
     import json
 
-    from rowtui.core.json_objects import VERSION
-    from rowtui.core.json_views import job_of, known_jobs
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.engine.api.json_views import job_of, known_jobs
 
     if args.follow:
         raise RowtuiError("--json prints a log once", "leave --follow out")

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import InvalidFileError, RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -56,9 +56,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _format(name: str) -> Formatted:
-    from rowtui.core.files import read_bounded
-    from rowtui.core.mapping.format import format_mapping
-    from rowtui.core.mapping.trust import LARGEST_SOURCE
+    from rowtui.core.base.files import read_bounded
+    from rowtui.core.mapping.files.trust import LARGEST_SOURCE
+    from rowtui.core.mapping.yaml.format import format_mapping
 
     shown = "standard input" if name == STDIN else visible(name)
     try:
@@ -80,7 +80,7 @@ def _format(name: str) -> Formatted:
 
 def _write(result: Formatted) -> Formatted:
     """Replace the file in one step and keep its mode; for a link, replace its target."""
-    from rowtui.core.files import sync_folder, temporary_sibling, write_synced
+    from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
 
     if result.name == STDIN:
         return result._replace(error="standard input cannot be replaced: leave out --write")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.mapping_files import named_files, usual_files
 from rowtui.cli.project import cluster_name
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.mapping.lint import Finding
-    from rowtui.core.mapping.place import Place
+    from rowtui.core.mapping.lint.lint import Finding
+    from rowtui.core.mapping.model.place import Place
 
 SEVERITIES = ("error", "warning", "note")
 _STYLES = {"error": "red bold", "warning": "yellow bold", "note": "blue bold"}
@@ -27,8 +27,8 @@ WIDEST = 200  # characters of a source line
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print findings; 1 if one is an error, with --strict also if one is a warning."""
-    from rowtui.core.mapping.lint import CODES, lint
-    from rowtui.core.mapping.load import load_mapping
+    from rowtui.core.mapping.files.load import load_mapping
+    from rowtui.core.mapping.lint.lint import CODES, lint
 
     if args.codes:
         if args.json:
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     """Return all described clusters; None if the files cannot be read."""
+    from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.load import load_clusters
-    from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 
     try:
         clusters = load_clusters(os.environ).clusters

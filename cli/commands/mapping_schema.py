@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def run(_args: argparse.Namespace, out: Output) -> int:
     """Print the schema."""
-    from rowtui.core.mapping.schema import mapping_schema
+    from rowtui.core.mapping.files.schema import mapping_schema
 
     out.print(json.dumps(mapping_schema(), indent=2))
     return 0

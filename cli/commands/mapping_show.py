@@ -9,22 +9,22 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.mapping_files import usual_files
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.mapping.configuration import Configuration, MappingFile
-    from rowtui.core.mapping.request import Person
-    from rowtui.core.mapping.show import EffectiveEntity, Value
-    from rowtui.core.mapping.sources import Source
+    from rowtui.core.mapping.files.show import EffectiveEntity, Value
+    from rowtui.core.mapping.files.sources import Source
+    from rowtui.core.mapping.model.configuration import Configuration, MappingFile
+    from rowtui.core.mapping.model.request import Person
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the files, an action, or all as YAML; 1 if jobs of the action cannot be mapped."""
-    from rowtui.core.mapping.load import load_mapping
+    from rowtui.core.mapping.files.load import load_mapping
 
     if args.action is not None and args.yaml:
         out.error("--yaml prints all files as one\nleave out the action, or --yaml")
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     readable = [source._replace(trusted=True) for source in found.sources]
     configuration = load_mapping(readable, found.problems)
     if args.yaml:
-        from rowtui.core.mapping.show import configuration_text
+        from rowtui.core.mapping.files.show import configuration_text
 
         _warn(found.sources, configuration, out)
         text = configuration_text(configuration)
@@ -57,8 +57,8 @@ def _show_action(
     configuration: Configuration,
     out: Output,
 ) -> int:
-    from rowtui.core.mapping.lookup import Lookup
-    from rowtui.core.mapping.show import effective
+    from rowtui.core.mapping.engine.lookup import Lookup
+    from rowtui.core.mapping.files.show import effective
 
     entity = effective(Lookup(configuration), args.action, _person(args))
     if args.json:
@@ -70,7 +70,7 @@ def _show_action(
 
 
 def _person(args: argparse.Namespace) -> Person:
-    from rowtui.core.project.persons import person_named, this_person
+    from rowtui.core.project.context.user_roles import person_named, this_person
 
     return this_person() if args.user is None else person_named(args.user)
 
@@ -135,7 +135,7 @@ def _problems(file: MappingFile, configuration: Configuration) -> int:
 
 
 def _files_data(sources: Sequence[Source], configuration: Configuration) -> dict[str, Any]:
-    from rowtui.core.mapping.decision_json import problem_data
+    from rowtui.core.mapping.model.decision_json import problem_data
 
     return {
         "dialect": configuration.dialect.name,
@@ -205,7 +205,7 @@ def _text(value: Any) -> str:
 
 
 def _entity_data(entity: EffectiveEntity) -> dict[str, Any]:
-    from rowtui.core.mapping.decision_json import origin_data
+    from rowtui.core.mapping.model.decision_json import origin_data
 
     user = entity.user
     return {
@@ -233,7 +233,7 @@ def _entity_data(entity: EffectiveEntity) -> dict[str, Any]:
 
 
 def _value_data(value: Value) -> dict[str, Any]:
-    from rowtui.core.mapping.decision_json import origin_data, plain
+    from rowtui.core.mapping.model.decision_json import origin_data, plain
 
     return {
         "field": value.field,

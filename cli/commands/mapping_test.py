@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.mapping_files import named_files, usual_files
 from rowtui.cli.project import cluster_name
-from rowtui.core.errors import Problem, RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.mapping.cases import CaseResult
-    from rowtui.core.mapping.entities import Destination
-    from rowtui.core.mapping.mapper import Mapper
-    from rowtui.core.mapping.sources import Found
+    from rowtui.core.mapping.engine.mapper import Mapper
+    from rowtui.core.mapping.files.cases import CaseResult
+    from rowtui.core.mapping.files.sources import Found
+    from rowtui.core.mapping.model.entities import Destination
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print a line for each case; 1 if one failed or a file cannot be used."""
-    from rowtui.core.mapping.cases import run_cases
+    from rowtui.core.mapping.files.cases import run_cases
 
     if args.trust_these and not args.file:
         out.error("--trust-these goes with --file\nonly files that are named can be trusted so")
@@ -73,8 +73,8 @@ def _mapping_files(args: argparse.Namespace) -> Found:
 
 def _mapper(args: argparse.Namespace, found: Found) -> Mapper:
     """Return the mapper, identical in every run. Without destinations the cluster's are used."""
-    from rowtui.core.mapping.load import load_mapping
-    from rowtui.core.mapping.mapper import Mapper
+    from rowtui.core.mapping.engine.mapper import Mapper
+    from rowtui.core.mapping.files.load import load_mapping
 
     configuration = load_mapping(found.sources, found.problems)
     added: Sequence[Destination] = ()
@@ -84,10 +84,10 @@ def _mapper(args: argparse.Namespace, found: Found) -> Mapper:
 
 
 def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
+    from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.load import load_clusters
-    from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
-    from rowtui.core.mapping.from_clusters import destinations_of
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+    from rowtui.core.mapping.engine.from_clusters import destinations_of
 
     clusters = load_clusters(os.environ).clusters
     here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
@@ -95,9 +95,9 @@ def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
 
 
 def _read(name: str) -> tuple[Sequence[Any], tuple[Problem, ...]]:
-    from rowtui.core.files import read_bounded
-    from rowtui.core.mapping.cases import read_cases
-    from rowtui.core.mapping.trust import LARGEST_SOURCE
+    from rowtui.core.base.files import read_bounded
+    from rowtui.core.mapping.files.cases import read_cases
+    from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 
     shown = visible(name)
     try:
@@ -109,7 +109,7 @@ def _read(name: str) -> tuple[Sequence[Any], tuple[Problem, ...]]:
 
 
 def _lines(result: CaseResult, out: Output) -> Iterator[str]:
-    from rowtui.core.mapping.reasons import outcome_sentence, reasons
+    from rowtui.core.mapping.model.reasons import outcome_sentence, reasons
 
     name = visible(result.case.name)
     if result.passed:
@@ -125,7 +125,7 @@ def _lines(result: CaseResult, out: Output) -> Iterator[str]:
 
 
 def _data(results: Sequence[CaseResult], problems: Sequence[Problem]) -> dict[str, Any]:
-    from rowtui.core.mapping.decision_json import decision_data, placement_data, problem_data
+    from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
 
     passed = sum(result.passed for result in results)
     return {

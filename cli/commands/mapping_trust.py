@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.mapping_files import named_files
 from rowtui.cli.project import ask
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.mapping.sources import Source
-    from rowtui.core.mapping.trust import TrustRecord, TrustStore
+    from rowtui.core.mapping.files.sources import Source
+    from rowtui.core.mapping.files.trust import TrustRecord, TrustStore
 
 SHORTEST_DIGEST = 8  # characters that identify a content
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Show and trust, list, or revoke; 1 if a file remains untrusted."""
-    from rowtui.core.mapping.sources import user_places
-    from rowtui.core.mapping.trust import TrustStore
+    from rowtui.core.mapping.files.sources import user_places
+    from rowtui.core.mapping.files.trust import TrustStore
 
     if sum((args.file is not None, args.list, args.revoke is not None)) != 1:
         out.error("trust what?\n'rowtui mapping trust FILE', or --list, or --revoke FILE")
@@ -111,7 +111,7 @@ def _print_trusted(sources: tuple[Source, ...], new: list[Source], out: Output) 
 
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
     from rowtui.cli.table import Column, table_lines
-    from rowtui.core.mapping.trust import day
+    from rowtui.core.mapping.files.trust import day
 
     objection = store.objection()
     if objection:
@@ -134,8 +134,8 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
 
 def _now(record: TrustRecord) -> str:
     """Return the state of the file with this name: `same`, `changed`, `gone`, or `?` for a URL."""
-    from rowtui.core.files import read_bounded
-    from rowtui.core.mapping.trust import LARGEST_SOURCE, digest_of
+    from rowtui.core.base.files import read_bounded
+    from rowtui.core.mapping.files.trust import LARGEST_SOURCE, digest_of
 
     if not record.name.startswith("/"):
         return "?"

@@ -10,19 +10,19 @@ from rowtui.cli.loop import run as run_async
 from rowtui.cli.mirror_text import compared_json, print_compared
 from rowtui.cli.progress import Progress, waited_for
 from rowtui.cli.project import answer_to, ask, cluster_name, open_project, say_notices
-from rowtui.core.errors import RowtuiError
-from rowtui.core.json_objects import VERSION
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.mirror.compare import Side, Transfer
-from rowtui.core.text import file_size, plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.mirror import files
-    from rowtui.core.project.copy_by_hand import Compared, CopyByHand
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.mirror.transfer import files
+    from rowtui.core.project.context.copy_by_hand import Compared, CopyByHand
     from rowtui.core.project.project import Project
 
 MUCH = 1_000_000_000  # bytes from which the user is asked first

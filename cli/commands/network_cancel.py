@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import ask
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the dependent jobs, ask, and record the cancellation."""
     networks = open_network(args, out)
     from rowtui.cli.network_jobs import jobs_named, run_of
-    from rowtui.core.network.job_model import JobState
+    from rowtui.core.network.graph.job_model import JobState
     from rowtui.core.runs.running import Running
 
     run = run_of(networks, args.run).run

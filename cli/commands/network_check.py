@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import InvalidFileError, RowtuiError
-from rowtui.core.json_objects import VERSION
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.errors import Problem
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.errors import Problem
     from rowtui.core.project.project import Project
 
 
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from pathlib import Path
 
     from rowtui.cli.project import open_project
-    from rowtui.core.network.find import NETWORK_FILE
+    from rowtui.core.network.definition.find import NETWORK_FILE
     from rowtui.core.runs.checking import check_network
     from rowtui.core.workflow.find import find_project
 
@@ -35,14 +35,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     except InvalidFileError as error:
         broken = error.problems
     except RowtuiError as error:
-        from rowtui.core.errors import Problem
+        from rowtui.core.base.errors import Problem
 
         broken = (Problem("workflow.toml", 0, 0, error.message, error.hint),)
     found = check_network(root, project)
     problems = (*broken, *found.problems)
     errors = sum(it.severity == "error" for it in problems)
     if args.json:
-        from rowtui.core.mapping.decision_json import problem_data
+        from rowtui.core.mapping.model.decision_json import problem_data
 
         fields: to.NetworkCheck = {
             "version": VERSION,

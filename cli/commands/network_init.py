@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.find import NETWORK_FILE, has_network
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Write the file. Nothing else is changed."""
     from rowtui.cli.network_draft import draft, has_samples
-    from rowtui.core.files import replace_file
+    from rowtui.core.base.files import replace_file
     from rowtui.core.workflow.find import find_project
     from rowtui.core.workflow.load import load_workflow
 

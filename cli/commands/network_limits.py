@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import ask, is_interactive
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.runs.limits import Limits
+    from rowtui.core.runs.limits.limits import Limits
     from rowtui.core.runs.running import Running
 
 

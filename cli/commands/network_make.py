@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import say_notices
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse

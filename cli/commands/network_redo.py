@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import ask, say_notices
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network_limits import raise_budget
-    from rowtui.core.network.job_model import JobState
+    from rowtui.core.network.graph.job_model import JobState
     from rowtui.core.runs.redo import with_what_follows
 
     running = run_of(networks, args.run)

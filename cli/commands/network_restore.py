@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """List what can be brought back, or bring it back; 1 if something cannot be brought back."""
     networks = open_network(args, out)
-    from rowtui.core.runs.trash import restore, trashes
+    from rowtui.core.runs.directories.trash import restore, trashes
 
     if args.trash is None:
         names = trashes(networks.project)

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import ADD_YES, answer_to
-from rowtui.core.errors import RowtuiError
-from rowtui.core.json_objects import VERSION
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
 
 SHOWN = 20
 
@@ -32,8 +32,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.yes and not args.delete:
         raise RowtuiError("--yes belongs to --delete", "add --delete, or leave it out")
     networks = open_network(args, out)
-    from rowtui.core.runs.making import nobodys
-    from rowtui.core.runs.trash import delete_retired
+    from rowtui.core.runs.directories.materialise import nobodys
+    from rowtui.core.runs.directories.trash import delete_retired
 
     names, needed = nobodys(networks)
     moved = None

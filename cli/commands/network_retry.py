@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network_limits import raise_budget
-    from rowtui.core.network.job_model import JobState
+    from rowtui.core.network.graph.job_model import JobState
     from rowtui.core.runs.model import BY_HAND
 
     running = run_of(networks, args.run)

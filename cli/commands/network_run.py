@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.network_project import open_network
 from rowtui.cli.project import ask, is_interactive
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
     from rowtui.cli.output import Output
-    from rowtui.core.runs.autopilot import Told
-    from rowtui.core.runs.left import Left
-    from rowtui.core.runs.limits import Limits
+    from rowtui.core.runs.execution.autopilot import Told
+    from rowtui.core.runs.limits.limits import Limits
+    from rowtui.core.runs.limits.remaining_cost import Left
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
     from rowtui.core.runs.views import NetworkView
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     chosen = args.execution if had is None else had.about.plug_ins.get("execution")
     execution = chosen or network.schedule.execution
     if execution == "pilot" and network.schedule.pilot is None:
-        from rowtui.core.network.load_schedule import PILOT_HINT
+        from rowtui.core.network.definition.load_schedule import PILOT_HINT
 
         raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
     work = networks.left(
@@ -110,7 +110,7 @@ def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | No
 
 def _refuse_if_held(run: Run) -> None:
     """Refuse a run that another process holds. Raises: RunHeldError."""
-    from rowtui.core.runs.hold import RunHeldError
+    from rowtui.core.runs.lock import RunHeldError
 
     holder = run.holder()
     if holder is not None:
@@ -133,11 +133,11 @@ def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
             "add --new to begin another run",
         )
     if args.priority:
-        from rowtui.core.network.scheduling_plug_ins import find_plugin
+        from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
 
         find_plugin(args.priority)
     if args.execution:
-        from rowtui.core.runs.execution_plug_ins import find_execution
+        from rowtui.core.runs.execution.plug_ins import find_execution
 
         find_execution(args.execution)
 
@@ -155,7 +155,7 @@ def _say_what(
     """Print the plan of work: the run, its jobs, directories, cost and limits."""
     view, work = ahead
     from rowtui.cli.network_text import count_jobs, limit_lines, say
-    from rowtui.core.runs.limits import cost_text
+    from rowtui.core.runs.limits.limits import cost_text
 
     name = f"network {out.style(visible(view.name), 'bold')}"
     if had is None:
@@ -189,9 +189,9 @@ def _say_what(
 
 def _budgets(networks: Networks) -> Iterator[str]:
     """Yield a line for each budget that jobs of the project are charged against."""
-    from rowtui.core.project.review_budgets import balances_on
-    from rowtui.core.runs.limits import amount
-    from rowtui.core.submission.model import CPU_HOURS, GPU_HOURS
+    from rowtui.core.project.review.budgets import balances_on
+    from rowtui.core.runs.limits.limits import amount
+    from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
     for name, balance in balances_on(networks.project, networks.clusters).items():
         for unit, whole, charged in (
@@ -207,7 +207,7 @@ def missing_directories(networks: Networks, run: Run | None) -> int:
     """Return how many directories have to be made before the first plan."""
     import os
 
-    from rowtui.core.runs.readiness import unprepared, values_of
+    from rowtui.core.runs.directories.readiness import unprepared, values_of
     from rowtui.core.runs.study import source_directories
 
     running = None if run is None else networks.running(run.id)
@@ -237,7 +237,7 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
 
     from rowtui.cli.loop import run as run_async
     from rowtui.cli.network_driving import Driving
-    from rowtui.core.runs.autopilot import Kind
+    from rowtui.core.runs.execution.autopilot import Kind
 
     driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
     if args.json:

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.core.json_objects import VERSION
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.runs.store import BadRun, Run
 
 
@@ -29,8 +29,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
     from rowtui.cli.table import Cell, Column, table_lines
-    from rowtui.core.runs.limits import cost_text
-    from rowtui.core.runs.moments import time_text
+    from rowtui.core.runs.limits.limits import cost_text
+    from rowtui.core.runs.limits.time_parsing import time_text
     from rowtui.core.runs.store import BadRun
 
     columns = [
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _listed(run: Run | BadRun) -> to.ListedRun:
     """Return the data of a run's journal, without its network."""
     from rowtui.cli.network_json import charged_json, limits_json
-    from rowtui.core.json_views import utc
+    from rowtui.core.engine.api.json_views import utc
     from rowtui.core.runs.store import BadRun
 
     if isinstance(run, BadRun):

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import logs_of, open_network
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +69,7 @@ def _ends(networks: Networks, view: NetworkView) -> dict[int, LastEnd]:
 
 
 def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
-    from rowtui.core.network.job_model import JobState
+    from rowtui.core.network.graph.job_model import JobState
 
     states = [JobState[state.upper()] for state in args.states]
     page = networks.samples(args.node, states, limit=args.limit, name=args.run, frozen=not args.now)

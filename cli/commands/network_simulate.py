@@ -10,7 +10,7 @@ from rowtui.cli.arguments import count
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
-    from rowtui.core.network.growth import Growth
+    from rowtui.core.network.graph.dynamic_graph import Growth
     from rowtui.core.project.project import Project
 
 MOST_SECONDS = 60.0  # no plug-in is started after that
@@ -68,11 +68,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.busy import busy_with
     from rowtui.cli.network_simulation_text import Simulation, print_simulation, simulation_json
     from rowtui.cli.project import open_project
-    from rowtui.core.runs.asked import GraphAmounts
-    from rowtui.core.runs.machines import machines_of, parse_machines
-    from rowtui.core.runs.order import orderable
-    from rowtui.core.runs.run_times import parse_seconds, run_times
-    from rowtui.core.runs.simulation import (
+    from rowtui.core.runs.execution.order import orderable
+    from rowtui.core.runs.limits.asked import GraphAmounts
+    from rowtui.core.runs.limits.machines import machines_of, parse_machines
+    from rowtui.core.runs.limits.run_times import parse_seconds, run_times
+    from rowtui.core.runs.limits.simulation import (
         assume_entries,
         compare,
         plugin_names,
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(notice)
     chosen = found.outcome(args.gantt) if args.gantt else found.best
     if chosen is not None and chosen.run is None:
-        from rowtui.core.errors import RowtuiError
+        from rowtui.core.base.errors import RowtuiError
 
         raise RowtuiError(chosen.error)
     if args.json:
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
     """Return the samples of a run, or of the network as it is on disk now."""
-    from rowtui.core.network.growth import Growth
+    from rowtui.core.network.graph.dynamic_graph import Growth
 
     if run_id:
         from rowtui.core.runs.running import Running

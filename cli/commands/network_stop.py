@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 from rowtui.cli.busy import busy_with
 from rowtui.cli.pack_choice import choice_of
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.project.pack_views import PackedPlan
+    from rowtui.core.project.planning.pack_views import PackedPlan
 
 TOLD = "pack: "  # the prefix of packing warnings, which this command prints in its own lines
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the packing of all jobs that are ready. Nothing is submitted."""
-    from rowtui.core.grouping.select import matching_actions
-    from rowtui.core.project.pack_views import PackChoice
+    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.project.planning.pack_views import PackChoice
 
     _refuse_what_does_not_count(args)
     project = open_project(args, out, errors=False)
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         return simulate_packing(args, out, packed)
     if args.json:
-        from rowtui.core.json_views import packing_of
+        from rowtui.core.engine.api.json_views import packing_of
 
         out.print(json.dumps(packing_of(packed), indent=2))
         return 0
@@ -81,7 +81,7 @@ def _print(packed: PackedPlan, out: Output) -> None:
             out.print()
         print_packing(destination, packed.plan.jobs, out, width)
     if any(destination.packed.jobs for destination in packed.destinations):
-        from rowtui.core.submission.model import count_jobs
+        from rowtui.core.submission.plan.model import count_jobs
 
         out.print()
         out.print(f"In all {count_jobs(packed.plan.jobs)}.")

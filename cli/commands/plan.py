@@ -11,23 +11,23 @@ from rowtui.cli.scripts import scripts_of
 from rowtui.cli.sending import say_packing
 from rowtui.cli.table import Column, table_lines
 from rowtui.cli.transfers import conflict_errors, planned_transfers, say_transfers
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import count, full_cost, visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import count, full_cost, visible
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import TransferView
+    from rowtui.core.engine.api.engine import TransferView
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan, PlannedJob
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
-    from rowtui.core.grouping.select import matching_actions
-    from rowtui.core.submission.model import count_jobs
+    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.submission.plan.model import count_jobs
 
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
-        from rowtui.core.json_views import plan_of, transfers_of
+        from rowtui.core.engine.api.json_views import plan_of, transfers_of
 
         document = plan_of(plan, scripts=args.scripts)
         document["transfers"] = transfers_of(transfers)

@@ -16,11 +16,11 @@ from rowtui.cli.project import open_project, say_notices, sit_before
 from rowtui.cli.queue_json import queue_json
 from rowtui.cli.queue_rows import QueueRow, rows_of
 from rowtui.cli.queue_text import queue_lines, terminal_width
-from rowtui.core.errors import InvalidFileError, NoProjectError, RowtuiError
-from rowtui.core.json_views import elapsed_of, known_jobs
-from rowtui.core.project.looks import Looks
-from rowtui.core.project.surroundings import Surroundings
-from rowtui.core.text import visible
+from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.json_views import elapsed_of, known_jobs
+from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.queue.poll import Looks
 
 if TYPE_CHECKING:
     import argparse
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.cli.watch import Told
-    from rowtui.core.engine import JobView
-    from rowtui.core.json_views import Known
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.engine.api.json_views import Known
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views import ClusterView
+    from rowtui.core.project.views.views import ClusterView
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _named(args: argparse.Namespace) -> list[str]:
     """Return the clusters to ask, none for all; set `args.cluster` to a named local cluster."""
-    from rowtui.core.clusters.builtin import LOCAL
-    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.clusters.config.builtin import LOCAL
+    from rowtui.core.clusters.config.load import load_clusters
 
     names: list[str] = getattr(args, "clusters", [])
     configured = load_clusters(os.environ)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rowtui.cli.busy import busy_with
 from rowtui.cli.project import given_names, open_project, say_mapping_problems
 from rowtui.cli.sending import Words, send_if_confirmed
+from rowtui.core.base.text import count, plural, visible
 from rowtui.core.state.model import Outcome
-from rowtui.core.text import count, plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.change import Change
     from rowtui.core.project.failed_jobs import Choice
     from rowtui.core.project.project import Project
-    from rowtui.core.project.resubmission import Again, Cause
+    from rowtui.core.project.retry import Again, Cause
     from rowtui.core.workflow.model import Action
 
 _SHOWN = 10  # jobs that are listed before the question
@@ -26,8 +26,8 @@ _SHOWN = 10  # jobs that are listed before the question
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
-    from rowtui.core.grouping.select import matching_actions
-    from rowtui.core.project.resubmission import plan_again
+    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.project.retry import plan_again
 
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)

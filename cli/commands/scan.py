@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.progress import Progress
 from rowtui.cli.project import given_names, open_project, say_notices
-from rowtui.core.json_objects import VERSION
-from rowtui.core.text import plural, visible
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.project.scan import ScanReport
 
 

@@ -8,9 +8,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.secret_input import ask_on_terminal, secret_from_stdin
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.service import open_service
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse

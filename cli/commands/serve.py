@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import cluster_name, open_project
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import cluster_name
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.base.errors import InvalidFileError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,11 +20,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     A cluster that is reached over SSH is shown with its last own report.
     """
-    from rowtui.core.clusters.described import described_cluster, needs_description
+    from rowtui.core.clusters.config.load import load_clusters
+    from rowtui.core.clusters.config.show import cluster_toml, clusters_toml
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.load import load_clusters
-    from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
-    from rowtui.core.clusters.show import cluster_toml, clusters_toml
+    from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 
     configured = load_clusters(os.environ)
     name = cluster_name(args) if args.known_cluster is None else args.known_cluster
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        from rowtui.core.json_views import cluster_of
+        from rowtui.core.engine.api.json_views import cluster_of
 
         out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
     elif args.short:

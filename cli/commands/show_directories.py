@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.listing import Element, Listing
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
-from rowtui.core.grouping.model import Status
-from rowtui.core.grouping.status import STATUS_OF, only_status, status_codes
+from rowtui.core.groups.model import Status
+from rowtui.core.groups.status import STATUS_OF, only_status, status_codes
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
+    from rowtui.core.base import json_objects as to
     from rowtui.core.project.project import Project
 
 NEEDS_ACTION = (
@@ -99,8 +99,8 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     if args.json:
         import json
 
-        from rowtui.core.json_objects import VERSION
-        from rowtui.core.json_views import bad_of
+        from rowtui.core.base.json_objects import VERSION
+        from rowtui.core.engine.api.json_views import bad_of
 
         found: to.DirectoryNames = {
             "version": VERSION,
@@ -118,11 +118,11 @@ def _print_json(
 ) -> None:
     import json
 
-    from rowtui.core.grouping.request import job_requests
-    from rowtui.core.json_objects import VERSION
-    from rowtui.core.json_views import directory_of, group_of
-    from rowtui.core.project.asked import shown_amounts
-    from rowtui.core.project.planning import counted_on
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.engine.api.json_views import directory_of, group_of
+    from rowtui.core.groups.request import job_requests
+    from rowtui.core.project.planning.asked import shown_amounts
+    from rowtui.core.project.planning.plan import counted_on
 
     def entry(element: Element, code: int, position: int) -> to.Directory:
         job = element.submitted.get(position)

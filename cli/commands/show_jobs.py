@@ -12,15 +12,15 @@ from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import given_names, is_typed, open_project, say_notices
 from rowtui.cli.table import Column, Row, table_lines
-from rowtui.core.text import count, plural
+from rowtui.core.base.text import count, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import JobView
-    from rowtui.core.json_views import Known
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.engine.api.json_views import Known
     from rowtui.core.project.project import Project
 
 _NAMED = 10  # jobs of one reason that are named below the table
@@ -61,7 +61,7 @@ def _submitted(
     args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
 ) -> list[tuple[int, str, int]]:
     """Return (id, action, directories) of the jobs of a cluster ("": of all), by id."""
-    from rowtui.core.grouping.select import matches
+    from rowtui.core.groups.select import matches
 
     if not any(project.state.submitted.values()):
         return []
@@ -84,7 +84,7 @@ def _submitted(
 def _print_long(
     args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
 ) -> int:
-    from rowtui.core.grouping.select import matches
+    from rowtui.core.groups.select import matches
 
     view = run_async(project.jobs.view(now=is_typed(args)))
     say_notices(project, out)
@@ -97,7 +97,7 @@ def _print_long(
         if matches(args.action, job.record.action)
         and (wanted is None or wanted.intersection(job.record.directories))
     ]
-    from rowtui.core.json_views import jobs_of, known_jobs
+    from rowtui.core.engine.api.json_views import jobs_of, known_jobs
 
     known = known_jobs(project, view.jobs)
     if args.json:
@@ -115,7 +115,7 @@ def _print_long(
 
 def notes(jobs: Sequence[JobView]) -> list[str]:
     """Return why jobs do not start until the user acts, and what to do; one line per reason."""
-    from rowtui.core.project.queue_needs import unable_to_start
+    from rowtui.core.project.queue.needs import unable_to_start
 
     found: dict[str, list[str]] = {}
     for job in jobs:
@@ -132,7 +132,7 @@ def _some(labels: Sequence[str]) -> str:
 
 
 def _table(jobs: list[JobView], known: Known, out: Output, *, header: bool) -> list[str]:
-    from rowtui.core.json_views import elapsed_of, walltime_of
+    from rowtui.core.engine.api.json_views import elapsed_of, walltime_of
 
     columns = [
         Column("ID", right=True),

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import cluster_name
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.base.errors import InvalidFileError
 
 if TYPE_CHECKING:
     import argparse
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
+    from rowtui.core.clusters.config.load import load_clusters, load_launchers
+    from rowtui.core.clusters.config.show import launchers_toml
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.load import load_clusters, load_launchers
-    from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
-    from rowtui.core.clusters.show import launchers_toml
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 
     launchers = load_launchers(os.environ)
     if args.json:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.project import chosen_positions, open_project, say_configuration_problems
 from rowtui.cli.table import Cell, Column, Row, table_lines
-from rowtui.core.text import count, plural
+from rowtui.core.base.text import count, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core import json_objects as to
-    from rowtui.core.grouping.model import ActionStatus
-    from rowtui.core.grouping.status import StatusCounts
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.groups.model import ActionStatus
+    from rowtui.core.groups.status import StatusCounts
     from rowtui.core.project.project import Project
 
 STATUSES = ("completed", "submitted", "eligible", "waiting")
@@ -28,8 +28,8 @@ ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the status table, or JSON."""
-    from rowtui.core.grouping.select import matches
-    from rowtui.core.grouping.status import status_counts
+    from rowtui.core.groups.select import matches
+    from rowtui.core.groups.status import status_counts
 
     if getattr(args, "watch", None) is not None:
         from rowtui.cli.watch import told_of_status, watch
@@ -132,8 +132,8 @@ def print_json(
     """Print the status as JSON. `waiting`: waiting network jobs, None without a network."""
     import json
 
-    from rowtui.core.json_objects import VERSION
-    from rowtui.core.json_views import bad_of, cost_of
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.engine.api.json_views import bad_of, cost_of
 
     document: to.Status = {
         "version": VERSION,

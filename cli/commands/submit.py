@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.busy import busy_with
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
-    from rowtui.core.grouping.select import matching_actions
+    from rowtui.core.groups.select import matching_actions
 
     project = open_project(args, out, errors=False, may_send=not args.dry_run)
     actions = matching_actions(project.workflow, args.action)

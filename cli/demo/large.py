@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.demo_parser import LEAST, MOST
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +40,7 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
     try:
         if settings is None or args.headless:
             return _make(root, many, args.seed, out)
-        from rowtui.core.engine_process.options import Demo, EngineOptions
+        from rowtui.core.engine.process.options import Demo, EngineOptions
 
         demo = Demo("large", many, args.seed)
         return show(EngineOptions(str(root), demo=demo), out, args, **settings)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
         from rowtui.cli.commands.dashboard import settings_of, show
         from rowtui.cli.demo.played import RealDemo
-        from rowtui.core.engine_process.options import EngineOptions
+        from rowtui.core.engine.process.options import EngineOptions
 
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)

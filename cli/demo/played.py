@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.project.played_views import PlayedState
+from rowtui.core.project.views.played_views import PlayedState
 
 
 class RealDemo:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 LATTICES = ("square", "triangular")
 SIZES = (8, 12, 16, 24, 32)

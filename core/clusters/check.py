@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.builtin import CLUSTERS
-from rowtui.core.clusters.described import needs_description
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.launcher_prefix import LauncherError, launcher_prefix
 from rowtui.core.clusters.model import Cluster, Launchers
 from rowtui.core.clusters.partition import choose_partition
-from rowtui.core.errors import Problem, RowtuiError
-from rowtui.core.files import read_bounded
-from rowtui.core.text import visible
+from rowtui.core.clusters.polling.description_cache import needs_description
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 

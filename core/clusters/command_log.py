@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.variables import is_secret
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import CommandResult

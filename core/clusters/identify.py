@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rowtui.core.clusters.builtin import LOCAL, NONE
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.builtin import LOCAL, NONE
 from rowtui.core.clusters.model import Cluster, Identified
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 
 def identify_cluster(
@@ -30,7 +30,7 @@ def identify_cluster(
     cluster = identified.cluster
     asked = cluster.remote is not None or cluster.asked_partitions
     if asked and runs_here(cluster, environ):
-        from rowtui.core.clusters.described import completed, needs_description
+        from rowtui.core.clusters.polling.description_cache import completed, needs_description
 
         described = describe_slurm() if needs_description(cluster) else None
         if described is not None:

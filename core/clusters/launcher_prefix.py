@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Launcher, Launchers
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 from rowtui.core.workflow.model import Action, Resources
 
 

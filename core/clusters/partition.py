@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.model import (
     Cluster,
     JobTotals,
@@ -21,7 +22,6 @@ from rowtui.core.clusters.model import (
     PartitionChoice,
     PartitionRefusal,
 )
-from rowtui.core.text import plural, visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
 from rowtui.core.workflow.toml_file import did_you_mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rowtui.core.demo.simulation import SimulatedCluster
-from rowtui.core.project.played_views import PlayedState
+from rowtui.core.project.views.played_views import PlayedState
 
 DOWN = "Connection refused"
 SLOW_SECONDS = 8.0

@@ -14,8 +14,8 @@ from rowtui.core.demo.simulation import FAILURES, SimulatedJob, Work
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
-    from rowtui.core.submission.journal import Journal
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.submission.sending.journal import Journal
 
 HOUR = 3600.0
 WAITED = 52 * HOUR
@@ -123,7 +123,7 @@ def _tell_when(project: DemoProject, clock: float) -> None:
 
 def spent(project: DemoProject, cluster: str) -> float:
     """Return the CPU-hours that jobs of the past asked for."""
-    from rowtui.core.project.review_budgets import ChargedHours
+    from rowtui.core.project.review.budgets import ChargedHours
 
     jobs = project.jobs
     return ChargedHours(jobs.journal, jobs.plan).on([cluster])[cluster].cpu_hours

@@ -8,9 +8,9 @@ import signal
 from rowtui.core.demo.clock import SPEED
 from rowtui.core.demo.faults import KILL, played_state
 from rowtui.core.demo.project import MACHINES
-from rowtui.core.engine_process.client import ProcessEngine
-from rowtui.core.engine_process.start import Started
-from rowtui.core.project.played_views import INJECT, PlayedState
+from rowtui.core.engine.process.client import ProcessEngine
+from rowtui.core.engine.process.start import Started
+from rowtui.core.project.views.played_views import INJECT, PlayedState
 
 
 class DemoProcess(ProcessEngine):

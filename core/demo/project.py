@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
@@ -21,13 +22,12 @@ from rowtui.core.demo.clock import FastClock
 from rowtui.core.demo.kept import Kept
 from rowtui.core.demo.scheduler import NO_LOGIN, SimulatedScheduler, away
 from rowtui.core.demo.simulation import Machine, SimulatedCluster, Simulation
-from rowtui.core.errors import RowtuiError
+from rowtui.core.project.context.connections import Reach
 from rowtui.core.project.project import Progress, Project
-from rowtui.core.project.reach import Reach
 from rowtui.core.state.model import State
-from rowtui.core.state.staging import stage_completions
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.row.staging import stage_completions
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Stored
 
 MACHINES = (
     Machine("anvil", 4096, 12),

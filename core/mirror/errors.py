@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CommandResult, Trouble
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 
 class Cause(enum.Enum):

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.text import plural, visible
 from rowtui.core.mirror.errors import Cause, MirrorError, explain_result
 from rowtui.core.mirror.facts import (
     FILE,
@@ -27,7 +28,6 @@ from rowtui.core.mirror.facts import (
     distinct,
     is_relative,
 )
-from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import CommandResult, Transport

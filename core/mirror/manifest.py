@@ -15,11 +15,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded, replace_file
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import Entry
 from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, is_relative
-from rowtui.core.text import visible
 
 VERSION = 1
 _LIMIT = 1 << 30

@@ -17,11 +17,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable,
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import Copy, Entry, Side, Transfer, compare, restored
 from rowtui.core.mirror.errors import explain, explain_result
 from rowtui.core.mirror.facts import FileFacts, Selection, is_relative
-from rowtui.core.mirror.files import MOST_NOTICES, Progress
 from rowtui.core.mirror.listing import (
     checksums_here,
     checksums_there,
@@ -33,11 +33,11 @@ from rowtui.core.mirror.listing import (
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
 from rowtui.core.mirror.place import Resolved, remove, resolve
 from rowtui.core.mirror.steps import arrived, as_fetched, as_planned, folders_above, merged
-from rowtui.core.text import visible
+from rowtui.core.mirror.transfer.files import MOST_NOTICES, Progress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.files import Files
+    from rowtui.core.mirror.transfer.files import Files
 
 _LOCK_PAUSE = 0.2  # seconds between two attempts to take the lock that another process holds
 _PATHS_AT_ONCE = 5_000
@@ -387,7 +387,7 @@ class Mirror:
 
     async def _way(self, copy: Resolved) -> Files:
         if self._files is None:
-            from rowtui.core.mirror.choose import files_for
+            from rowtui.core.mirror.transfer.choose import files_for
 
             self._files = await files_for(self._transport, self.root, copy.path, self.cluster)
         return self._files

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.errors import InvalidFileError, Problem
-from rowtui.core.files import read_bounded
+from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
 from rowtui.core.mirror.errors import Cause, MirrorError
 from rowtui.core.mirror.facts import Selection, Wanted, complaint_about, is_relative, literal
-from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 
 NAME = "mirror.toml"

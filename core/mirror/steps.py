@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, Selection, parents
 from rowtui.core.mirror.listing import Listing
-from rowtui.core.text import visible
 
 
 def merged(

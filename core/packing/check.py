@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from rowtui.core.base.text import visible
+from rowtui.core.packing.heuristics.downsize import cost_of
 from rowtui.core.packing.model import (
     Amounts,
     Bundle,
@@ -21,8 +23,6 @@ from rowtui.core.packing.model import (
     bundle_requests,
     bundle_seconds,
 )
-from rowtui.core.packing.shrink import cost_of
-from rowtui.core.text import visible
 
 # There may be thousands of faults of one kind; a few are enough for the user to see what is wrong.
 MOST_COMPLAINTS = 100

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.packing.bound import lower_bound
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.packing.check import complaints
+from rowtui.core.packing.heuristics.downsize import cost_of
 from rowtui.core.packing.model import Bundle, GoOn, Lane, Packer, PackResult, Problem, Run
+from rowtui.core.packing.optimal.bound import lower_bound
 from rowtui.core.packing.packers import BEST, OURS, SEED, Found
-from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
-from rowtui.core.text import visible
 
 ROUNDING = 1e-9  # relative difference below which two costs are equal
 

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.bound import Worth, if_cheaper, worth
-from rowtui.core.packing.fewer import on_types_before, with_fewer_types
-from rowtui.core.packing.fill import fill, fill_once
-from rowtui.core.packing.mend import mend
+from rowtui.core.packing.heuristics.downsize import cost_of, shrink
+from rowtui.core.packing.heuristics.fill import fill, fill_once
+from rowtui.core.packing.heuristics.ruin_recreate import mend
+from rowtui.core.packing.heuristics.vectors import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.optimal.bound import Worth, if_cheaper, worth
+from rowtui.core.packing.prune_types import on_types_before, with_fewer_types
 from rowtui.core.packing.seed import seed_patterns
-from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles
-from rowtui.core.packing.vectors import Patterns, Vectors, patterns_cost
 
 BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
 
@@ -151,7 +151,7 @@ def _by_columns(vectors: Vectors, go_on: GoOn) -> Solved:
 
 
 def _generated(vectors: Vectors, go_on: GoOn) -> Solved | None:
-    from rowtui.core.packing import columns
+    from rowtui.core.packing.optimal import columns
 
     if len(vectors.items) > MOST_CLASSES or not columns.available():
         return None
@@ -170,7 +170,7 @@ def _proven_cheaply(vectors: Vectors) -> Solved | None:
 
 
 def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> Solved | None:
-    from rowtui.core.packing.exact import prove
+    from rowtui.core.packing.optimal.exact import prove
 
     proven = prove(vectors, go_on, cheaply=cheaply)
     if proven is None:
@@ -183,7 +183,7 @@ def _bettered(best: Solved, vectors: Vectors, bound: float, go_on: GoOn) -> Solv
 
     `bound`: a lower bound of the cost of any packing that is already computed.
     """
-    from rowtui.core.packing.improve import improve
+    from rowtui.core.packing.heuristics.improve import improve
 
     cost = patterns_cost(best.patterns, vectors)
     for solve in (_proven, _generated):

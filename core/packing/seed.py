@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.packing.fits_index import Within
+from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
 from rowtui.core.packing.model import Amounts, GoOn, NodeType, Unplaced
 from rowtui.core.packing.suitable import Catalogue, cheapest, why_nowhere
-from rowtui.core.packing.vectors import Item, Pattern, Patterns, Size, Vectors
-from rowtui.core.packing.within import Within
-from rowtui.core.text import plural, visible
 
 
 class Job(NamedTuple):

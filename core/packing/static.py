@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.bins import worthwhile
+from rowtui.core.packing.heuristics.bins import worthwhile
+from rowtui.core.packing.heuristics.vectors import Bin, Item, Pattern, Size, Vectors
 from rowtui.core.packing.model import Bundle, Lane, Problem, Run
-from rowtui.core.packing.vectors import Bin, Item, Pattern, Size, Vectors
 
 
 class Kind(NamedTuple):

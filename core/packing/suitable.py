@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rowtui.core.packing.fits_index import Within
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem, Unplaced
 from rowtui.core.packing.unplaced import find_unplaced
-from rowtui.core.packing.within import Within
 
 
 def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> list[NodeType]:

@@ -12,8 +12,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.bound import Worth
-from rowtui.core.packing.lanes import LaneKind, chain, single, storeys
+from rowtui.core.packing.heuristics.backfill import Riders
+from rowtui.core.packing.heuristics.downsize import FOR_EVER, cost_of, shrink
+from rowtui.core.packing.heuristics.slots import LaneKind, chain, single, storeys
+from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Size, VectorPacker, Vectors
 from rowtui.core.packing.model import (
     HOUR,
     Amounts,
@@ -23,11 +25,9 @@ from rowtui.core.packing.model import (
     NodeType,
     Problem,
 )
-from rowtui.core.packing.riders import Riders
+from rowtui.core.packing.optimal.bound import Worth
 from rowtui.core.packing.seed import seed_patterns
-from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
-from rowtui.core.packing.vectors import Pattern, Patterns, Size, VectorPacker, Vectors
 
 # Share of the cost that fewer nodes are worth: fewer nodes have to boot and to be monitored, and
 # can fail.

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import visible
 from rowtui.core.packing.model import (
     Amounts,
     Bundle,
@@ -24,7 +25,6 @@ from rowtui.core.packing.model import (
     Run,
     Unplaced,
 )
-from rowtui.core.text import visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.ending import OUT_OF_MEMORY, TIME_LIMIT
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.submission.reconcile.ending import OUT_OF_MEMORY, TIME_LIMIT
 from rowtui.core.workflow.duration import DurationError, format_duration, parse_duration
 
 _MOST_TIMES = 1000.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
@@ -51,7 +51,7 @@ def describe_grouping(group: GroupRule) -> str:
 
 
 def _conditions(conditions: tuple[Condition, ...]) -> str:
-    from rowtui.core.values import compact
+    from rowtui.core.base.values import compact
 
     if not conditions:
         return "always"

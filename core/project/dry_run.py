@@ -12,22 +12,22 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.grouping.model import Group, JobRequest
-from rowtui.core.grouping.request import job_requests
-from rowtui.core.project.planning import (
+from rowtui.core.base.text import Cost
+from rowtui.core.groups.model import Group, JobRequest
+from rowtui.core.groups.request import job_requests
+from rowtui.core.project.planning.plan import (
     ALL_NAMES_FROM,
     maps,
     plan_setting,
     project_packing,
     without_broken,
 )
-from rowtui.core.project.requests import FirstGroups, choose_groups
-from rowtui.core.submission.name_lines import NameLines
-from rowtui.core.submission.planner import PlanError, Planner, Refusal, Way
-from rowtui.core.text import Cost
+from rowtui.core.project.planning.requests import FirstGroups, choose_groups
+from rowtui.core.submission.plan.planner import PlanError, Planner, Refusal, Way
+from rowtui.core.submission.scripts.name_lines import NameLines
 
 if TYPE_CHECKING:
-    from rowtui.core.errors import Problem
+    from rowtui.core.base.errors import Problem
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
     from rowtui.core.workflow.model import Action
@@ -183,7 +183,7 @@ def _names(directories: Directories, positions: Any) -> Sequence[str]:
 
     numpy_has_them = not isinstance(positions, (array, tuple))
     if numpy_has_them and isinstance(directories, StoredDirectories) and directories.table.width:
-        from rowtui.core.lean_numpy import np
+        from rowtui.core.base.lean_numpy import np
 
         width = directories.table.width
         table = np.frombuffer(directories.table.blob, dtype=np.uint8).reshape(-1, width)

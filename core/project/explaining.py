@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.request import job_requests
-from rowtui.core.mapping.request import Person, WhatIf
-from rowtui.core.project.persons import person_named
-from rowtui.core.project.planning import counted_on
-from rowtui.core.project.views import Explanation, WhatIfAsked
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.groups.request import job_requests
+from rowtui.core.mapping.model.request import Person, WhatIf
+from rowtui.core.project.context.user_roles import person_named
+from rowtui.core.project.planning.plan import counted_on
+from rowtui.core.project.views.views import Explanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
-    from rowtui.core.grouping.form import GroupCut
-    from rowtui.core.grouping.model import Group
-    from rowtui.core.mapping.decision import Decision
-    from rowtui.core.mapping.decision_json import Loads
+    from rowtui.core.groups.form import GroupCut
+    from rowtui.core.groups.model import Group
+    from rowtui.core.mapping.model.decision import Decision
+    from rowtui.core.mapping.model.decision_json import Loads
     from rowtui.core.project.project import Project
 
 _NOTHING = WhatIf()

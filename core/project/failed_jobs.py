@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.form import cut_groups
-from rowtui.core.grouping.model import Group, JobRequest, Status
-from rowtui.core.grouping.select import duplicates
-from rowtui.core.grouping.whole import whole_groups
-from rowtui.core.mapping.resubmit import JobEnd
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.model import Group, JobRequest, Status
+from rowtui.core.groups.select import duplicates
+from rowtui.core.groups.whole import whole_groups
+from rowtui.core.mapping.engine.resubmit import JobEnd
 from rowtui.core.state.model import LastEnd, bit_set, positions
-from rowtui.core.submission.ending import (
+from rowtui.core.submission.plan.model import JobRecord, PlannedJob
+from rowtui.core.submission.reconcile.ending import (
     CANCELLED,
     LOST,
     NODE_FAILED,
@@ -29,8 +31,6 @@ from rowtui.core.submission.ending import (
     OUT_OF_MEMORY,
     TIME_LIMIT,
 )
-from rowtui.core.submission.model import JobRecord, PlannedJob
-from rowtui.core.text import visible
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:

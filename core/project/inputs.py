@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.grouping.model import JobRequest
+from rowtui.core.groups.model import JobRequest
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.polling import Polled
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (
     Job,
     JobAnswer,
@@ -26,17 +28,14 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
     token_in_queue,
 )
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.logs import LocalLog, Log, RemoteLog, read_log_end
-from rowtui.core.project.queues import Answers, Queues
-from rowtui.core.project.views import JobsView, JobView, LogTail
-from rowtui.core.state.store import NotSavedError
-from rowtui.core.state.stored import Stored
-from rowtui.core.submission.carry_out import Progress, Tools, carry_out
-from rowtui.core.submission.ending import scheduler_word, state_of
-from rowtui.core.submission.in_queue import find_requests, refuse_unknown_jobs
-from rowtui.core.submission.journal import SEEN, Journal, job_records
-from rowtui.core.submission.model import (
+from rowtui.core.project.queue.queues import Answers, Queues
+from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
+from rowtui.core.project.views.views import JobsView, JobView, LogTail
+from rowtui.core.state.store.store import NotSavedError
+from rowtui.core.state.store.stored import Stored
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.json import load_plan
+from rowtui.core.submission.plan.model import (
     CLOCKS_DIFFER,
     OPEN,
     SENT,
@@ -45,12 +44,13 @@ from rowtui.core.submission.model import (
     PlannedJob,
     Step,
 )
-from rowtui.core.submission.pilot_model import is_pilot
-from rowtui.core.submission.plan_json import load_plan
-from rowtui.core.submission.reservations import StoredReservations, without_gone
-from rowtui.core.submission.settled import apply_settled
-from rowtui.core.submission.site import Access
-from rowtui.core.text import visible
+from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
+from rowtui.core.submission.reconcile.reconcile_result import apply_settled
+from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
+from rowtui.core.submission.sending.in_queue import find_requests, refuse_unknown_jobs
+from rowtui.core.submission.sending.journal import SEEN, Journal, job_records
+from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
+from rowtui.core.submission.sending.site import Access
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

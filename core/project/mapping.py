@@ -13,17 +13,18 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
-from rowtui.core.errors import Problem, RowtuiError
-from rowtui.core.grouping.model import JobRequest
-from rowtui.core.mapping.configuration import Configuration
-from rowtui.core.mapping.decision import Decision, Placement
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.from_clusters import destinations_of
-from rowtui.core.mapping.load import load_mapping
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.request import (
+from rowtui.core.groups.model import JobRequest
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.from_clusters import destinations_of
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.sources import Found, find_sources, user_places
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.decision import Decision, Placement
+from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
     Facts,
@@ -31,8 +32,7 @@ from rowtui.core.mapping.request import (
     Person,
     WhatIf,
 )
-from rowtui.core.mapping.sources import Found, find_sources, user_places
-from rowtui.core.project.persons import this_person
+from rowtui.core.project.context.user_roles import this_person
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
@@ -178,12 +178,12 @@ class ProjectMapping:
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         if cluster.scheduler == "slurm":
-            from rowtui.core.clusters.schedulers.slurm_load import slurm_load
+            from rowtui.core.clusters.schedulers.slurm.load import slurm_load
 
             transport = self.project.reach.transport(cluster)
             return await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
         if cluster.scheduler == "local":
-            from rowtui.core.clusters.schedulers.local_load import local_load
+            from rowtui.core.clusters.schedulers.local.load import local_load
 
             return await asyncio.to_thread(local_load, cluster=cluster.name)
         return None
@@ -202,7 +202,7 @@ class ProjectMapping:
 
         Raises: RowtuiError.
         """
-        from rowtui.core.clusters.schedulers.local_machine import machine_capacity
+        from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 
         found = {}
         for each in self.clusters.values():
@@ -214,14 +214,14 @@ class ProjectMapping:
     def count_in_use(self) -> None:
         """Compute what this user's submitted jobs hold in each pool."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.budgets import in_use
+            from rowtui.core.project.planning.budgets import in_use
 
             self.facts = self.facts._replace(in_use=in_use(self))
 
     def hold(self, job: MappingRequest) -> None:
         """Count a job that is about to be submitted in its pools."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.budgets import with_job
+            from rowtui.core.project.planning.budgets import with_job
 
             held = with_job(self.facts.in_use, self.mapper, job)
             self.facts = self.facts._replace(in_use=held)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.files import own_config_folder
+from rowtui.core.base.files import own_config_folder
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -38,7 +38,7 @@ def mapping_paths(project: Project) -> tuple[Path, ...]:
     if own is not None:
         paths.append(own / "mapping")
     if has_mapping_files(root, environment):
-        from rowtui.core.mapping.sources import user_places
+        from rowtui.core.mapping.files.sources import user_places
 
         paths.append(user_places(environment).trust)
         if own is not None:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import JobRequest
+from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.change import Amount, memory_text
 from rowtui.core.project.failed_jobs import FailedGroup
-from rowtui.core.submission.ending import (
+from rowtui.core.submission.plan.apply_placement import Placed
+from rowtui.core.submission.plan.plan import job_memory_mb
+from rowtui.core.submission.reconcile.ending import (
     CANCELLED,
     LOST,
     NODE_FAILED,
@@ -23,10 +26,7 @@ from rowtui.core.submission.ending import (
     TIME_LIMIT,
     WITHOUT_A_WORD,
 )
-from rowtui.core.submission.header import options_for
-from rowtui.core.submission.placed import Placed
-from rowtui.core.submission.plan import job_memory_mb
-from rowtui.core.text import visible
+from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
 

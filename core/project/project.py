@@ -13,36 +13,36 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
-from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
-from rowtui.core.project.rows import StatusRows
+from rowtui.core.groups.model import ActionStatus, Group, Status, StatusTable
+from rowtui.core.groups.status import action_status, chosen_from, status_table, with_status
+from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.planning.rows import StatusRows
 from rowtui.core.project.summary import (
     has_open_journals,
     unchanged_generation,
     write_summary,
 )
-from rowtui.core.project.surroundings import Surroundings
 from rowtui.core.project.workflows import current_workflow
 from rowtui.core.state.model import State
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import Identity, identity_of
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Identity, identity_of
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.model import Action, Workflow
 
 if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Launchers
-    from rowtui.core.errors import Problem
-    from rowtui.core.grouping.form import GroupCut
-    from rowtui.core.grouping.order import ActionOrder
-    from rowtui.core.project.asked import MappedCosts
-    from rowtui.core.project.copies import Copies
+    from rowtui.core.groups.form import GroupCut
+    from rowtui.core.groups.order import ActionOrder
+    from rowtui.core.project.context.connections import Reach
+    from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
-    from rowtui.core.project.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.reach import Reach
-    from rowtui.core.project.requests import Requests
-    from rowtui.core.project.review_budgets import ChargedHours
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.project.planning.asked import MappedCosts
+    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+    from rowtui.core.project.planning.requests import Requests
+    from rowtui.core.project.review.budgets import ChargedHours
+    from rowtui.core.submission.plan.model import Plan
     from rowtui.core.workspace.sync import Disk
 
 Progress = Callable[[int, int], None]
@@ -174,7 +174,7 @@ class Project(Surroundings):
 
         `unused` holds the problems of the file until they are fixed.
         """
-        from rowtui.core.errors import InvalidFileError
+        from rowtui.core.base.errors import InvalidFileError
         from rowtui.core.workflow.load import load_workflow
 
         identity = identity_of(self.workflow.path)
@@ -225,7 +225,7 @@ class Project(Surroundings):
         self.use(synced.state)
         is_first = before is None or not len(before.directories)
         if is_first and synced.saved and len(synced.stored.directories) >= STORED_ORDER_FROM:
-            from rowtui.core.project.orders import keep_orders
+            from rowtui.core.project.planning.orders import keep_orders
 
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
@@ -240,8 +240,8 @@ class Project(Surroundings):
         """Return rebuilt records, with the jobs that the open journals contain."""
         if not has_open_journals(str(self.root)):
             return state
-        from rowtui.core.errors import RowtuiError
-        from rowtui.core.submission.open_jobs import OpenJobs, with_sent
+        from rowtui.core.base.errors import RowtuiError
+        from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
 
         try:
             return with_sent(state, OpenJobs(self.root).lacking(state))
@@ -298,8 +298,8 @@ class Project(Surroundings):
 
     def close(self) -> None:
         """Update Row's files. A file that cannot be saved gives a notice."""
-        from rowtui.core.state.export import export_row_files
-        from rowtui.core.state.store import NotSavedError
+        from rowtui.core.state.row.export import export_row_files
+        from rowtui.core.state.store.store import NotSavedError
 
         try:
             for notice in export_row_files(self.store).notices:
@@ -312,7 +312,7 @@ class Project(Surroundings):
     @cached_property
     def launchers(self) -> Launchers:
         """Return the launchers. Raises: InvalidFileError."""
-        from rowtui.core.clusters.load import load_launchers
+        from rowtui.core.clusters.config.load import load_launchers
 
         return load_launchers(self.environment)
 
@@ -347,13 +347,13 @@ class Project(Surroundings):
     @cached_property
     def charged_hours(self) -> ChargedHours:
         """Return the hours that the project's jobs are charged on clusters."""
-        from rowtui.core.project.review_budgets import ChargedHours
+        from rowtui.core.project.review.budgets import ChargedHours
 
         return ChargedHours(self.jobs.journal, self.jobs.plan)
 
     @cached_property
     def _mapped_costs(self) -> MappedCosts:
-        from rowtui.core.project.asked import MappedCosts
+        from rowtui.core.project.planning.asked import MappedCosts
 
         return MappedCosts()
 
@@ -391,8 +391,8 @@ class Project(Surroundings):
         among: Sequence[int] | None = None,
     ) -> GroupCut:
         """Return the groups of `groups` lazily: each is formed on access. Raises: as `groups`."""
-        from rowtui.core.errors import RowtuiError
-        from rowtui.core.grouping.form import cut_groups
+        from rowtui.core.base.errors import RowtuiError
+        from rowtui.core.groups.form import cut_groups
 
         row = self.status_row(action, among)
         members = with_status(row, tuple(statuses))
@@ -411,7 +411,7 @@ class Project(Surroundings):
         if isinstance(directories, StoredDirectories) and not directories.file:
             return None  # some directories are only planned, and not in the cache
         if sort_by not in self._orders:
-            from rowtui.core.project.orders import stored_order
+            from rowtui.core.project.planning.orders import stored_order
 
             assert isinstance(directories, StoredDirectories)
             self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)
@@ -433,7 +433,7 @@ class Project(Surroundings):
         others: it adds a sentence to `problems`. Raises: RowtuiError if a directory would be
         submitted twice.
         """
-        from rowtui.core.project.requests import form_requests
+        from rowtui.core.project.planning.requests import form_requests
 
         return form_requests(self, actions, among, only=only, limit=limit)
 
@@ -446,7 +446,7 @@ class Project(Surroundings):
         limit: int | None = None,
     ) -> Plan:
         """Return the plan of what would be submitted. Raises: PlanError, RowtuiError."""
-        from rowtui.core.project.planning import plan_submission
+        from rowtui.core.project.planning.plan import plan_submission
 
         return plan_submission(self, actions, among, only=only, limit=limit)
 
@@ -464,7 +464,7 @@ class Project(Surroundings):
 
         Raises: PlanError, RowtuiError.
         """
-        from rowtui.core.project.packing import pack_submission
+        from rowtui.core.project.planning.packing import pack_submission
 
         return pack_submission(self, actions, choice, among, only=only, limit=limit, go_on=go_on)
 
@@ -485,14 +485,14 @@ class Project(Surroundings):
     @cached_property
     def reach(self) -> Reach:
         """Return the clusters of the project, and the connections to them."""
-        from rowtui.core.project.reach import Reach
+        from rowtui.core.project.context.connections import Reach
 
         return Reach(self, self.root)
 
     @cached_property
     def copies(self) -> Copies:
         """Return the copies of the project on clusters that do not share its folder."""
-        from rowtui.core.project.copies import Copies
+        from rowtui.core.project.context.copies import Copies
 
         return Copies(self)
 
@@ -510,7 +510,7 @@ def _make_workspace(root: Path, workspace: Path) -> None:
 
     If this fails, the code that reads the workspace reports the error.
     """
-    from rowtui.core.network.find import has_network
+    from rowtui.core.network.definition.find import has_network
 
     if not workspace.exists() and has_network(root):
         with contextlib.suppress(OSError):

@@ -13,17 +13,17 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.project.workflows import compiled_workflow
 from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_scanned
-from rowtui.core.state.staging import list_staged, stage_completions
-from rowtui.core.state.store import NotSavedError
-from rowtui.core.state.stored import Stored
-from rowtui.core.state.sweep import without_outlived
-from rowtui.core.text import visible
+from rowtui.core.state.row.staging import list_staged, stage_completions
+from rowtui.core.state.store.store import NotSavedError
+from rowtui.core.state.store.stored import Stored
+from rowtui.core.state.store.sweep import without_outlived
 from rowtui.core.workspace.list import Listing, list_workspace
 from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.read import Reading, read_directories

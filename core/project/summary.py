@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from rowtui.core.state.stored import Stored
+    from rowtui.core.state.store.stored import Stored
 
 VERSION = 3
 FILE = "summary.json"
@@ -161,7 +161,7 @@ def write_summary(
 
     Nothing is stored while the listing is racy, or when the records were not saved.
     """
-    from rowtui.core.files import configuration_files
+    from rowtui.core.base.files import configuration_files
 
     directories = stored.directories
     count = len(directories)

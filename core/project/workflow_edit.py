@@ -14,14 +14,14 @@ import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import InvalidFileError, RowtuiError
-from rowtui.core.files import read_bounded, replace_file
-from rowtui.core.grouping.model import Status
-from rowtui.core.mapping.request import Amounts
-from rowtui.core.project.edit_views import Edit, EditAsked
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.text import plural, visible
+from rowtui.core.groups.model import Status
+from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.views import WhatIfAsked
-from rowtui.core.text import plural, visible
+from rowtui.core.project.views.edit_views import Edit, EditAsked
+from rowtui.core.project.views.views import WhatIfAsked
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Settings, Totals, settings_for
@@ -30,9 +30,9 @@ from rowtui.core.workflow.load import LARGEST_FILE, parse_workflow
 from rowtui.core.workflow.model import Action, Resources
 
 if TYPE_CHECKING:
-    from rowtui.core.grouping.form import GroupCut
-    from rowtui.core.grouping.model import Group
-    from rowtui.core.mapping.decision import Decision
+    from rowtui.core.groups.form import GroupCut
+    from rowtui.core.groups.model import Group
+    from rowtui.core.mapping.model.decision import Decision
     from rowtui.core.project.project import Project
 
 KEPT = "workflow.before.toml"

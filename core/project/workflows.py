@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import identity_of
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import identity_of
 from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
 from rowtui.core.workflow.model import Workflow
 

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
-from rowtui.core.network.check import check_against_workflow
-from rowtui.core.network.load import NETWORK_FILE, load_network
-from rowtui.core.network.shape import Home, homes_of
-from rowtui.core.network.spec import Place, SourceRows
-from rowtui.core.runs.never_ready import never_ready
-from rowtui.core.runs.source_files import read_source
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.check import check_against_workflow
+from rowtui.core.network.definition.load import NETWORK_FILE, load_network
+from rowtui.core.network.definition.spec import Place, SourceRows
+from rowtui.core.network.samples.shape import Home, homes_of
+from rowtui.core.runs.directories.source_files import read_source
+from rowtui.core.runs.execution.never_ready import never_ready
 from rowtui.core.runs.study import make_study
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -12,11 +12,11 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import Limits
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.runs.limits.limits import Limits
 
 if TYPE_CHECKING:
-    from rowtui.core.network.spec import JSON
+    from rowtui.core.network.definition.spec import JSON
 
 VERSION = 1
 

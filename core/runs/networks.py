@@ -11,46 +11,46 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.find import NETWORK_FILE, has_network
-from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.network.names import escaped
-from rowtui.core.network.spec import Network, Table
-from rowtui.core.project.lists import AS_IS, ListAsked
-from rowtui.core.project.prices import prices_of
-from rowtui.core.runs.asked import GraphAmounts
-from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
-from rowtui.core.runs.estimate import Estimator
-from rowtui.core.runs.execution import Work
-from rowtui.core.runs.execution_plug_ins import find_execution
-from rowtui.core.runs.hold import RunHeldError
-from rowtui.core.runs.left import Left, work_left
-from rowtui.core.runs.limits import Breach, Limits, fits, unknown_clusters
-from rowtui.core.runs.making import Unstarted
+from rowtui.core.network.definition.find import NETWORK_FILE, has_network
+from rowtui.core.network.definition.spec import Network, Table
+from rowtui.core.network.graph.job_model import Change, JobState
+from rowtui.core.network.samples.names import escaped
+from rowtui.core.project.planning.prices import prices_of
+from rowtui.core.project.views.lists import AS_IS, ListAsked
+from rowtui.core.runs.directories.materialise import Unstarted
+from rowtui.core.runs.directories.readiness import is_sent_ahead
+from rowtui.core.runs.directories.trash import retired
+from rowtui.core.runs.execution.autopilot import Answer, Ask, Autopilot, Told
+from rowtui.core.runs.execution.execution import Work
+from rowtui.core.runs.execution.plug_ins import find_execution
+from rowtui.core.runs.execution.rounds import part_of
+from rowtui.core.runs.limits.asked import GraphAmounts
+from rowtui.core.runs.limits.estimate import Estimator
+from rowtui.core.runs.limits.limits import Breach, Limits, fits, unknown_clusters
+from rowtui.core.runs.limits.remaining_cost import Left, work_left
+from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Retried, RunStatus
-from rowtui.core.runs.readiness import is_sent_ahead
 from rowtui.core.runs.redo import Redone, Stale, redo, said, stale_results, with_what_follows
-from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.samples import Samples, Which
 from rowtui.core.runs.show import network_view
-from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
-from rowtui.core.runs.trash import retired
 from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, Waits
 from rowtui.core.runs.waits import missing_inputs, waits_of
 from rowtui.core.state.model import Directories
-from rowtui.core.state.stored import identity_of
-from rowtui.core.submission.charges import Charge, charges_of
-from rowtui.core.submission.model import OPEN
-from rowtui.core.text import plural, visible
+from rowtui.core.state.store.stored import identity_of
+from rowtui.core.submission.plan.charges import Charge, charges_of
+from rowtui.core.submission.plan.model import OPEN
 
 if TYPE_CHECKING:
-    from rowtui.core.network.growth import Growth
+    from rowtui.core.network.graph.dynamic_graph import Growth
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.submission.plan.model import Plan
 
 T = TypeVar("T")
 _NAMED = 20  # directories named in one notice

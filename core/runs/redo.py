@@ -15,14 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded
-from rowtui.core.network.job_model import JobState
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import plural, visible
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.inputs import FILE, LIMIT, inputs_bytes
-from rowtui.core.runs.needs import inputs_of
-from rowtui.core.runs.trash import Refused, put_products_away
-from rowtui.core.text import plural, visible
+from rowtui.core.runs.directories.inputs import FILE, LIMIT, inputs_bytes
+from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.trash import Refused, put_products_away
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded, replace_file, sync_folder, write_all
-from rowtui.core.network.spec import Network, SourceRows
-from rowtui.core.runs.frozen import read_frozen
-from rowtui.core.runs.hold import Holder, hold, holder_of
-from rowtui.core.runs.limits import Limits
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded, replace_file, sync_folder, write_all
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.spec import Network, SourceRows
+from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.lock import Holder, hold, holder_of
 from rowtui.core.runs.model import (
     About,
     Event,
@@ -30,8 +30,8 @@ from rowtui.core.runs.model import (
     json_line,
     line_of,
 )
-from rowtui.core.runs.standing import Standing
-from rowtui.core.text import visible
+from rowtui.core.runs.run_status import Standing
+from rowtui.core.runs.snapshot import read_frozen
 
 VERSION = 1
 LIMIT = 1 << 32

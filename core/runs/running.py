@@ -13,18 +13,32 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.flow import ListKey
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.network.spec import JSON
-from rowtui.core.runs.asked import GraphAmounts
-from rowtui.core.runs.directories import Made, make_directories
-from rowtui.core.runs.facts import Facts
-from rowtui.core.runs.inputs import write_inputs
-from rowtui.core.runs.limits import Spent
-from rowtui.core.runs.lost_products import look_for_lost
+from rowtui.core.network.definition.spec import JSON
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import Change, JobState
+from rowtui.core.network.samples.sample_flow import ListKey
+from rowtui.core.runs.directories.directories import Made, make_directories
+from rowtui.core.runs.directories.dynamic_lists import TakenLists
+from rowtui.core.runs.directories.inputs import write_inputs
+from rowtui.core.runs.directories.lost_products import look_for_lost
+from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.publishing import Publishing
+from rowtui.core.runs.directories.readiness import (
+    UNUSABLE,
+    bring_directories,
+    left_out,
+    make_ready,
+    own_nodes,
+    refused,
+)
+from rowtui.core.runs.execution.order import ranks_of
+from rowtui.core.runs.limits.asked import GraphAmounts
+from rowtui.core.runs.limits.limits import Spent
+from rowtui.core.runs.limits.run_times import seconds_of_job
+from rowtui.core.runs.limits.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.model import (
     BY_HAND,
     Cancelled,
@@ -41,26 +55,12 @@ from rowtui.core.runs.model import (
     RunStatus,
     Started,
 )
-from rowtui.core.runs.needs import inputs_of
-from rowtui.core.runs.order import ranks_of
-from rowtui.core.runs.publishing import Publishing
-from rowtui.core.runs.readiness import (
-    UNUSABLE,
-    bring_directories,
-    left_out,
-    make_ready,
-    own_nodes,
-    refused,
-)
-from rowtui.core.runs.run_times import seconds_of_job
-from rowtui.core.runs.spending import given_up_of, never_begun, not_sent_events
+from rowtui.core.runs.observed_states import Facts
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, source_directories
-from rowtui.core.runs.taken_lists import TakenLists
-from rowtui.core.submission.charges import charges_of
-from rowtui.core.submission.model import OPEN, JournalEntry, Plan, Step
-from rowtui.core.submission.pilot_model import is_in_pilot, is_pilot
-from rowtui.core.text import Cost, visible
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
+from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import OPEN, JournalEntry, Plan, Step
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

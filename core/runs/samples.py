@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.grouping.listing import Coded, Rows, chosen_rows, sorted_rows
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import OLD_WORDS, JobState
-from rowtui.core.project.lists import AS_IS, ListAsked
-from rowtui.core.row_filter import EQUALS, RowFilter, parse_filter, with_known_fields
+from rowtui.core.base.filter import EQUALS, RowFilter, parse_filter, with_known_fields
+from rowtui.core.groups.listing import Coded, Rows, chosen_rows, sorted_rows
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import OLD_WORDS, JobState
+from rowtui.core.project.views.lists import AS_IS, ListAsked
 from rowtui.core.runs.views import SamplesPage, SampleView
 from rowtui.core.state.model import Directories
 from rowtui.core.state.names import NameTable

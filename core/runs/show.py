@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import Problem
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import JobState
-from rowtui.core.network.spec import ALL, Link, Node
+from rowtui.core.base.errors import Problem
+from rowtui.core.network.definition.spec import ALL, Link, Node
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
     Estimate,

@@ -18,25 +18,25 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import (
     read_bounded,
     sync_folder,
     temporary_sibling,
     write_all,
     write_synced,
 )
-from rowtui.core.network.spec import Network, SourceRows
-from rowtui.core.runs.frozen import frozen_bytes
-from rowtui.core.runs.hold import Holder, RunHeldError
-from rowtui.core.runs.limits import Limits
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.spec import Network, SourceRows
+from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.lock import Holder, RunHeldError
 from rowtui.core.runs.model import (
     About,
     about_bytes,
     about_of,
 )
 from rowtui.core.runs.run import EVENTS_FILE, LIMIT, NETWORK_FILE, RUN_FILE, Run
-from rowtui.core.text import visible
+from rowtui.core.runs.snapshot import frozen_bytes
 
 __all__ = ["BadRun", "Holder", "Run", "RunHeldError", "RunStore"]
 

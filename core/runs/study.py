@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import Problem, RowtuiError
-from rowtui.core.network.check import check_against_workflow
-from rowtui.core.network.flow import Flow, Lists
-from rowtui.core.network.load import NETWORK_FILE, load_network
-from rowtui.core.network.model import DimensionError
-from rowtui.core.network.names import case_collisions
-from rowtui.core.network.shape import shape
-from rowtui.core.network.spec import JSON, Network, SourceRows
-from rowtui.core.runs.source_files import read_source
-from rowtui.core.text import visible
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.network.definition.check import check_against_workflow
+from rowtui.core.network.definition.load import NETWORK_FILE, load_network
+from rowtui.core.network.definition.spec import JSON, Network, SourceRows
+from rowtui.core.network.samples.model import DimensionError
+from rowtui.core.network.samples.names import case_collisions
+from rowtui.core.network.samples.sample_flow import Flow, Lists
+from rowtui.core.network.samples.shape import shape
+from rowtui.core.runs.directories.source_files import read_source
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -67,7 +67,7 @@ def make_study(
     found = shape(network, {name: its.dimensions for name, its in rows.items()}, file)
     problems = check_against_workflow(network, project.workflow, file)
     if any(it.severity == "error" for it in problems):
-        from rowtui.core.network.load import NetworkError
+        from rowtui.core.network.definition.load import NetworkError
 
         raise NetworkError(problems)
     try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rowtui.core.network.job_model import JobState
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.network.graph.job_model import JobState
 
 if TYPE_CHECKING:
-    from rowtui.core.network.model import Dimension
-    from rowtui.core.network.spec import JSON
-    from rowtui.core.runs.limits import Limits, Spent
+    from rowtui.core.network.definition.spec import JSON
+    from rowtui.core.network.samples.model import Dimension
+    from rowtui.core.runs.limits.limits import Limits, Spent
     from rowtui.core.runs.model import RunStatus
 
 BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import JobState
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.runs.views import Waits, WaitStep
-from rowtui.core.text import plural, visible
 
 MOST_STEPS: Final = 50
 _NAMED: Final = 3  # inputs named in a sentence

@@ -13,8 +13,8 @@ from __future__ import annotations
 import hmac
 from typing import Any, NamedTuple, NoReturn, Protocol, SupportsIndex, final, runtime_checkable
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 HIDDEN = "***"
 

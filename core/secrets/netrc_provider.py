@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import (
     CouldNotListCredentials,
     CouldNotRetrieveCredentials,
@@ -22,7 +23,6 @@ from rowtui.core.secrets.model import (
 )
 from rowtui.core.secrets.netrc_file import Entry, NetrcFault, entries_of
 from rowtui.core.secrets.waiting import TOO_LATE, answer_within
-from rowtui.core.text import visible
 
 LARGEST_FILE = 1 << 20  # bytes; a thousand entries take 100 kB
 ANSWER_SECONDS = 10.0  # the home may be on a file server that does not respond

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import NotSupportedByProvider, Secret, SecretName
-from rowtui.core.text import visible
 
 # (prompt, whether the typed text may be shown) -> the typed text; None if the user declines.
 Ask = Callable[[str, bool], Awaitable[Secret | None]]

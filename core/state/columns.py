@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from rowtui.core.values import (
+from rowtui.core.base.values import (
     MISSING,
     Kind,
     Missing,
@@ -249,7 +249,7 @@ def _needs_exact(distinct: Sequence[Any]) -> bool:
 
 def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankColumn | None:
     """Rank only doubles or only integers with numpy; None if an integer does not fit 64 bits."""
-    from rowtui.core.lean_numpy import np
+    from rowtui.core.base.lean_numpy import np
 
     numbers: Any
     try:
@@ -263,7 +263,7 @@ def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankC
 
 
 def total_key(value: Any, merged: frozenset[float] = frozenset()) -> Key:
-    """Return a sort key of a total order on JSON values that extends `rowtui.core.values.compare`.
+    """Return a sort key of a total order on JSON values that extends `values.compare`.
 
     Two values have the same key if every comparison with a third value has the same result: this
     holds for 1 and 1.0, but not for 2**60 and 2.0**60, because only one of the latter is compared

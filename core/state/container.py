@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 MAGIC = b"rowtui\r\n"  # the line end reveals a file that was transferred as text
 VERSION = 1

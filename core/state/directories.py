@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.model import DirectorySet, bit_set, positions
 from rowtui.core.state.names import NameTable, flags
-from rowtui.core.state.postcard import is_utf8
+from rowtui.core.state.row.postcard import is_utf8
 
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
@@ -182,8 +182,8 @@ class StoredDirectories:
 
     def column(self, pointer: str) -> RankColumn:
         """Return the column of a JSON pointer; it is computed and cached if it is not stored."""
+        from rowtui.core.base.values import MISSING, resolve
         from rowtui.core.state.columns import rank_values
-        from rowtui.core.values import MISSING, resolve
 
         column = self.known_column(pointer)
         if column is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rowtui.core.state.row_files import clean_row_files
-from rowtui.core.state.staging import discard_staged, list_staged
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.row.row_files import clean_row_files
+from rowtui.core.state.row.staging import discard_staged, list_staged
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Stored
 
 
 def forget(store: Store, *, directories: bool, submitted: bool, completed: bool) -> Stored:

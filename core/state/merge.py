@@ -317,9 +317,9 @@ def _column(
     before: RankColumn, mapping: Remap, placed: _Placed, pointed: Pointed, count: int
 ) -> bytes:
     """Return the column of a pointer: old ranks are translated, only new values are ranked."""
+    from rowtui.core.base.values import MISSING
     from rowtui.core.state.columns import rank_values
     from rowtui.core.state.pointed import NOTHING
-    from rowtui.core.values import MISSING
 
     kept = sum(stop - start for start, stop, _ in mapping.runs)
     if kept == mapping.old_size and kept + len(placed.to) == count:  # directories were only added

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from struct import iter_unpack
 
 from rowtui.core.state.model import DirectorySet, bit_set
-from rowtui.core.state.postcard import NameBlock
+from rowtui.core.state.row.postcard import NameBlock
 
 # From this number on, numpy's look-up saves more time over bisect and dict than its import takes.
 NUMPY_FROM = 50_000
@@ -117,7 +117,7 @@ class NameTable(Sequence[bytes]):
 
     def find_block(self, names: NameBlock) -> DirectorySet:
         """Return the set of names that have the width of this table, with numpy."""
-        from rowtui.core.lean_numpy import np
+        from rowtui.core.base.lean_numpy import np
 
         kind = f"S{self.width}"
         known = np.frombuffer(self.blob, dtype=kind)

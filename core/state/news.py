@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from rowtui.core.state.records import with_staged
-from rowtui.core.state.row_files import import_row_files
-from rowtui.core.state.staging import list_staged, read_staged
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.row.row_files import import_row_files
+from rowtui.core.state.row.staging import list_staged, read_staged
+from rowtui.core.state.store.stored import Stored
 
 
 def with_news(root: Path, stored: Stored) -> Stored:

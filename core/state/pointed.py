@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from rowtui.core.values import MISSING, Missing, resolve
+from rowtui.core.base.values import MISSING, Missing, resolve
 
 NOTHING: Final = 0xFFFFFFFF  # the code of a directory without the pointer
 

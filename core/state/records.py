@@ -20,9 +20,9 @@ from rowtui.core.state.model import (
     without_members,
 )
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
-from rowtui.core.state.staging import Staged
-from rowtui.core.state.stored import Stored
-from rowtui.core.state.sweep import without_outlived
+from rowtui.core.state.row.staging import Staged
+from rowtui.core.state.store.stored import Stored
+from rowtui.core.state.store.sweep import without_outlived
 
 T = TypeVar("T")
 

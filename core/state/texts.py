@@ -1,9 +1,8 @@
 """The texts of a JSON pointer's values, for many directories.
 
-The input is directories and a pointer; the result is compact JSON as `rowtui.core.values.compact`
-writes it. If the pointer has a stored column, each distinct value is written once. A value is read
-from the directory itself only if the column may have replaced it by an equal one (1 for 1.0, 0.0
-for -0.0).
+The input is directories and a pointer; the result is compact JSON as `values.compact` writes it. If
+the pointer has a stored column, each distinct value is written once. A value is read from the
+directory itself only if the column may have replaced it by an equal one (1 for 1.0, 0.0 for -0.0).
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.values import MISSING, compact, resolve
 
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rowtui.core.errors import Problem
-from rowtui.core.text import visible
+from rowtui.core.base.errors import Problem
+from rowtui.core.base.text import visible
 from rowtui.core.workflow.inherit import Inherited
 from rowtui.core.workflow.model import SubmitOptions
 from rowtui.core.workflow.template import TemplateError, parse_command

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.errors import Problem
+from rowtui.core.base.errors import Problem
 from rowtui.core.workflow.model import (
     Action,
     Condition,

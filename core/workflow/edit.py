@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.errors import InvalidFileError, Problem, WorkflowError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import InvalidFileError, Problem, WorkflowError
+from rowtui.core.base.text import visible
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Key, Settings
 from rowtui.core.workflow.edit_places import Pair, Places, places
 from rowtui.core.workflow.load import parse_workflow

@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
 from rowtui.core.workflow.model import Resources
 
 Key = tuple[str, ...]

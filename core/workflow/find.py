@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rowtui.core.errors import NoProjectError, RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import NoProjectError, RowtuiError
+from rowtui.core.base.text import visible
 
 WORKFLOW_FILE = "workflow.toml"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.errors import InvalidFileError, Problem, RowtuiError, WorkflowError
-from rowtui.core.files import read_bounded
-from rowtui.core.text import visible
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError, WorkflowError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
 from rowtui.core.workflow.check import check_actions, check_structure
 from rowtui.core.workflow.find import WORKFLOW_FILE
 from rowtui.core.workflow.inherit import FromError, Inherited, inherit

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.errors import Problem
+from rowtui.core.base.errors import Problem
 
 
 class Processes(NamedTuple):

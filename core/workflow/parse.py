@@ -12,7 +12,7 @@ from datetime import date, time
 from math import isfinite
 from typing import Any
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.model import Condition, Processes, Selector, SubmitOptions, Walltime
 from rowtui.core.workflow.positions import KeyPath

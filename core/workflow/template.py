@@ -18,8 +18,8 @@ import enum
 import re
 from typing import NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 
 class Kind(enum.Enum):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from rowtui.core.errors import InvalidFileError, Problem
-from rowtui.core.text import visible
+from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.text import visible
 from rowtui.core.workflow.positions import KeyPath, line_and_column, offsets, place_of
 
 LARGEST_INTEGER = 2**63 - 1  # the limit of TOML and of Row

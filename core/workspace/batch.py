@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rowtui.core.base.values import MISSING
 from rowtui.core.state.pointed import Chunk, as_chunk, resolved
-from rowtui.core.values import MISSING
 from rowtui.core.workspace.value import compact_values, parsed_value
 
 # Parsed values take ten times the memory of their text, so this limits the values held at once.

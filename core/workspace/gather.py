@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.records import Before, to_positions
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.list import Listing
 from rowtui.core.workspace.read import Reading

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import Stamp
-from rowtui.core.state.export import export_row_files
 from rowtui.core.state.merge import merge_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.records import (
@@ -26,11 +26,11 @@ from rowtui.core.state.records import (
     with_staged,
     without_mended,
 )
-from rowtui.core.state.row_files import due, import_row_files
-from rowtui.core.state.staging import Staged, list_staged, read_staged, set_aside_staged
-from rowtui.core.state.store import NotSavedError, Store
-from rowtui.core.state.stored import Identity, Stored
-from rowtui.core.text import plural, visible
+from rowtui.core.state.row.export import export_row_files
+from rowtui.core.state.row.row_files import due, import_row_files
+from rowtui.core.state.row.staging import Staged, list_staged, read_staged, set_aside_staged
+from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.stored import Identity, Stored
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.gather import (
     Gathered,

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 # Measured on 2 cores (docs/architecture.md): starting processes is worthwhile from about here.
 PROCESSES_PAY_FROM = 5_000

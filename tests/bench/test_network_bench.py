@@ -1,7 +1,7 @@
 """The network bench builds the shapes that it says, and runs them to their end."""
 
 import pytest
-from rowtui.core.network.job_model import JobState
+from rowtui.core.network.graph.job_model import JobState
 
 from bench import network
 

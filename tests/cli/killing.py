@@ -21,14 +21,14 @@ from tests.cli.served import server
 
 # (module, class or "", function)
 STEPS = (
-    ("rowtui.core.submission.carry_out", "", "save_plan"),
-    ("rowtui.core.submission.journal", "Journal", "append"),
-    ("rowtui.core.submission.journal", "Journal", "put_away"),
-    ("rowtui.core.state.store", "Store", "publish"),
-    ("rowtui.core.state.export", "", "export_row_files"),
-    ("rowtui.core.clusters.schedulers.local", "LocalScheduler", "submit"),
-    ("rowtui.core.clusters.schedulers.slurm", "SlurmScheduler", "submit"),
-    ("rowtui.core.clusters.schedulers.slurm", "SlurmScheduler", "find"),
+    ("rowtui.core.submission.sending.carry_out", "", "save_plan"),
+    ("rowtui.core.submission.sending.journal", "Journal", "append"),
+    ("rowtui.core.submission.sending.journal", "Journal", "put_away"),
+    ("rowtui.core.state.store.store", "Store", "publish"),
+    ("rowtui.core.state.row.export", "", "export_row_files"),
+    ("rowtui.core.clusters.schedulers.local.scheduler", "LocalScheduler", "submit"),
+    ("rowtui.core.clusters.schedulers.slurm.scheduler", "SlurmScheduler", "submit"),
+    ("rowtui.core.clusters.schedulers.slurm.scheduler", "SlurmScheduler", "find"),
 )
 
 

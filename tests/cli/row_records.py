@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from rowtui.core.state.postcard import decode_completed, decode_submitted
-from rowtui.core.state.staging import decode_names
+from rowtui.core.state.row.postcard import decode_completed, decode_submitted
+from rowtui.core.state.row.staging import decode_names
 
 Completed = dict[str, set[str]]
 Submitted = dict[str, dict[str, tuple[str, int]]]

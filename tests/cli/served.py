@@ -31,7 +31,7 @@ from typing import Any
 
 PROGRAM = "rowtui.cli.main"
 # Loaded here, these would be threads or minutes; whoever needs them imports them.
-NOT_LOADED = ("rowtui.cli.main", "rowtui.core.packing.exact")
+NOT_LOADED = ("rowtui.cli.main", "rowtui.core.packing.optimal.exact")
 STARTS_WITH = ("PYTHON", "LC_", "LANG", "MALLOC", "LD_", "OPENBLAS", "OMP_")
 MOST = 1 << 20  # bytes of one request
 

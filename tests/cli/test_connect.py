@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rowtui.cli.connect_parser import in_words
 from rowtui.cli.main import main
-from rowtui.core.clusters.transports.shared_calls import end_shared, shared_logins
-from rowtui.core.clusters.transports.shared_protocol import State
+from rowtui.core.clusters.transports.shared.calls import end_shared, shared_logins
+from rowtui.core.clusters.transports.shared.protocol import State
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from rowtui.cli.main import main
-from rowtui.core.clusters.described import described_cluster
-from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.polling.description_cache import described_cluster
 
 from tests.rig.login import LoginNode
 from tests.schemas import fits

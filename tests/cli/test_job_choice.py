@@ -9,10 +9,10 @@ import pytest
 from rowtui.cli.job_choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.job_text import JobName, read_job_name
 from rowtui.cli.output import Output
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobView
-from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.submission.plan.model import JobRecord, Step
 
 
 def job(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from rowtui.cli.queue_rows import rows_of
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.project.queue_book import QueueBook
-from rowtui.core.project.queue_views import PROJECT, QueueAsked
-from rowtui.core.project.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.ending import state_of
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.project.queue.book import QueueBook
+from rowtui.core.project.queue.views import PROJECT, QueueAsked
+from rowtui.core.project.views.views import ClusterView, JobsView, JobView
+from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.reconcile.ending import state_of
 
 from tests.cli.in_process import Here, prepared
 

@@ -16,11 +16,11 @@ from rowtui.cli.listing import STYLES, Element, Listing
 from rowtui.cli.main import main
 from rowtui.cli.output import Output
 from rowtui.cli.table import Cell, Column, Row, table_lines
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.form import cut_groups
-from rowtui.core.grouping.model import ActionStatus
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.values import compact, resolve
+from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.model import ActionStatus
 from rowtui.core.state.model import Submitted
-from rowtui.core.values import compact, resolve
 from rowtui.core.workflow.model import Action, GroupRule
 
 from tests.cli.in_process import prepared

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from rowtui.core.grouping.model import Group, Status
-from rowtui.core.grouping.request import job_requests
-from rowtui.core.mapping.decision import Decision, Outcome
-from rowtui.core.mapping.request import Person
-from rowtui.core.mapping.sources import user_places
-from rowtui.core.mapping.trust import TrustStore
+from rowtui.core.groups.model import Group, Status
+from rowtui.core.groups.request import job_requests
+from rowtui.core.mapping.files.sources import user_places
+from rowtui.core.mapping.files.trust import TrustStore
+from rowtui.core.mapping.model.decision import Decision, Outcome
+from rowtui.core.mapping.model.request import Person
 from rowtui.core.project.project import Project
 
 from tests.cli.conftest import Shell

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rowtui.core.mapping.lint import CODES
-from rowtui.core.mapping.load import load_mapping
-from rowtui.core.mapping.sources import Source
-from rowtui.core.mapping.trust import digest_of
+from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.sources import Source
+from rowtui.core.mapping.files.trust import digest_of
+from rowtui.core.mapping.lint.lint import CODES
 
 from tests.cli.in_process import Here, prepared
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rowtui.cli.main import main
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import LocalTransport
-from rowtui.core.errors import RowtuiError
 from rowtui.core.mirror.compare import Side
 from rowtui.core.mirror.mirror import Mirror
-from rowtui.core.project.copy_by_hand import CopyByHand
+from rowtui.core.project.context.copy_by_hand import CopyByHand
 from rowtui.core.project.project import Project
 
 from tests.cli.conftest import Shell

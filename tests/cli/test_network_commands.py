@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rowtui.cli.complete import _COMPLETERS
 from rowtui.cli.main import main
-from rowtui.core.network.load import load_network
+from rowtui.core.network.definition.load import load_network
 
 from tests.cli.on_clusters import OnClusters
 from tests.cli.small_network import NETWORK, STUDY, WORKFLOW, small_network, study

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rowtui.cli.commands.network_simulate import add_arguments, run
 from rowtui.cli.output import Output
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 from tests.schemas import fits
 
@@ -139,7 +139,7 @@ def test_what_does_not_exist_is_refused(command: Command) -> None:
 
 def test_when_all_is_done_that_is_said(command: Command) -> None:
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.directories import make_directories
+    from rowtui.core.runs.directories.directories import make_directories
     from rowtui.core.runs.study import read_study, wanted_directories
 
     project = Project.open(Path.cwd(), cluster="local")

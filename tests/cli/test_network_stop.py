@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.store import Run

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from rowtui.cli.main import main
-from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.model import NodeKind
 
 from tests.rig.login import LoginNode

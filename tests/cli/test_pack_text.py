@@ -26,16 +26,16 @@ from rowtui.cli.pack_text import (
     saving,
 )
 from rowtui.cli.table import display_width
+from rowtui.core.base.text import Cost
 from rowtui.core.packing.model import Amounts, NodeType
-from rowtui.core.project.pack_views import (
+from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.model import Destination, Packed, PlannedJob
-from rowtui.core.text import Cost
+from rowtui.core.submission.plan.model import Destination, Packed, PlannedJob
 
 from tests.eventually import eventually
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.clusters.load import load_clusters
-from rowtui.core.clusters.poll_cache import Known, PollCache, cache_name
-from rowtui.core.clusters.poll_policy import PollHistory
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.polling.cache import Known, PollCache, cache_name
+from rowtui.core.clusters.polling.policy import PollHistory
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 
 from tests.cli.conftest import Shell

@@ -14,9 +14,9 @@ from rowtui.cli.queue_rows import rows_of
 from rowtui.cli.queue_text import queue_lines
 from rowtui.cli.table import display_width
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine import JobView
-from rowtui.core.project.views import ClusterView
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.project.views.views import ClusterView
+from rowtui.core.submission.plan.model import JobRecord, Step
 
 NOW = 1_000_000.0
 ROOT = Path(__file__).parents[2]

@@ -44,9 +44,9 @@ SEEN = """
 import sys
 from rowtui.cli.commands.show_status import status_lines
 from rowtui.cli.output import Output
-from rowtui.core.grouping.model import ActionStatus
-from rowtui.core.grouping.status import StatusCounts
-from rowtui.core.text import Cost
+from rowtui.core.groups.model import ActionStatus
+from rowtui.core.groups.status import StatusCounts
+from rowtui.core.base.text import Cost
 from rowtui.core.workflow.model import Action
 
 row = ActionStatus(Action(0, "one", "true"), remaining_cost=Cost(1.0, 2.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.state.postcard import encode_submitted
+from rowtui.core.state.row.postcard import encode_submitted
 
 from tests.cli.conftest import Shell
 from tests.cli.in_process import Here, prepared

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rowtui.core.state import row_files
-from rowtui.core.state.postcard import encode_submitted
+from rowtui.core.state.row import row_files
+from rowtui.core.state.row.postcard import encode_submitted
 
 from tests.cli.in_process import prepared
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.main import main
-from rowtui.core.clusters.described import remember_description
-from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.polling.description_cache import remember_description
 
 OWN = """\
 [[cluster]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.workspace.sync import STAMPS_UP_TO
 
 from tests.cli.conftest import Shell

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.main import main
-from rowtui.core.clusters import poll_policy
+from rowtui.core.clusters.polling import policy as poll_policy
 
 from tests.cli.in_process import Here, prepared
 from tests.differential.fake_slurm import install, make_queue

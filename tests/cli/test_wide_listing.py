@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rowtui.cli import listing, wide_listing
 from rowtui.cli.listing import Element, Listing
 from rowtui.cli.output import Output
-from rowtui.core.grouping.form import cut_groups
-from rowtui.core.grouping.model import ActionStatus, Status
-from rowtui.core.grouping.status import only_status, with_status
+from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.model import ActionStatus, Status
+from rowtui.core.groups.status import only_status, with_status
 from rowtui.core.state.model import Directories, Submitted
 from rowtui.core.workflow.model import Action, GroupRule
 

@@ -11,18 +11,18 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import Engine, Snapshot
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Status
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.engine.api.engine import Engine, Snapshot
+from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.groups.model import Status
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.plug_ins import Installed
-from rowtui.core.project import packing
-from rowtui.core.project.pack_views import PackChoice
+from rowtui.core.project.planning import packing
+from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.state.row.staging import stage_completions
 
 from tests.eventually import eventually_async
 

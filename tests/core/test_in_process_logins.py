@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.transports.login import LoginError, Nobody
-from rowtui.core.engine import ClusterView
-from rowtui.core.engine_process.options import EngineOptions
-from rowtui.core.engine_process.serve import open_engine
-from rowtui.core.errors import RowtuiError
-from rowtui.core.in_process import InProcessEngine
-from rowtui.core.project.looks import POLL_VARIABLE
+from rowtui.core.engine.api.engine import ClusterView
+from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.engine.process.options import EngineOptions
+from rowtui.core.engine.process.serve import open_engine
+from rowtui.core.project.context.questions import Question
 from rowtui.core.project.project import Project
-from rowtui.core.project.questions import Question
+from rowtui.core.project.queue.poll import POLL_VARIABLE
 
 from tests.eventually import eventually_async
 from tests.rig.faults import Hang, Prompt

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.engine import QueueAsked, QueueRow, RowKey
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
+from rowtui.core.engine.api.engine import QueueAsked, QueueRow, RowKey
+from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.core.submission.fence import seconds_of_job
+from rowtui.core.submission.sending.fence import seconds_of_job
 
 from tests.eventually import eventually_async
 

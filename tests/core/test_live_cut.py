@@ -7,13 +7,13 @@ from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.grouping.form import cut_groups
-from rowtui.core.grouping.order import action_order
-from rowtui.core.in_process import live_cut
-from rowtui.core.in_process.live_cut import Bins, LiveCut
+from rowtui.core.engine.local import live_cut
+from rowtui.core.engine.local.live_cut import Bins, LiveCut
+from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.order import action_order
 from rowtui.core.state.model import DirectorySet, bit_set
 
-from tests.core.grouping.memory import action, numbered
+from tests.core.groups.memory import action, numbered
 
 COUNT = 60
 DIRECTORIES = numbered([{"a": at * 7 % 4, "b": at * 5 % 3} for at in range(COUNT)])

@@ -8,8 +8,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.workflow.load import load_workflow
 
 from tests.differential.commands import make_case

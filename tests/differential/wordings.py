@@ -49,7 +49,7 @@ def _visible(text: str, context: Context) -> str:
 
 
 def _escaped(text: str) -> str:
-    from rowtui.core.text import visible
+    from rowtui.core.base.text import visible
 
     return visible(text)
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rowtui.core.mapping.decision import Decision, Outcome, Placement
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.mapper import Mapper
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
 
 from tests.core.mapping.answers import as_recorded, load, request_of
 

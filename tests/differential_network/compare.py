@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from rowtui.core.network.columns import Columns
-from rowtui.core.network.link import Link
-from rowtui.core.network.model import DimensionError, Sample, SampleId, SampleState
+from rowtui.core.network.samples.columns import Columns
+from rowtui.core.network.samples.link import Link
+from rowtui.core.network.samples.model import DimensionError, Sample, SampleId, SampleState
 
 from tests.core.network.fastr_run import Done, Run, Tool
 from tests.differential_network.generate import CARDINALITIES

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 from rowtui.cli.parser import build_parser
-from rowtui.core.clusters.transports.shared_calls import end_shared, shared_logins
+from rowtui.core.clusters.transports.shared.calls import end_shared, shared_logins
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal

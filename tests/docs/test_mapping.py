@@ -11,20 +11,25 @@ from typing import Any, NamedTuple
 
 import pytest
 from rowtui.cli.parser import build_parser
-from rowtui.core.mapping.cases import read_cases
-from rowtui.core.mapping.decision import Outcome, Placement
-from rowtui.core.mapping.dialect import DIALECTS, SEED, TPV3, Dialect
-from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Tool
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.fields import FIELDS, HOLDERS, SECTIONS
-from rowtui.core.mapping.helper_functions import HELPERS
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.namespace import KNOWN_NAMES
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import Facts, MappingRequest, Person
-from rowtui.core.mapping.tags import STRENGTHS, IncompatibleTagsError, SchedulingTags, tag_clashes
-from rowtui.core.submission import placed
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.helper_functions import HELPERS
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
+from rowtui.core.mapping.files.cases import read_cases
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.decision import Outcome, Placement
+from rowtui.core.mapping.model.dialect import DIALECTS, SEED, TPV3, Dialect
+from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Tool
+from rowtui.core.mapping.model.fields import FIELDS, HOLDERS, SECTIONS
+from rowtui.core.mapping.model.request import Facts, MappingRequest, Person
+from rowtui.core.mapping.model.tags import (
+    STRENGTHS,
+    IncompatibleTagsError,
+    SchedulingTags,
+    tag_clashes,
+)
+from rowtui.core.submission.plan import apply_placement as placed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

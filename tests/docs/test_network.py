@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.parser import build_parser
-from rowtui.core.network.load import load_network, parse_network
+from rowtui.core.network.definition.load import load_network, parse_network
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "network.md").read_text(encoding="utf-8")

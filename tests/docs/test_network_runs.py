@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.network.spec import Network, Source, SourceRows, Values
+from rowtui.core.network.definition.spec import Network, Source, SourceRows, Values
 from rowtui.core.project.project import Project
 from rowtui.core.runs import model
-from rowtui.core.runs.directories import make_directories
-from rowtui.core.runs.inputs import LeftOut, Member, SampleInputs, write_inputs
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.directories.directories import make_directories
+from rowtui.core.runs.directories.inputs import LeftOut, Member, SampleInputs, write_inputs
+from rowtui.core.runs.directories.trash import delete_retired
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.store import Run, RunStore
-from rowtui.core.runs.trash import delete_retired
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
 SECTION = PAGE.partition("## Network runs\n")[2].partition("\n## ")[0]

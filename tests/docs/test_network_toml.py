@@ -6,9 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from rowtui.core.network import load_nodes, load_schedule, load_sinks, load_sources, load_values
-from rowtui.core.network.load import NetworkError, parse_network
-from rowtui.core.network.template import FIELDS
+from rowtui.core.network.definition import (
+    load_nodes,
+    load_schedule,
+    load_sinks,
+    load_sources,
+    load_values,
+)
+from rowtui.core.network.definition.load import NetworkError, parse_network
+from rowtui.core.network.definition.template import FIELDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 

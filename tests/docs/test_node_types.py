@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rowtui.core.clusters import load_node_types
-from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.config import load_node_types
+from rowtui.core.clusters.config.load import load_clusters
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "guide.md").read_text(encoding="utf-8")

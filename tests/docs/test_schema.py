@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 from jsonschema import Draft202012Validator
-from rowtui.core.json_objects import COMMANDS
+from rowtui.core.base.json_objects import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

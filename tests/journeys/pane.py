@@ -150,7 +150,7 @@ def processes_of(home: Path) -> dict[int, str]:
 
 def engine_of(home: Path) -> int:
     """The process of the engine of the one dashboard that runs."""
-    [pid] = [pid for pid, words in processes_of(home).items() if "engine_process" in words]
+    [pid] = [pid for pid, words in processes_of(home).items() if "engine.process" in words]
     return pid
 
 

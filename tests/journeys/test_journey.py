@@ -165,7 +165,7 @@ def test_the_engine_dies_the_shell_comes_between_and_the_terminal_goes(
     for pid in (*dashboard, second):
         wait_for_the_end_of(pid)
     left = processes_of(home)
-    assert not any("engine_process" in words for words in left.values()), left
+    assert not any("engine.process" in words for words in left.values()), left
 
     # all that was sent is known, and nothing else
     again = terminal(project)

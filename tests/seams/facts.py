@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle
-from rowtui.core.runs.readiness import UNUSABLE
+from rowtui.core.runs.directories.readiness import UNUSABLE
 
 Subject = tuple[str, ...]
 Data = Mapping[str, Any]

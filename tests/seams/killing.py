@@ -6,8 +6,8 @@ import os
 import signal
 from collections.abc import Iterable
 
-from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.sending.journal import Journal
 
 
 def kill_after(number: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 
 from tests.rig.login import LoginNode

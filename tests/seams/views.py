@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import JobView, PackChoice, QueueAsked
-from rowtui.core.grouping.model import Status
-from rowtui.core.network.job_model import JobState
-from rowtui.core.text import Cost
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.engine import JobView, PackChoice, QueueAsked
+from rowtui.core.groups.model import Status
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.tui.render.cells import Number
 from rowtui.tui.render.status import action_cells
 
@@ -30,8 +30,8 @@ from tests.seams.facts import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import DirectoryRow, Engine, Snapshot
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.engine.api.engine import DirectoryRow, Engine, Snapshot
+    from rowtui.core.submission.plan.model import Plan
 
 PAGE = 1_000  # rows of a page
 EXPLAINED = 3  # groups of an action that are explained: each is a decision of its own

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
 
-from rowtui.core.engine import Engine
+from rowtui.core.engine.api.engine import Engine
 from rowtui.tui.app import RowtuiApp
 from textual import events
 from textual._compositor import Compositor

@@ -13,9 +13,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.text import Cost, plural
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
-from rowtui.core.engine import (
+from rowtui.core.engine.api.engine import (
     AS_IS,
     ActionSummary,
     ClusterView,
@@ -43,13 +45,11 @@ from rowtui.core.engine import (
     WhatIfAsked,
     Withdrawn,
 )
-from rowtui.core.engine import JobState as GraphState
-from rowtui.core.errors import Problem, RowtuiError
-from rowtui.core.grouping.model import Status
+from rowtui.core.engine.api.engine import JobState as GraphState
+from rowtui.core.groups.model import Status
 from rowtui.core.project.change import Change
-from rowtui.core.project.questions import Questions
-from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
-from rowtui.core.text import Cost, plural
+from rowtui.core.project.context.questions import Questions
+from rowtui.core.submission.plan.model import Destination, JobRecord, Plan, PlannedJob, Step
 
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import Change
+from rowtui.core.engine.api.engine import Change
 from rowtui.core.project.change import memory_text
-from rowtui.core.submission.model import JobRecord, PlannedJob, Step
-from rowtui.core.text import Cost
+from rowtui.core.submission.plan.model import JobRecord, PlannedJob, Step
 from rowtui.core.workflow.duration import format_duration
 
 from tests.tui.sample import SampleEngine

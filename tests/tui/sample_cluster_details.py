@@ -6,13 +6,19 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rowtui.core.clusters.builtin import CLUSTERS
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import NodeKind, PartitionLoad
-from rowtui.core.clusters.poll_policy import pace_of
+from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.slurm_nodes import FoundKind
-from rowtui.core.engine import ClusterDetail, ClusterNodes, ClustersView, ClusterView, RanCommand
-from rowtui.core.errors import Problem, RowtuiError
+from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind
+from rowtui.core.engine.api.engine import (
+    ClusterDetail,
+    ClusterNodes,
+    ClustersView,
+    ClusterView,
+    RanCommand,
+)
 
 FILE = "/home/someone/.config/rowtui/clusters.toml"
 KINDS = {

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rowtui.core.engine import (
+from rowtui.core.base.filter import parse_filter, row_matches, with_known_fields
+from rowtui.core.base.text import Cost
+from rowtui.core.base.values import MISSING, resolve
+from rowtui.core.engine.api.engine import (
     DirectoriesPage,
     DirectoryRow,
     GroupsPage,
     GroupSummary,
     ListAsked,
 )
-from rowtui.core.project.lists import DIRECTORY_FIELDS, GROUP_FIELDS
-from rowtui.core.row_filter import parse_filter, row_matches, with_known_fields
-from rowtui.core.text import Cost
-from rowtui.core.values import MISSING, resolve
+from rowtui.core.project.views.lists import DIRECTORY_FIELDS, GROUP_FIELDS
 
 Values = Mapping[str, Any]
 

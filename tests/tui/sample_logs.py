@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import LogHit, LogPage, LogState
-from rowtui.core.project.log_views import ROW, LogRow
+from rowtui.core.engine.api.engine import LogHit, LogPage, LogState
+from rowtui.core.project.views.log_views import ROW, LogRow
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleJob

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rowtui.core.engine import FailureCause, MappingReview, UntrustedFile
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import FailureCause, MappingReview, UntrustedFile
 
 MAPPING_FILE = UntrustedFile("mapping.yml", "/home/someone/lj-fluid/mapping.yml")
 TEXT = (

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rowtui.core.engine import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.engine import (
     AS_IS,
     JobState,
     Limits,
@@ -20,10 +22,9 @@ from rowtui.core.engine import (
     SamplesPage,
     Waits,
 )
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.model import Dimension
-from rowtui.core.network.spec import JSON
-from rowtui.core.runs.limits import Spent
+from rowtui.core.network.definition.spec import JSON
+from rowtui.core.network.samples.model import Dimension
+from rowtui.core.runs.limits.limits import Spent
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
     Estimate,
@@ -36,8 +37,7 @@ from rowtui.core.runs.views import (
     Step,
     WaitStep,
 )
-from rowtui.core.submission.model import Plan
-from rowtui.core.text import Cost
+from rowtui.core.submission.plan.model import Plan
 
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_lists import arranged

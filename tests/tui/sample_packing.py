@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from rowtui.core.engine import PackChoice, PackedPlan
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import PackChoice, PackedPlan
 from rowtui.core.packing.model import Amounts
-from rowtui.core.project.pack_views import (
+from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.bundles import Layout, with_bundles
-from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
+from rowtui.core.submission.bundles.bundles import Layout, with_bundles
+from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob
 
 from tests.tui.sample import SampleAction, SampleEngine
 

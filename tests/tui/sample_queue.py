@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
-from rowtui.core.engine import (
+from rowtui.core.engine.api.engine import (
     Acted,
     ChosenJobs,
     JobDetail,
@@ -19,10 +19,10 @@ from rowtui.core.engine import (
     QueuePage,
     RowKey,
 )
-from rowtui.core.in_process.queue import acted
-from rowtui.core.project.queue_book import QueueBook
-from rowtui.core.project.queue_entries import Foreign
-from rowtui.core.project.queue_views import DetailPart
+from rowtui.core.engine.local.queue import acted
+from rowtui.core.project.queue.book import QueueBook
+from rowtui.core.project.queue.entries import Foreign
+from rowtui.core.project.queue.views import DetailPart
 
 if TYPE_CHECKING:
     from tests.tui.sample import SampleEngine

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from rowtui.core.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
-from rowtui.core.project.review import check_warnings
-from rowtui.core.project.review_files import export_plan
-from rowtui.core.project.review_views import NAMES
-from rowtui.core.project.review_without import without
-from rowtui.core.submission.model import Plan
+from rowtui.core.engine.api.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
+from rowtui.core.project.review.files import export_plan
+from rowtui.core.project.review.review import check_warnings
+from rowtui.core.project.review.views import NAMES
+from rowtui.core.project.review.without import without
+from rowtui.core.submission.plan.model import Plan
 
 
 class SampleReview:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import PackChoice, QueueAsked, WhatIfAsked
+from rowtui.core.engine.api.engine import PackChoice, QueueAsked, WhatIfAsked
 from rowtui.tui.actions import (
     COMMANDS,
     PARTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rowtui.core.engine import FailedJob
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import FailedJob
 from rowtui.core.project.change import Amount, Change
 from rowtui.tui.render.again import failed_lines, prefilled, read_change
 from rowtui.tui.render.cells import plain

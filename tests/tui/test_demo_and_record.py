@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.engine import DemoEngine, made_demo
-from rowtui.core.engine import Engine
-from rowtui.core.engine_record import RecordingEngine, ReplayEngine
-from rowtui.core.engine_record.codec import as_it_is
-from rowtui.core.errors import RowtuiError
+from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.recording import RecordingEngine, ReplayEngine
+from rowtui.core.engine.recording.codec import as_it_is
 from rowtui.tui.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on

@@ -7,11 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from rowtui.core.engine_process import supervision
-from rowtui.core.engine_process.client import ProcessEngine
-from rowtui.core.engine_process.options import EngineOptions
-from rowtui.core.engine_process.start import Started
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.engine.process import supervision
+from rowtui.core.engine.process.client import ProcessEngine
+from rowtui.core.engine.process.options import EngineOptions
+from rowtui.core.engine.process.start import Started
+from rowtui.core.state.row.staging import stage_completions
 from rowtui.tui.app import RowtuiApp
 
 from tests.tui.hand import hand_on

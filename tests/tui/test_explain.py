@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine import WhatIfAsked
-from rowtui.core.errors import RowtuiError
-from rowtui.core.mapping.request import Amounts, WhatIf
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import WhatIfAsked
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.widgets.virtual_table import VirtualTable
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.transports.login import (
     Asker,
     KnownKey,
@@ -15,7 +16,6 @@ from rowtui.core.clusters.transports.login import (
     Prompt,
     changed_key_error,
 )
-from rowtui.core.errors import RowtuiError
 from rowtui.tui.app import RowtuiApp, _told
 from rowtui.tui.screens.login import Answer, ConnectingScreen, HostKeyScreen, PromptScreen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import Problem
+from rowtui.core.base.errors import Problem
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine import JobState
-from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import Limits
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import JobState
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.screens.network import NetworkScreen
 from rowtui.tui.widgets.network_graph import NetworkGraph

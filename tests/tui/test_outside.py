@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.tui.outside import at_place, editor, open_in_editor, open_in_pager, pager
 
 from tests.tui.hand import opened

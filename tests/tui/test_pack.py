@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from rowtui.core.engine import PackChoice
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.screens.pack import PackView
 from rowtui.tui.widgets.virtual_table import VirtualTable
 

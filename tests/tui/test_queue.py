@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine import JobsView
+from rowtui.core.engine.api.engine import JobsView
 from rowtui.tui.queue_rows import QueueRows
 from rowtui.tui.screens.queue_table import QueueTable
 from rowtui.tui.widgets.virtual_table import VirtualTable

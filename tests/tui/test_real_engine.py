@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 from rowtui.tui.app import RowtuiApp
 from textual.pilot import Pilot

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.in_process import InProcessEngine
-from rowtui.core.mapping.sources import user_places
-from rowtui.core.mapping.trust import TrustStore
+from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.mapping.files.sources import user_places
+from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.project.project import Project
 from rowtui.tui.app import RowtuiApp
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.in_process import InProcessEngine
+from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 from rowtui.tui.app import RowtuiApp
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rowtui.cli.demo.network import make_study
 from rowtui.cli.demo.played import RealDemo
-from rowtui.core.in_process import InProcessEngine
-from rowtui.core.project.played_views import Played
+from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
+from rowtui.core.project.views.played_views import Played
 from rowtui.tui.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.tui.app import run_dashboard
 
 from tests.tui.sample import SampleEngine
@@ -103,7 +103,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> Non
 
 def test_a_defect_ends_it_with_one_sentence_and_a_file(tmp_path: Path) -> None:
     code = """
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.tui.app import RowtuiApp, run_dashboard
 from tests.tui.sample import SampleEngine
 from tests.tui.terminal import Terminal

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rowtui.core.engine import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import (
     Budget,
     Check,
     CheckState,
@@ -16,8 +17,7 @@ from rowtui.core.engine import (
     ScriptBefore,
     SubmitProgress,
 )
-from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.model import Plan, Step
+from rowtui.core.submission.plan.model import Plan, Step
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine

@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.engine import ListAsked
-from rowtui.core.submission.model import InBundle, Plan
+from rowtui.core.engine.api.engine import ListAsked
+from rowtui.core.submission.plan.model import InBundle, Plan
 from rowtui.tui.render.plan import Became, Outcome, Sending
 from rowtui.tui.render.plan_rows import plan_rows, row_values
 from rowtui.tui.submit_rows import AT_ONCE, PlanRows

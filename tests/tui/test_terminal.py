@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rowtui.cli.output import let_any_name_through
-from rowtui.core.engine import Snapshot
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import Snapshot
 from rowtui.tui.actions import VIEWS
 from rowtui.tui.app import RowtuiApp
 from rowtui.tui.glyphs import ascii_text

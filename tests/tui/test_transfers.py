@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine import ClusterView, TransferView
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import ClusterView, TransferView
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine

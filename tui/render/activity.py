@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rowtui.core.engine import RanCommand
+from rowtui.core.engine.api.engine import RanCommand
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.numbers import clock_time
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import Change, FailedJob
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.engine import Change, FailedJob
 from rowtui.core.project.change import (
     NO_CHANGE,
     Amount,
@@ -19,7 +20,6 @@ from rowtui.core.project.change import (
     parse_walltime,
     suggested_change,
 )
-from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Line, line
 
 MOST_LISTED = 4

@@ -20,7 +20,7 @@ from rowtui.tui.render.marks import (
 from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ClusterView
+    from rowtui.core.engine.api.engine import ClusterView
     from rowtui.tui.render.cells import Line
     from rowtui.tui.render.marks import Mark
 

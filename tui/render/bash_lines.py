@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.render.cells import Line, Span
 
 _TOKENS = re.compile(

@@ -11,23 +11,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.project.pack_views import (
+from rowtui.core.base.text import si, visible
+from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
 )
-from rowtui.core.text import si, visible
 from rowtui.tui.render.cells import Choice, Number, Span, line, percentage, portion
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import PackedPlan
+    from rowtui.core.engine.api.engine import PackedPlan
     from rowtui.core.packing.model import Amounts
-    from rowtui.core.project.pack_views import (
+    from rowtui.core.project.planning.pack_views import (
         BundleView,
         LeftAlone,
         PackedDestination,
     )
-    from rowtui.core.submission.model import PlannedJob
+    from rowtui.core.submission.plan.model import PlannedJob
     from rowtui.tui.render.cells import Cell, Line
 
 FINE = 10_000

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
-from rowtui.core.text import count, si, visible
+from rowtui.core.base.text import count, si, visible
 
 
 class Span(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.text import plural, si
+from rowtui.core.base.text import plural, si
 from rowtui.tui.render.cells import Span, cut, line, width_of
 from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Snapshot
+    from rowtui.core.engine.api.engine import Snapshot
     from rowtui.tui.render.cells import Line
 
 STALE_AFTER = 150.0

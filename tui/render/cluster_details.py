@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from rowtui.core.base.errors import Problem
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.model import NodeKind, Partition, PartitionLoad
-from rowtui.core.clusters.poll_policy import Pace
-from rowtui.core.engine import ClusterDetail, ClusterNodes, ClusterView
-from rowtui.core.errors import Problem
-from rowtui.core.text import plural
+from rowtui.core.clusters.polling.policy import Pace
+from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
 from rowtui.tui.render.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
 from rowtui.tui.render.clusters import cluster_mark
 from rowtui.tui.render.columns import Column

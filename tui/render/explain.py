@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import Explanation
-from rowtui.core.mapping.decision import (
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.mapping.model.decision import (
     Candidate,
     Check,
     Decision,
@@ -19,9 +20,8 @@ from rowtui.core.mapping.decision import (
     Placement,
     Refusal,
 )
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.reasons import check_in_words, outcome_sentence, what_to_do
-from rowtui.core.text import plural, visible
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.reasons import check_in_words, outcome_sentence, what_to_do
 from rowtui.tui.render.cells import Cell, Choice, Line, line, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import Mark

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rowtui.core.engine import Explanation, WhatIfAsked
-from rowtui.core.mapping.decision import Decision
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import Explanation, WhatIfAsked
+from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.explain import Row, destination_cells, destination_lines, job_lines
 from rowtui.tui.render.story import story_lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rowtui.core.engine import DirectoryRow, GroupSummary
-from rowtui.core.text import Cost, plural
+from rowtui.core.base.text import Cost, plural
+from rowtui.core.engine.api.engine import DirectoryRow, GroupSummary
 from rowtui.tui.render.cells import Cell, Choice, Line, Number, line, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import STATUS_MARKS

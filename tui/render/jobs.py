@@ -12,8 +12,8 @@ from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import JobView
-    from rowtui.core.submission.model import JobRecord
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.submission.plan.model import JobRecord
     from rowtui.tui.render.cells import Cell, Line
 
 

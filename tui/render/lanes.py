@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.model import Amounts
-from rowtui.core.project.pack_views import LaneView, NodeTypeView
-from rowtui.core.submission.model import PlannedJob
-from rowtui.core.text import plural, visible
+from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.render.bundles import AloneRow, BundleRow, Row, TypeRow, costs, half_empty, price
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, wrapped
 from rowtui.tui.render.numbers import duration

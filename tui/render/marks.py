@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobState as GraphState
-from rowtui.core.grouping.model import Status
+from rowtui.core.engine.api.engine import JobState as GraphState
+from rowtui.core.groups.model import Status
 from rowtui.tui.render.cells import line
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import InvalidFileError
-from rowtui.core.text import plural
+from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.base.text import plural
 from rowtui.tui.render.cells import line, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.status import first_line
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ActionSummary, JobsView, NetworkView, Snapshot
-    from rowtui.core.errors import Problem
+    from rowtui.core.base.errors import Problem
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, NetworkView, Snapshot
     from rowtui.tui.render.cells import Cell, Line
     from rowtui.tui.render.plan import Sending
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import JobState
-from rowtui.core.runs.limits import amount, cost_text
-from rowtui.core.runs.moments import time_text
-from rowtui.core.text import plural
-from rowtui.core.values import compact
+from rowtui.core.base.text import plural
+from rowtui.core.base.values import compact
+from rowtui.core.engine.api.engine import JobState
+from rowtui.core.runs.limits.limits import amount, cost_text
+from rowtui.core.runs.limits.time_parsing import time_text
 from rowtui.tui.render.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import GRAPH_MARKS
@@ -20,7 +20,7 @@ from rowtui.tui.render.run_limits import asked_text
 from rowtui.tui.render.run_marks import RUN_MARKS
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import NetworkView
+    from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
     from rowtui.tui.render.cells import Cell, Line
 

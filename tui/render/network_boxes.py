@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import JobState
-from rowtui.core.text import plural, si
+from rowtui.core.base.text import plural, si
+from rowtui.core.engine.api.engine import JobState
 from rowtui.tui.render.cells import Span, line, percentage, portion, width_of
 from rowtui.tui.render.marks import GRAPH_MARKS
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import NetworkView
+    from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import LinkView, NodeView
     from rowtui.tui.render.cells import Line
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import JobState, NetworkView
+from rowtui.core.engine.api.engine import JobState, NetworkView
 from rowtui.core.runs.views import NodeView
 from rowtui.tui.render.cells import Cell, Line, line, width_of
 from rowtui.tui.render.columns import Column

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from rowtui.core.engine import NetworkView
+from rowtui.core.engine.api.engine import NetworkView
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
 from rowtui.tui.render.network_boxes import (
     LEAST,

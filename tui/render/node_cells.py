@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 
-from rowtui.core.submission.model import PlannedJob
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.render.bundles import BundleRow
 from rowtui.tui.render.cells import Line, Span, line, wrapped
 from rowtui.tui.render.lanes import COLOURS, amounts_words, memory_text

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import hours, si
+from rowtui.core.base.text import hours, si
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.core.text import Cost
+    from rowtui.core.base.text import Cost
 
 
 def duration(seconds: int | None) -> str:

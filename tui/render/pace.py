@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rowtui.tui.render.cells import line
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ActionSummary, JobsView
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView
     from rowtui.tui.render.cells import Line
 
 HEIGHTS = "▁▂▃▄▅▆▇█"

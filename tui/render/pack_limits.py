@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rowtui.core.engine import PackChoice
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.render.what_if import Unreadable, read_walltime
 
 FIELDS = ("largest", "longest", "factor")

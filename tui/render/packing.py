@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import ActionSummary, PackChoice
-from rowtui.core.project.pack_views import PackedDestination
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.engine import ActionSummary, PackChoice
+from rowtui.core.project.planning.pack_views import PackedDestination
 from rowtui.tui.render.bundles import Look, Picture, Shares, costs, price
 from rowtui.tui.render.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.render.numbers import duration

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import is_in_bundle
-from rowtui.core.project.review_views import CheckState
-from rowtui.core.submission.model import Step, count_jobs
-from rowtui.core.text import plural
+from rowtui.core.project.review.views import CheckState
+from rowtui.core.submission.plan.model import Step, count_jobs
 from rowtui.tui.render.bundles import costs, price
 from rowtui.tui.render.cells import Choice, Number, dimmed, line
 from rowtui.tui.render.columns import Column
@@ -22,8 +22,8 @@ from rowtui.tui.render.plan_choice import Chosen
 from rowtui.tui.render.transfers import Copying, copied_first
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Check, SubmitProgress
-    from rowtui.core.submission.model import Packed, Plan, PlannedJob
+    from rowtui.core.engine.api.engine import Check, SubmitProgress
+    from rowtui.core.submission.plan.model import Packed, Plan, PlannedJob
     from rowtui.tui.render.cells import Cell, Line
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import Check, CheckState, Finding
-from rowtui.core.project.review_views import NAMES, worst
-from rowtui.core.runs.limits import amount
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import Check, CheckState, Finding
+from rowtui.core.project.review.views import NAMES, worst
+from rowtui.core.runs.limits.limits import amount
 from rowtui.tui.render.cells import line, portion
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Budget
+    from rowtui.core.engine.api.engine import Budget
     from rowtui.tui.render.cells import Line
     from rowtui.tui.render.plan_choice import Chosen
 

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.submission.charges import charges_of
-from rowtui.core.submission.model import JobCounts
-from rowtui.core.text import Cost, visible
+from rowtui.core.base.text import Cost, visible
+from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import JobCounts
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Budget, Finding
-    from rowtui.core.submission.model import Plan
+    from rowtui.core.engine.api.engine import Budget, Finding
+    from rowtui.core.submission.plan.model import Plan
 
 
 class Chosen:

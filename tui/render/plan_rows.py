@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.packing.model import Amounts
-from rowtui.core.submission.model import InBundle, Plan, PlannedJob
-from rowtui.core.text import Cost, plural, visible
+from rowtui.core.submission.plan.model import InBundle, Plan, PlannedJob
 from rowtui.tui.render.cells import Cell, Choice, Number, dimmed, line, plain
 from rowtui.tui.render.lanes import amounts_words
 from rowtui.tui.render.numbers import cost_forms, duration
@@ -201,8 +201,8 @@ def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
 
 
 def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
-    from rowtui.core.submission.bundle_script import bundle_script
-    from rowtui.core.submission.script_parts import split_script
+    from rowtui.core.submission.bundles.script import bundle_script
+    from rowtui.core.submission.scripts.script_parts import split_script
 
     # The script was written by another version.
     if any(split_script(job.script) is None for job in jobs):

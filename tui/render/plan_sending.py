@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 from rowtui.tui.render.cells import line, portion, width_of
 from rowtui.tui.render.numbers import duration
 

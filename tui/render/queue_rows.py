@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import QueueRow
-from rowtui.core.project.queue_views import NEAR_SECONDS
+from rowtui.core.engine.api.engine import QueueRow
+from rowtui.core.project.queue.views import NEAR_SECONDS
 from rowtui.tui.render.cells import (
     Cell,
     Choice,

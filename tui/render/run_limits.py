@@ -10,13 +10,13 @@ import math
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import TRIES, Limits, parse_until, unknown_clusters
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.runs.limits.limits import TRIES, Limits, parse_until, unknown_clusters
 
 if TYPE_CHECKING:
+    from rowtui.core.base.text import Cost
     from rowtui.core.runs.views import NetworkView
-    from rowtui.core.text import Cost
 
 FAILURES_IN_A_ROW = 3
 """More failures in a row are seldom coincidence."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.core.project.script_diff import Difference, Part, folded
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.project.review.script_diff import Difference, Part, folded
 from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Line, Span, line
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rowtui.core.mapping.decision import Decision, Refusal
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.model.decision import Decision, Refusal
+from rowtui.core.mapping.model.origin import Origin
 from rowtui.tui.render.cells import Cell, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.explain import Row, origin_text

@@ -11,7 +11,7 @@ from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import cost_forms
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ActionSummary, JobsView, Snapshot
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, Snapshot
     from rowtui.tui.render.cells import Cell, Line
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rowtui.core.engine import Explanation
-from rowtui.core.mapping.decision import Contribution, Decision
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.mapping.model.decision import Contribution, Decision
 from rowtui.tui.render.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.render.explain import origin_text
 from rowtui.tui.render.what_if import amount_text

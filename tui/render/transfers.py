@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.numbers import file_size
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import TransferView
+    from rowtui.core.engine.api.engine import TransferView
     from rowtui.tui.render.cells import Line
 
 _SHOWN = 5  # The number of conflicts that are named.

@@ -13,10 +13,10 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import WhatIfAsked
-from rowtui.core.mapping.decision import Decision
-from rowtui.core.mapping.request import Amounts, WhatIf
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import WhatIfAsked
+from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.numbers import duration

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.engine import JobDetail, QueueRow
-from rowtui.core.text import plural
+from rowtui.core.engine.api.engine import JobDetail, QueueRow
 from rowtui.tui.render.cells import Line, line, width_of, wrapped
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import age, clock_time, duration

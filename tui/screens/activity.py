@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rowtui.core.engine import RanCommand
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import RanCommand
 from rowtui.tui.render.activity import Row, activity_rows, command_rows, row_line
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.screens.dialog import Dialog

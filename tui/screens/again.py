@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rowtui.core.engine import Change, FailedJob
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import Change, FailedJob
 from rowtui.tui.render.again import FIELDS, failed_lines, prefilled, read_change
 from rowtui.tui.render.cells import line
 from rowtui.tui.screens.dialog import Dialog

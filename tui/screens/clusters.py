@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from rowtui.core.engine import ClusterDetail, JobsView
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import ClusterDetail, JobsView
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.cluster_details import (

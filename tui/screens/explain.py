@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, NamedTuple
 
-from rowtui.core.engine import Explanation, Snapshot, WhatIfAsked
-from rowtui.core.mapping.decision import Decision
+from rowtui.core.engine.api.engine import Explanation, Snapshot, WhatIfAsked
+from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.actions import BY_ID, bindings_for
 from rowtui.tui.newest import NewestAnswer
 from rowtui.tui.render.cells import line

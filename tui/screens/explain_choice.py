@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.actions import CHANGE_KEYS
 from rowtui.tui.render.cells import line, wrapped
 from rowtui.tui.render.explain import (
@@ -33,7 +33,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Explanation
+    from rowtui.core.engine.api.engine import Explanation
     from rowtui.tui.session import Session
 
 PAGES = ("reasons", "story")

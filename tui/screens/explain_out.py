@@ -6,11 +6,11 @@ import json
 import textwrap
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 from rowtui.tui.screens.page import PageScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.decision import Decision
+    from rowtui.core.mapping.model.decision import Decision
     from rowtui.tui.render.explain import Row
     from rowtui.tui.screens.explain import ExplainView
 
@@ -57,7 +57,7 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
 def copy_json(view: ExplainView) -> None:
     """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
-    from rowtui.core.json_views import explanation_of
+    from rowtui.core.engine.api.json_views import explanation_of
 
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:

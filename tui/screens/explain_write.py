@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from rowtui.core.engine import Edit, EditAsked
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import Edit, EditAsked
 from rowtui.tui.actions import BY_ID
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.screens.dialog import Dialog
@@ -23,7 +23,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.decision import Decision
+    from rowtui.core.mapping.model.decision import Decision
     from rowtui.tui.screens.explain import ExplainView
 
 _KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes nothing")

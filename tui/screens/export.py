@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.row_file import RowFile
 from rowtui.tui.screens.dialog import Dialog

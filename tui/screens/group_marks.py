@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rowtui.core.engine import Engine
-from rowtui.core.grouping.model import Status
+from rowtui.core.engine.api.engine import Engine
+from rowtui.core.groups.model import Status
 from rowtui.tui.widgets.list_table import MOST_MARKED
 from rowtui.tui.widgets.rows import Marks
 

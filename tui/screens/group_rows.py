@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import DirectoriesPage, DirectoryRow, Engine, GroupsPage, GroupSummary
-from rowtui.core.engine import ListAsked as Asked
-from rowtui.core.grouping.model import Status
+from rowtui.core.engine.api.engine import (
+    DirectoriesPage,
+    DirectoryRow,
+    Engine,
+    GroupsPage,
+    GroupSummary,
+)
+from rowtui.core.engine.api.engine import ListAsked as Asked
+from rowtui.core.groups.model import Status
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.groups import (
     directory_cells,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.render.plan import Wanted
 from rowtui.tui.screens.group_marks import marked_directories, marked_groups
 from rowtui.tui.screens.view import View

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from rowtui.core.engine import GroupsPage, GroupSummary
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.reasons import may_mark
 from rowtui.tui.render.cells import Line, line, wrapped

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from rowtui.core.engine import JobView, LogPage, LogState
-from rowtui.core.project.log_views import ROW
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import JobView, LogPage, LogState
+from rowtui.core.project.views.log_views import ROW
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.jobs import job_id

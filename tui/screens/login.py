@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
-from rowtui.core.engine import ClusterView
-from rowtui.core.text import visible
+from rowtui.core.engine.api.engine import ClusterView
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles

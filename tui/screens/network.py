@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from rowtui.core.engine import JobState, NetworkView
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import JobState, NetworkView
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.network import STATE_FILTERS, NetworkLook
 from rowtui.tui.reasons import may_mark_sample

@@ -7,9 +7,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.row_filter import parse_filter
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.filter import parse_filter
+from rowtui.core.base.text import visible
 from rowtui.tui.render.network_boxes import key_of
 from rowtui.tui.work import start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, cast
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.render.network_boxes import LEAST, NodeKey
 from rowtui.tui.render.network_list import (
     NodeRow,
@@ -20,7 +20,7 @@ from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.asked_rows import MemoryRows
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import NetworkView
+    from rowtui.core.engine.api.engine import NetworkView
     from rowtui.tui.screens.network import NetworkScreen
     from textual.widget import Widget
 

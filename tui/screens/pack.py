@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from rowtui.core.engine import PackChoice
+from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.packing import AXES, LONGER, MOST_SECONDS, START, Packing
 from rowtui.tui.render.bundles import (

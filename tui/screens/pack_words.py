@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.packing import change_line
 

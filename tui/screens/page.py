@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.render.cells import line
 from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from rowtui.core.engine import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import (
     JobDetail,
     ListAsked,
     QueueAsked,
@@ -18,10 +20,8 @@ from rowtui.core.engine import (
     QueueRow,
     RowKey,
 )
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.queue_views import EVERYBODY, MINE, PROJECT, SORTS
-from rowtui.core.submission.model import NO_ID, called
-from rowtui.core.text import plural
+from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, SORTS
+from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.queue_rows import QueueRows, queue_values

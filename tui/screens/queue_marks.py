@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rowtui.core.engine import MarkedRow, QueueAsked
-from rowtui.core.project.queue_views import MOST_MARKED
+from rowtui.core.engine.api.engine import MarkedRow, QueueAsked
+from rowtui.core.project.queue.views import MOST_MARKED
 from rowtui.tui.screens.queue_table import QueueTable
 from rowtui.tui.work import start
 

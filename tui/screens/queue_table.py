@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from rowtui.core.engine import MarkedRow
-from rowtui.core.project.queue_views import MOST_MARKED, SORTS
+from rowtui.core.engine.api.engine import MarkedRow
+from rowtui.core.project.queue.views import MOST_MARKED, SORTS
 from rowtui.tui.queue_rows import QueueMarks, QueueRows
 from rowtui.tui.widgets.asked_rows import LOADED
 from rowtui.tui.widgets.list_table import ListTable

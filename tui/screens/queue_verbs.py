@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import ChosenJobs, RowKey
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import ChosenJobs, RowKey
 from rowtui.tui.job_verbs import RETRY, JobVerb
 from rowtui.tui.screens.confirm import ConfirmScreen
 from rowtui.tui.work import start

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
-from rowtui.core.engine import Limits
+from rowtui.core.engine.api.engine import Limits
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.run_limits import FIELDS, TypedLimits, read_limits
 from rowtui.tui.screens.dialog import Dialog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.network import sample_columns
 from rowtui.tui.screens.group_rows import Wiring
@@ -19,7 +19,7 @@ from rowtui.tui.screens.view import set_titles
 from rowtui.tui.work import start
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import NetworkView
+    from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import NodeView, SampleView
     from rowtui.tui.screens.network import NetworkScreen
     from rowtui.tui.screens.sample_rows import SampleTable

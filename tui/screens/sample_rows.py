@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from rowtui.core.engine import Engine, JobState
-from rowtui.core.engine import ListAsked as Asked
+from rowtui.core.engine.api.engine import Engine, JobState
+from rowtui.core.engine.api.engine import ListAsked as Asked
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.network import StateFilter
 from rowtui.tui.render.network import sample_cells

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.sources import SourceRow, source_cells, source_columns
 from rowtui.tui.screens.dialog import Dialog
@@ -19,7 +19,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.place import Place
+    from rowtui.core.mapping.model.place import Place
     from rowtui.tui.app import RowtuiApp
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from rowtui.core.grouping.model import Status
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.groups.model import Status
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.jobs import jobs_in_brief
@@ -34,7 +34,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import ActionSummary
+    from rowtui.core.engine.api.engine import ActionSummary
     from rowtui.tui.render.needs import (
         Need,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ClassVar
 
-from rowtui.core.submission.model import Plan, PlannedJob
-from rowtui.core.text import plural
+from rowtui.core.base.text import plural
+from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line, plain, wrapped
 from rowtui.tui.render.columns import Column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.submit_rows import PlanRows
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.table_lines import Look

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.core.engine import MappingReview
-from rowtui.core.text import plural, visible
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.engine import MappingReview
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles

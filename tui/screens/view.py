@@ -278,7 +278,7 @@ class View(Screen[None]):
 
 def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
     """Set the texts in a widget's frame; they are never parsed as markup."""
-    from rowtui.core.text import visible
+    from rowtui.core.base.text import visible
 
     for name, text in (("border_title", title), ("border_subtitle", subtitle)):
         shown = visible(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from rowtui.core.engine import JobDetail, QueueRow
+from rowtui.core.engine.api.engine import JobDetail, QueueRow
 from rowtui.tui.render.cells import Line, plain
 from rowtui.tui.render.why import WAITS, why_page
 from rowtui.tui.screens.dialog import Dialog

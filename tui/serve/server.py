@@ -24,7 +24,7 @@ import aiohttp_jinja2
 import jinja2
 import textual_serve.server
 from aiohttp import web
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 
 HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost")

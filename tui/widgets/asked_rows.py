@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from rowtui.core.engine import AS_IS, ListAsked
-from rowtui.core.errors import RowtuiError
-from rowtui.core.row_filter import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.filter import (
     FilterError,
     RowFilter,
     parse_filter,
     row_matches,
     with_known_fields,
 )
-from rowtui.core.values import Kind, kind_of
+from rowtui.core.base.values import Kind, kind_of
+from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.tui.render.cells import Cell, Choice, Number, plain
 from rowtui.tui.widgets.rows import ListRows, PagedRows
 

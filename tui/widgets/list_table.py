@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rowtui.core.engine import AS_IS, ListAsked
-from rowtui.core.row_filter import FilterError, RowFilter, parse_filter, places
+from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
+from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.kept_fields import FieldChoice, KeptFields
 from rowtui.tui.render.columns import Column, place

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
-from rowtui.core.engine import LogPage, LogState
-from rowtui.core.project.log_views import LogRow
+from rowtui.core.engine.api.engine import LogPage, LogState
+from rowtui.core.project.views.log_views import LogRow
 from rowtui.tui.render.cells import Line, line, plain
 from rowtui.tui.render.log import row_line
 from rowtui.tui.widgets.text_lines import TextLines

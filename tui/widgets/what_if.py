@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.core.mapping.decision import Decision
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.workflow.duration import format_duration
 from rowtui.tui.render.explain import walltime_of
 from rowtui.tui.render.what_if import FIELDS, amount_text

@@ -17,6 +17,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rowtui.core.base.files import write_all
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
@@ -29,13 +30,12 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Verdict,
 )
-from rowtui.core.clusters.schedulers.local_machine import host_name
-from rowtui.core.clusters.schedulers.local_processes import (
+from rowtui.core.clusters.schedulers.local.machine import host_name
+from rowtui.core.clusters.schedulers.local.processes import (
     end_job_processes,
     processes_of_job,
     signal_process,
 )
-from rowtui.core.files import write_all
 from rowtui.core.secrets.variables import is_secret
 
 if TYPE_CHECKING:

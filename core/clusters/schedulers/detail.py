@@ -54,7 +54,7 @@ async def ask_detail(
 ) -> SchedulerDetail:
     """Return all details that a scheduler of this kind offers about a job."""
     if kind == "slurm":
-        from rowtui.core.clusters.schedulers.slurm_detail import slurm_detail
+        from rowtui.core.clusters.schedulers.slurm.detail import slurm_detail
 
         return await slurm_detail(transport, job, estimate=estimate)
     if kind == "grid_engine":
@@ -66,7 +66,7 @@ async def ask_detail(
 async def ask_everybody(kind: str, transport: Transport, most: int) -> Everybody:
     """Return the jobs of all users."""
     if kind == "slurm":
-        from rowtui.core.clusters.schedulers.slurm_detail import slurm_everybody
+        from rowtui.core.clusters.schedulers.slurm.detail import slurm_everybody
 
         return await slurm_everybody(transport, most)
     return Everybody(problem="its scheduler does not list other people's jobs")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

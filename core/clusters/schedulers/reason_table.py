@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
 
 SHOWN = 300  # characters shown of a text from outside
 

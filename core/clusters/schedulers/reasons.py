@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.clusters.schedulers.grid_engine_reasons import GRID_ENGINE
+from rowtui.core.clusters.schedulers.grid_engine.reasons import GRID_ENGINE
 from rowtui.core.clusters.schedulers.reason_table import (
     HELD,
     Explanation,
@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.reason_table import (
     foreign,
     in_words,
 )
-from rowtui.core.clusters.schedulers.slurm_reasons import SLURM
+from rowtui.core.clusters.schedulers.slurm.reasons import SLURM
 from rowtui.core.workflow.duration import format_duration
 
 __all__ = ["TABLES", "Explanation", "Reasons", "explain"]

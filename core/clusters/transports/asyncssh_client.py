@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import asyncssh
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.identities import Asking, KeyRing
 from rowtui.core.clusters.transports.known_hosts import KnownKeys, known_name, question
 from rowtui.core.clusters.transports.login import (
@@ -21,7 +22,6 @@ from rowtui.core.clusters.transports.login import (
     unknown_key_error,
 )
 from rowtui.core.clusters.transports.ssh_config import SshSettings
-from rowtui.core.text import visible
 
 _PASSWORD_TRIES = 3  # as in ssh(1)'s NumberOfPasswordPrompts; the server may end it earlier
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import asyncssh
 from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.asyncssh_client import Client
 from rowtui.core.clusters.transports.identities import Asking, KeyRing, load_keys, public_halves
 from rowtui.core.clusters.transports.known_hosts import KnownKeys, believe, look_up
@@ -29,8 +31,6 @@ from rowtui.core.clusters.transports.login import (
     UnknownHostKey,
 )
 from rowtui.core.clusters.transports.ssh_config import SshSettings, read_settings
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 _MOST_JUMPS = 8  # ends the recursion of a jump host that names itself as jump host
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
 from rowtui.core.clusters.transports.login import (
     PASSING,
@@ -25,7 +26,6 @@ from rowtui.core.clusters.transports.login import (
     SshTarget,
 )
 from rowtui.core.clusters.transports.remote_line import Line, remote_line
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import asyncssh

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import asyncssh
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Asker, Prompt
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded
-from rowtui.core.text import visible
 
 _PHRASE_TRIES = 3  # as in ssh(1)
 _KEY_LIMIT = 1 << 20  # bytes of an identity file

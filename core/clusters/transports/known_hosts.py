@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import asyncssh
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded, sync_folder, write_all
 from rowtui.core.clusters.transports.login import KnownKey, UnknownHostKey
-from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded, sync_folder, write_all
 
 _LIMIT = 16 << 20  # bytes of a known_hosts file
 _SSH_PORT = 22

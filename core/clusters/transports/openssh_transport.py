@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble, run_command
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
 from rowtui.core.clusters.transports.remote_line import Answer, Line, remote_line
-from rowtui.core.text import visible
 
 MOST_CHANNELS = 4  # as for asyncssh
 _SSH_FAILED = 255

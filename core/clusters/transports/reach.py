@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.command_log import CommandLog, noted
 from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
-from rowtui.core.clusters.load_remote import ssh_target
+from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError
 from rowtui.core.clusters.transports.own_login import (
@@ -23,9 +23,9 @@ from rowtui.core.clusters.transports.own_login import (
     log_in,
     own_transport,
 )
-from rowtui.core.clusters.transports.shared import SharedTransport
-from rowtui.core.clusters.transports.shared_calls import log_in_at
-from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, shared_socket
+from rowtui.core.clusters.transports.shared.calls import log_in_at
+from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, shared_socket
+from rowtui.core.clusters.transports.shared.transport import SharedTransport
 
 
 def transport_for(

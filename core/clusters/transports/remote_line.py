@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CLIENT_OPTIONS, KEPT_OPTIONS
-from rowtui.core.text import visible
 
 _BARE = re.compile(rb"[A-Za-z0-9_+,./:@-]+")
 _DOUBLE_QUOTED = re.compile(rb"[A-Za-z0-9_+,./:@=%^~()\[\]{}*?&|;<># -]+")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import asyncssh
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.known_hosts import look_up
 from rowtui.core.clusters.transports.login import (
     KnownKey,
@@ -21,8 +23,6 @@ from rowtui.core.clusters.transports.login import (
     SshTarget,
 )
 from rowtui.core.clusters.transports.ssh_config import SshSettings, read_settings
-from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 _MOST_HOPS = 8  # as for a login
 _AGENT_SECONDS = 5.0

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from asyncssh.config import ConfigParseError, SSHClientConfig
+from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
-from rowtui.core.text import visible
 
 _SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")

@@ -3,10 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.builtin import CLUSTERS, LAUNCHERS
+from rowtui.core.base.errors import Problem
 from rowtui.core.clusters.check import check_workflow
+from rowtui.core.clusters.config.builtin import CLUSTERS, LAUNCHERS
 from rowtui.core.clusters.model import Cluster, Identify, Launchers, Remote
-from rowtui.core.errors import Problem
 from rowtui.core.workflow.load import load_workflow
 
 BY_NAME = {cluster.name: cluster for cluster in CLUSTERS}

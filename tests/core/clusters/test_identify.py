@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.core.clusters.builtin import CLUSTERS
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.identify import identify_cluster, runs_here
 from rowtui.core.clusters.model import Cluster, Identified, Identify, Partition, Remote
-from rowtui.core.errors import RowtuiError
 
 
 def no_slurm() -> Cluster | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rowtui.core.clusters.builtin import LAUNCHERS
+from rowtui.core.clusters.config.builtin import LAUNCHERS
 from rowtui.core.clusters.launcher_prefix import LauncherError, launcher_prefix
 from rowtui.core.clusters.model import Launcher, Launchers
 from rowtui.core.workflow.model import Action, Processes, Resources

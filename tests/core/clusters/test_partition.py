@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.clusters.builtin import CLUSTERS
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,

@@ -6,13 +6,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.process import DemoProcess
-from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST
-from rowtui.core.engine_process.options import Demo, EngineOptions
-from rowtui.core.engine_process.start import Started
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.played_views import FASTER, INJECT, SLOWER
-from rowtui.core.submission.model import Step
+from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
+from rowtui.core.engine.process.options import Demo, EngineOptions
+from rowtui.core.engine.process.start import Started
+from rowtui.core.project.views.played_views import FASTER, INJECT, SLOWER
+from rowtui.core.submission.plan.model import Step
 
 
 async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.clusters.load import load_clusters
-from rowtui.core.clusters.node_types import node_types_for
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.config.node_types import node_types_for
 from rowtui.core.demo.project import PLACES, environment, write_files
 
 

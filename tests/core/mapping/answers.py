@@ -6,13 +6,13 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from rowtui.core.mapping.configuration import Configuration
-from rowtui.core.mapping.decision import Decision, Outcome, Placement
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest, Person
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.request import MappingRequest, Person
 
 TPV3 = b"global: {dialect: tpv3}\n"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.core.mapping.decision import Outcome
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.lint import lint
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest, Person
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.lint.lint import lint
+from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.request import MappingRequest, Person
 
 from bench.mapping_cases import Case, shared, site
 

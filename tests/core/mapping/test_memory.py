@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, JobTotals, Partition, PartitionLoad
-from rowtui.core.mapping.decision import Placement
-from rowtui.core.mapping.destinations import checks, fits, offers_of, suited
-from rowtui.core.mapping.dialect import DIALECTS
-from rowtui.core.mapping.entities import AMOUNTS, Destination, Tool
-from rowtui.core.mapping.evaluate import StopMapping
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.lookup import plain_id
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.request import (
+from rowtui.core.mapping.engine.destinations import checks, fits, offers_of, suited
+from rowtui.core.mapping.engine.evaluate import StopMapping
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.lookup import plain_id
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.model.decision import Placement
+from rowtui.core.mapping.model.dialect import DIALECTS
+from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Tool
+from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
     Facts,
@@ -27,7 +27,7 @@ from rowtui.core.mapping.request import (
     Person,
     WhatIf,
 )
-from rowtui.core.mapping.tags import STRENGTHS, score
+from rowtui.core.mapping.model.tags import STRENGTHS, score
 from rowtui.core.workflow.model import Resources
 
 from tests.core.mapping.answers import load, request_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.mapping.decision import Outcome
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest, Person
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.request import MappingRequest, Person
 
 TRUSTED = """
 tools:

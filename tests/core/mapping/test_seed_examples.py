@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionLoad
-from rowtui.core.mapping.cases import read_cases, run_cases
-from rowtui.core.mapping.configuration import Configuration
-from rowtui.core.mapping.decision import Decision, Outcome, Placement
-from rowtui.core.mapping.explain import decide
-from rowtui.core.mapping.from_clusters import destinations_of
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest, Person
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.from_clusters import destinations_of
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.cases import read_cases, run_cases
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.request import NOTHING_KNOWN, Facts, MappingRequest, Person
 
 FOLDER = Path(__file__).parents[3] / "examples" / "mapping"
 FILES = sorted(path.name for path in FOLDER.glob("*.yml") if path.name != "cases.yml")

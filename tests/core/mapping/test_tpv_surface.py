@@ -6,19 +6,19 @@ The lists of names were read from TPV 3.3.0's classes (`dir`, without pydantic's
 from __future__ import annotations
 
 import pytest
-from rowtui.core.mapping.decision import Outcome
-from rowtui.core.mapping.dialect import SEED, TPV3
-from rowtui.core.mapping.entities import Destination, Entity, Rule, Tool, User
-from rowtui.core.mapping.flow import IncompatibleTagsException
-from rowtui.core.mapping.helper_functions import HELPERS
-from rowtui.core.mapping.lint import lint
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest, Person
-from rowtui.core.mapping.shown_objects import ShownMapper
-from rowtui.core.mapping.stand_ins import has_in_module
-from rowtui.core.mapping.tags import InvalidTagsError, SchedulingTags, TagType
+from rowtui.core.mapping.engine.helper_functions import HELPERS
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.engine.routing import IncompatibleTagsException
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.galaxy.modules import has_in_module
+from rowtui.core.mapping.galaxy.objects import ShownMapper
+from rowtui.core.mapping.lint.lint import lint
+from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.dialect import SEED, TPV3
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Tool, User
+from rowtui.core.mapping.model.request import MappingRequest, Person
+from rowtui.core.mapping.model.tags import InvalidTagsError, SchedulingTags, TagType
 
 _TAGS = (
     "accept add_tag_override all_tag_values can_combine check_duplicates combine filter inherit "

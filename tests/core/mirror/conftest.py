@@ -13,11 +13,11 @@ from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 from rowtui.core.mirror.compare import compare
 from rowtui.core.mirror.facts import Wanted
-from rowtui.core.mirror.files import Files, Progress
 from rowtui.core.mirror.listing import list_here, list_there
-from rowtui.core.mirror.plain_files import PlainFiles
-from rowtui.core.mirror.rsync_files import RsyncFiles
-from rowtui.core.mirror.sftp_files import SftpFiles
+from rowtui.core.mirror.transfer.files import Files, Progress
+from rowtui.core.mirror.transfer.plain_files import PlainFiles
+from rowtui.core.mirror.transfer.rsync_files import RsyncFiles
+from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
 from tests.rig.login import LoginNode
 

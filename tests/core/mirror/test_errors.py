@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.mirror.arriving import explain_here
 from rowtui.core.mirror.errors import Cause, explain
+from rowtui.core.mirror.transfer.arriving import explain_here
 
 TAR = "tar: Exiting with failure status due to previous errors"
 

@@ -14,8 +14,8 @@ from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.facts import FileFacts, Selection, Wanted
 from rowtui.core.mirror.listing import checksums_there, list_there
 from rowtui.core.mirror.mirror import Mirror
-from rowtui.core.mirror.packing import unpack
-from rowtui.core.mirror.plain_files import PlainFiles
+from rowtui.core.mirror.transfer.archive import unpack
+from rowtui.core.mirror.transfer.plain_files import PlainFiles
 
 PRODUCTS = Selection((Wanted(("w/d",), ("/out",)),))
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mirror.compare import Entry
 from rowtui.core.mirror.facts import FILE, FOLDER_FACTS, LINK, FileFacts
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest

@@ -14,21 +14,21 @@ import pytest
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
-from rowtui.core.clusters.transports.shared import SharedTransport
-from rowtui.core.clusters.transports.shared_calls import log_in_at
-from rowtui.core.clusters.transports.shared_person import Questions
-from rowtui.core.clusters.transports.shared_server import Shared, serve
-from rowtui.core.mirror.choose import files_for
+from rowtui.core.clusters.transports.shared.calls import log_in_at
+from rowtui.core.clusters.transports.shared.server import Shared, serve
+from rowtui.core.clusters.transports.shared.transport import SharedTransport
+from rowtui.core.clusters.transports.shared.user import Questions
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.mirror.errors import Cause, MirrorError
 from rowtui.core.mirror.facts import MARKER, Selection, Wanted
-from rowtui.core.mirror.files import Progress
 from rowtui.core.mirror.manifest import manifest_path, read_manifest
 from rowtui.core.mirror.mirror import Mirror
 from rowtui.core.mirror.place import default_place
-from rowtui.core.mirror.plain_files import PlainFiles
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
-from rowtui.core.mirror.sftp_files import SftpFiles
+from rowtui.core.mirror.transfer.choose import files_for
+from rowtui.core.mirror.transfer.files import Progress
+from rowtui.core.mirror.transfer.plain_files import PlainFiles
+from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
 from tests.core.mirror.conftest import Way, content
 from tests.rig.faulty import faulty_login

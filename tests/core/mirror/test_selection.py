@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.mirror.errors import MirrorError
 from rowtui.core.mirror.selection import MirrorRules, read_rules, workspace_in
 

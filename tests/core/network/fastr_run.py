@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from rowtui.core.network.columns import Columns, columns
-from rowtui.core.network.combine import Combination, cross, merge
-from rowtui.core.network.domain import Domain
-from rowtui.core.network.link import Link, SubInput, SubOutput
-from rowtui.core.network.model import Sample, SampleId, SampleState
-from rowtui.core.network.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.output import UNKNOWN, Opens, Output, counted
+from rowtui.core.network.samples.columns import Columns, columns
+from rowtui.core.network.samples.combine import Combination, cross, merge
+from rowtui.core.network.samples.domain import Domain
+from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.model import Sample, SampleId, SampleState
+from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Opens, Output, counted
 
 Values = tuple[Any, ...]
 

@@ -14,13 +14,13 @@ from zlib import crc32
 
 import numpy as np
 from hypothesis import strategies as st
-from rowtui.core.network.columns import columns
-from rowtui.core.network.combine import Combination, cross, join
-from rowtui.core.network.domain import Domain
-from rowtui.core.network.link import Link, SubInput, SubOutput
-from rowtui.core.network.model import Sample
-from rowtui.core.network.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.output import UNKNOWN, Entries, Output
+from rowtui.core.network.samples.columns import columns
+from rowtui.core.network.samples.combine import Combination, cross, join
+from rowtui.core.network.samples.domain import Domain
+from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.model import Sample
+from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
 
 Key = tuple[Any, ...]
 Jobs = frozenset[tuple[int, Key]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.network.job_model import STRENGTH, JobState
+from rowtui.core.network.graph.job_model import STRENGTH, JobState
 
 LOST = (JobState.FAILED, JobState.CANCELLED)
 OVER = (*LOST, JobState.COMPLETED, JobState.SKIPPED)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rowtui.core.network.combine import cross, zipped
-from rowtui.core.network.domain import Domain
-from rowtui.core.network.link import Link, SubInput
-from rowtui.core.network.load import parse_network
-from rowtui.core.network.model import DimensionError, SampleState
-from rowtui.core.network.names import sample_name
-from rowtui.core.network.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.output import UNKNOWN, Entries, Output
-from rowtui.core.network.spec import Require
-from rowtui.core.network.structure import needed_by_sinks
+from rowtui.core.network.definition.load import parse_network
+from rowtui.core.network.definition.spec import Require
+from rowtui.core.network.definition.structure import needed_by_sinks
+from rowtui.core.network.samples.combine import cross, zipped
+from rowtui.core.network.samples.domain import Domain
+from rowtui.core.network.samples.link import Link, SubInput
+from rowtui.core.network.samples.model import DimensionError, SampleState
+from rowtui.core.network.samples.names import sample_name
+from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
 
 from tests.core.network.fastr_run import Run, single_table
 

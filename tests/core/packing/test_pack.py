@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.errors import RowtuiError
-from rowtui.core.packing import fill, prices
-from rowtui.core.packing.bound import worth
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.packing.check import complaints
+from rowtui.core.packing.heuristics import fill
 from rowtui.core.packing.model import (
     Amounts,
     Bundle,
@@ -25,6 +24,8 @@ from rowtui.core.packing.model import (
     Run,
     total_cost,
 )
+from rowtui.core.packing.optimal import prices
+from rowtui.core.packing.optimal.bound import worth
 from rowtui.core.packing.pack import pack, packers
 from rowtui.core.packing.packers import OURS
 

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 import pytest
-from rowtui.core.mapping.load import merge_files
-from rowtui.core.mapping.mapper import Mapper
-from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.load import merge_files
+from rowtui.core.mapping.files.parse import parse_mapping
+from rowtui.core.mapping.model.request import MappingRequest
+from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
 from rowtui.core.packing.model import Amounts, NodeType
 from rowtui.core.packing.seed import (
     Instance,
@@ -25,7 +26,6 @@ from rowtui.core.packing.seed import (
     suits,
 )
 from rowtui.core.packing.suitable import Catalogue, suitable
-from rowtui.core.packing.vectors import Bin, Item, Vectors
 
 GB = 1024
 SMALL = NodeType("small", Amounts(2, 8 * GB), 0.1)
@@ -437,7 +437,7 @@ def test_sets_that_hold_a_few_too_many_change_nothing(monkeypatch: pytest.Monkey
     )
     exact = seed_packing(vectors, lambda: False)
 
-    monkeypatch.setattr("rowtui.core.packing.within._MOST_BYTES", 0)
+    monkeypatch.setattr("rowtui.core.packing.fits_index._MOST_BYTES", 0)
 
     assert seed_packing(vectors, lambda: False) == exact
     assert not Catalogue(vectors.bins)._turned.exact

@@ -11,12 +11,12 @@ from pathlib import Path
 from rowtui.core.project.change import NO_CHANGE, Change
 from rowtui.core.project.failed_jobs import Choice
 from rowtui.core.project.project import Project
-from rowtui.core.project.resubmission import Again, plan_again
+from rowtui.core.project.retry import Again, plan_again
 from rowtui.core.state.model import LastEnd, Outcome
-from rowtui.core.state.stored import Stored
-from rowtui.core.submission.journal import end_detail
-from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
-from rowtui.core.submission.plan_json import save_plan
+from rowtui.core.state.store.stored import Stored
+from rowtui.core.submission.plan.json import save_plan
+from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.sending.journal import end_detail
 
 WORKFLOW = """\
 [workspace]

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from rowtui.core.grouping import order
+from rowtui.core.groups import order
 from rowtui.core.project import dry_run as module
 from rowtui.core.project.dry_run import DryRun, dry_run
-from rowtui.core.project.planning import plan_submission
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastEnd
-from rowtui.core.submission.name_lines import NameLines
-from rowtui.core.submission.planner import PlanError
+from rowtui.core.submission.plan.planner import PlanError
+from rowtui.core.submission.scripts.name_lines import NameLines
 
 WORKFLOW = """\
 [workspace]

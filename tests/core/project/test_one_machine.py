@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.grouping.model import Status
+from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.project import Project
-from rowtui.core.submission.model import RefusedAt
+from rowtui.core.submission.plan.model import RefusedAt
 
 WORKFLOW = """\
 [[action]]

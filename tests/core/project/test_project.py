@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.errors import NoProjectError, RowtuiError, WorkflowError
-from rowtui.core.grouping.model import Status
-from rowtui.core.grouping.status import StatusCounts, status_counts
+from rowtui.core.groups.model import Status
+from rowtui.core.groups.status import StatusCounts, status_counts
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
-from rowtui.core.state.postcard import decode_completed, decode_submitted
-from rowtui.core.state.stored import Stored
-from rowtui.core.submission.model import Step
-from rowtui.core.submission.plan import PlanError
+from rowtui.core.state.row.postcard import decode_completed, decode_submitted
+from rowtui.core.state.store.stored import Stored
+from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.plan import PlanError
 
 from tests.eventually import eventually_async
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.engine import Edit, EditAsked, WhatIfAsked
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Status
-from rowtui.core.in_process import InProcessEngine
-from rowtui.core.mapping.request import Amounts, WhatIf
-from rowtui.core.mapping.sources import user_places
-from rowtui.core.mapping.trust import TrustStore
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import Edit, EditAsked, WhatIfAsked
+from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.groups.model import Status
+from rowtui.core.mapping.files.sources import user_places
+from rowtui.core.mapping.files.trust import TrustStore
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.core.project.project import Project
 
 WORKFLOW = """\

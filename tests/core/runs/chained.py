@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import Run

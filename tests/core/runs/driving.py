@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.project.project import Project
-from rowtui.core.runs.autopilot import Answer, Autopilot, Kind, Told
-from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind, Told
+from rowtui.core.runs.limits.limits import Breach, Limits
 from rowtui.core.runs.model import Event
+from rowtui.core.runs.run_status import Standing
 from rowtui.core.runs.running import Running
-from rowtui.core.runs.standing import Standing
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study
-from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 EXAMPLE = Path(__file__).parents[3] / "examples/study"
 LOOK = 0.2  # seconds

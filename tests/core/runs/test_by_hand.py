@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.job_model import JobState
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
-from rowtui.core.runs.advance import follow_network
-from rowtui.core.runs.hold import Holder
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.execution.advance import follow_network
+from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.lock import Holder
 from rowtui.core.runs.model import (
     Event,
     Finished,
@@ -30,7 +30,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import Run, RunStore
-from rowtui.core.submission.model import Plan
+from rowtui.core.submission.plan.model import Plan
 
 from tests.core.runs import killed
 from tests.core.runs.driving import Drive, action, begin, drive, make, ran
@@ -222,7 +222,7 @@ def test_a_run_with_a_job_that_failed_stays_paused(with_sink: Path) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        Moment("rowtui.core.runs.publishing:publish"),
+        Moment("rowtui.core.runs.directories.publishing:publish"),
         Moment("rowtui.core.runs.run:Run.append", of="Published"),
         Moment("rowtui.core.runs.run:Run.append", of="Finished"),
         Moment("rowtui.core.runs.run:Run.append", after=True, of="Finished"),

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.errors import RowtuiError
-from rowtui.core.in_process_network import NetworkWork
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import JobState
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.local.network import NetworkWork
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.autopilot import Kind, Told
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.execution.autopilot import Kind, Told
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, Started
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running

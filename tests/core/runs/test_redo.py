@@ -6,11 +6,11 @@ from pathlib import Path
 
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.directories.trash import restore
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import said
-from rowtui.core.runs.trash import restore
 
 WORKFLOW = """
 [workspace]
@@ -218,7 +218,7 @@ output = "work"
 
 def restore_again(project: Project, trash: str) -> bool:
     """Whether there is nothing of that name any more."""
-    from rowtui.core.errors import RowtuiError
+    from rowtui.core.base.errors import RowtuiError
 
     try:
         restore(project, trash)

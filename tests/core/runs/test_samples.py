@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.listing import Superseded
-from rowtui.core.network.growth import Growth
-from rowtui.core.network.job_model import JobState
-from rowtui.core.project.lists import ListAsked
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, row_matches
+from rowtui.core.groups.listing import Superseded
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.project import Project
-from rowtui.core.row_filter import FilterError, RowFilter, parse_filter, row_matches
+from rowtui.core.project.views.lists import ListAsked
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.samples import Samples, Which
 from rowtui.core.runs.views import SampleView

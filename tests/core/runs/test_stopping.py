@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.runs.autopilot import Answer, Autopilot, Kind
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import NotSent, RunStatus, Stopped
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running

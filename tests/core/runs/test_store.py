@@ -16,8 +16,8 @@ from types import MappingProxyType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.errors import RowtuiError
-from rowtui.core.network.spec import (
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.network.definition.spec import (
     Existing,
     Files,
     Gather,
@@ -36,8 +36,7 @@ from rowtui.core.network.spec import (
     Table,
     Values,
 )
-from rowtui.core.runs.frozen import frozen_bytes, read_frozen
-from rowtui.core.runs.limits import Limits, Spent
+from rowtui.core.runs.limits.limits import Limits, Spent
 from rowtui.core.runs.model import (
     Cancelled,
     Entry,
@@ -58,6 +57,7 @@ from rowtui.core.runs.model import (
     event_of,
     line_of,
 )
+from rowtui.core.runs.snapshot import frozen_bytes, read_frozen
 from rowtui.core.runs.store import BadRun, Run, RunHeldError, RunStore
 
 from tests.core.runs.driving import standing_of

@@ -60,20 +60,20 @@ RAN = {
     *("score,t=1: score", "report: report"),
 }
 RUN, RUNNING = "rowtui.core.runs.run:Run", "rowtui.core.runs.running"
-PUBLISHING = "rowtui.core.runs.publishing"
+PUBLISHING = "rowtui.core.runs.directories.publishing"
 # Of each run, the deaths of those who drive it one after another.
 DEATHS = {
     "before": (
         Moment(f"{RUN}.append"),  # its first word
         Moment(f"{RUN}.append", of="PlanSubmitted"),
         Moment(f"{RUNNING}:write_inputs", 2),
-        Moment("rowtui.core.clusters.schedulers.local:LocalScheduler.submit", 2),
+        Moment("rowtui.core.clusters.schedulers.local.scheduler:LocalScheduler.submit", 2),
         Moment(f"{RUN}.append", of="JobFailed"),
         Moment(f"{PUBLISHING}:publish"),
         Moment(f"{RUN}.append", of="Finished"),
     ),
     "after": (
-        Moment("rowtui.core.runs.directories:os.rename", 2),
+        Moment("rowtui.core.runs.directories.directories:os.rename", 2),
         Moment(f"{RUN}.append", after=True, of="PlanSubmitted"),
         Moment(f"{RUN}.append", of="Grew"),
         Moment(f"{RUN}.append", after=True, of="Grew"),
@@ -82,10 +82,10 @@ DEATHS = {
         Moment(f"{RUN}.append", after=True, of="Finished"),
     ),
     "between": (
-        Moment("rowtui.core.runs.readiness:make_directories"),  # those of a list
-        Moment("rowtui.core.runs.directories:os.rename", 2),
-        Moment("rowtui.core.runs.autopilot:Autopilot._settle_plan", after=True),
-        Moment("rowtui.core.submission.reservations:StoredReservations.record"),
+        Moment("rowtui.core.runs.directories.readiness:make_directories"),  # those of a list
+        Moment("rowtui.core.runs.directories.directories:os.rename", 2),
+        Moment("rowtui.core.runs.execution.autopilot:Autopilot._settle_plan", after=True),
+        Moment("rowtui.core.submission.sending.reservations:StoredReservations.record"),
     ),
 }
 

@@ -7,12 +7,12 @@ import json
 import time
 from pathlib import Path
 
-from rowtui.core.network.job_model import JobState
+from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.autopilot import Answer, Kind, Told
-from rowtui.core.runs.limits import Kind as LimitKind
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.execution.autopilot import Answer, Kind, Told
+from rowtui.core.runs.limits.limits import Kind as LimitKind
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import RunStore

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.autopilot import Kind, Told
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.execution.autopilot import Kind, Told
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import Running
-from rowtui.core.submission.carry_out import Progress
-from rowtui.core.submission.in_queue import SilentClusterError
-from rowtui.core.submission.model import Plan
+from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.sending.carry_out import Progress
+from rowtui.core.submission.sending.in_queue import SilentClusterError
 
 from tests.core.runs.driving import Drive, action, drive, example, make, ran
 from tests.core.runs.killed import Moment, was_killed
@@ -32,8 +32,8 @@ host = "{name}"
 config = ["{config}"]
 {where}
 """
-HAPPENED = "rowtui.core.runs.autopilot:_happened"
-SENT = "rowtui.core.runs.autopilot:Autopilot._settle_plan"
+HAPPENED = "rowtui.core.runs.execution.autopilot:_happened"
+SENT = "rowtui.core.runs.execution.autopilot:Autopilot._settle_plan"
 SEES_ALL = 'paths = [{{ local = "/", remote = "/" }}]'
 MAPPING = """\
 tools:
@@ -145,7 +145,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     assert head in text
     (root / "study.py").write_text(text.replace(head, head + fail))
     # when whoever drives is killed while jobs are sent, while they run, and while connections break
-    slurm = "rowtui.core.clusters.schedulers.slurm:SlurmScheduler.submit"
+    slurm = "rowtui.core.clusters.schedulers.slurm.scheduler:SlurmScheduler.submit"
     assert was_killed(begin_killed(lambda: _drive(root), Moment(slurm, 2)))
     assert was_killed(begin_killed(lambda: _drive(root), Moment(HAPPENED)))
     for login in two_logins:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rowtui.core.base.values import compact
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import build_directories
-from rowtui.core.values import compact
 
 POINTERS = ("", "/a", "/b/0", "a", "/~0", "/")
 

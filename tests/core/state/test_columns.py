@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.base.values import MISSING, Kind, compact, compare, kind_of
 from rowtui.core.state.columns import RankColumn, build_column, rank_values, total_key
-from rowtui.core.values import MISSING, Kind, compact, compare, kind_of
 
 scalars = (
     st.none()

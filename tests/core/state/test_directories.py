@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.base.values import MISSING, resolve
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import (
@@ -16,8 +17,7 @@ from rowtui.core.state.merge import (
     empty_directories,
     merge_directories,
 )
-from rowtui.core.state.store import Store
-from rowtui.core.values import MISSING, resolve
+from rowtui.core.state.store.store import Store
 
 from tests.core.state.building import POINTERS, Read, built, reading
 

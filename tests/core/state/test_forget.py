@@ -3,13 +3,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rowtui.core.state.export import export_row_files
 from rowtui.core.state.forget import forget
 from rowtui.core.state.model import LastEnd, Submitted
 from rowtui.core.state.news import with_news
-from rowtui.core.state.staging import stage_completions
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.row.export import export_row_files
+from rowtui.core.state.row.staging import stage_completions
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Stored
 
 from tests.core.state.building import built
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.news import with_news
-from rowtui.core.state.postcard import encode_completed, encode_submitted
-from rowtui.core.state.staging import stage_completions, staging_folder
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import Stored
+from rowtui.core.state.row.postcard import encode_completed, encode_submitted
+from rowtui.core.state.row.staging import stage_completions, staging_folder
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import Stored
 
 from tests.core.state.building import built
 

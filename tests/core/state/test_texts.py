@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.state.merge import merge_directories
 from rowtui.core.state.texts import PointerTexts
-from rowtui.core.values import MISSING, compact, resolve
 
 from tests.core.state.building import POINTERS, built, reading
 

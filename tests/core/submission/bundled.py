@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rowtui.core.submission.bundle_script import bundle_script
-from rowtui.core.submission.bundles import Layout, with_bundles
-from rowtui.core.submission.model import Plan, PlannedJob
-from rowtui.core.submission.plan_json import plan_id
+from rowtui.core.submission.bundles.bundles import Layout, with_bundles
+from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.json import plan_id
+from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 from tests.core.submission.conftest import RealProject
 from tests.eventually import eventually

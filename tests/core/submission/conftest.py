@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.base.text import Cost
 from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.clusters.schedulers.local_machine import user_name
-from rowtui.core.grouping.model import Group, JobRequest
-from rowtui.core.grouping.request import job_requests
+from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
+from rowtui.core.groups.model import Group, JobRequest
+from rowtui.core.groups.request import job_requests
 from rowtui.core.state.model import State, positions
-from rowtui.core.state.postcard import decode_completed
-from rowtui.core.state.staging import decode_names
-from rowtui.core.state.store import Store
-from rowtui.core.submission.carry_out import Progress, Tools, carry_out
-from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import Plan
-from rowtui.core.submission.plan import Setting, make_plan
-from rowtui.core.submission.reservations import StoredReservations
-from rowtui.core.submission.script import job_script, write_recipe
-from rowtui.core.submission.settle import settle
-from rowtui.core.submission.settled import Settled, apply_settled
-from rowtui.core.submission.site import Access, LocalSite
-from rowtui.core.text import Cost
+from rowtui.core.state.row.postcard import decode_completed
+from rowtui.core.state.row.staging import decode_names
+from rowtui.core.state.store.store import Store
+from rowtui.core.submission.plan.model import Plan
+from rowtui.core.submission.plan.plan import Setting, make_plan
+from rowtui.core.submission.reconcile.reconcile import settle
+from rowtui.core.submission.reconcile.reconcile_result import Settled, apply_settled
+from rowtui.core.submission.scripts.script import job_script, write_recipe
+from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
+from rowtui.core.submission.sending.journal import Journal
+from rowtui.core.submission.sending.reservations import StoredReservations
+from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
 from rowtui.core.workspace.sync import Disk, synchronise

@@ -8,16 +8,16 @@ from functools import partial
 
 from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.clusters.schedulers.local_machine import user_name
-from rowtui.core.grouping.model import Group
-from rowtui.core.grouping.request import job_requests
-from rowtui.core.submission.journal import job_records
-from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.pilot import IntoPilot, start_pilot
-from rowtui.core.submission.pilot_model import Allocation, is_in_pilot
-from rowtui.core.submission.pilot_spool import Look, look_at, take_numbers
-from rowtui.core.submission.plan import Setting, make_plan
-from rowtui.core.submission.site import Access, LocalSite, Site
+from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.groups.model import Group
+from rowtui.core.groups.request import job_requests
+from rowtui.core.submission.bundles.pilot import IntoPilot, start_pilot
+from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
+from rowtui.core.submission.bundles.pilot_spool import Look, look_at, take_numbers
+from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.plan.plan import Setting, make_plan
+from rowtui.core.submission.sending.journal import job_records
+from rowtui.core.submission.sending.site import Access, LocalSite, Site
 from rowtui.core.workflow.model import Resources, Walltime, Workflow
 
 from tests.core.submission.conftest import RealProject

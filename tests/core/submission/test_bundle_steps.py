@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
 from tests.core.submission.bundled import Bundled, Member, as_written
 from tests.core.submission.conftest import RealProject

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.schedulers.bash import BashScheduler
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.submission.model import Plan
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
+from rowtui.core.submission.plan.model import Plan
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
-from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
+from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
 from rowtui.core.workflow.model import Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import HOSTILE, RealProject

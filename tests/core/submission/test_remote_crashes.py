@@ -28,16 +28,16 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
-from rowtui.core.submission import carry_out as carrying_out
-from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
-from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob
-from rowtui.core.submission.reservations import Release, StoredReservations
-from rowtui.core.submission.settle import settle
-from rowtui.core.submission.settled import apply_settled
-from rowtui.core.submission.site import Access, LocalSite
+from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
+from rowtui.core.submission.reconcile.reconcile import settle
+from rowtui.core.submission.reconcile.reconcile_result import apply_settled
+from rowtui.core.submission.sending import carry_out as carrying_out
+from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
+from rowtui.core.submission.sending.reservations import Release, StoredReservations
+from rowtui.core.submission.sending.site import Access, LocalSite
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject

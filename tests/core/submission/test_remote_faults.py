@@ -23,19 +23,19 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     QueueSnapshot,
 )
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
-from rowtui.core.submission.carry_out import carry_out
-from rowtui.core.submission.fence import ended_path
-from rowtui.core.submission.held import RELEASE_PAUSE, RELEASES
-from rowtui.core.submission.journal import RELEASED, SEEN
-from rowtui.core.submission.lost import ORPHAN_SECONDS
-from rowtui.core.submission.model import JournalEntry, Plan, Step
-from rowtui.core.submission.plan_json import save_plan
-from rowtui.core.submission.reservations import StoredReservations
-from rowtui.core.submission.settle import settle
-from rowtui.core.submission.settled import Settled, apply_settled
+from rowtui.core.submission.plan.json import save_plan
+from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
+from rowtui.core.submission.reconcile.lost import ORPHAN_SECONDS
+from rowtui.core.submission.reconcile.reconcile import settle
+from rowtui.core.submission.reconcile.reconcile_result import Settled, apply_settled
+from rowtui.core.submission.sending.carry_out import carry_out
+from rowtui.core.submission.sending.fence import ended_path
+from rowtui.core.submission.sending.held import RELEASE_PAUSE, RELEASES
+from rowtui.core.submission.sending.journal import RELEASED, SEEN
+from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import RealProject

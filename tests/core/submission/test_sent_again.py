@@ -22,11 +22,11 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
 )
 from rowtui.core.state.forget import forget
-from rowtui.core.submission import lost as losing
-from rowtui.core.submission.fence import ABANDONED, read_fence
-from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import JournalEntry, Plan, Step
-from rowtui.core.submission.open_jobs import forget_open
+from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
+from rowtui.core.submission.reconcile import lost as losing
+from rowtui.core.submission.reconcile.open_jobs import forget_open
+from rowtui.core.submission.sending.fence import ABANDONED, read_fence
+from rowtui.core.submission.sending.journal import Journal
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject

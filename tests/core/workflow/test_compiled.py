@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.errors import Problem
+from rowtui.core.base.errors import Problem
 from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
 from rowtui.core.workflow.model import (
     Action,

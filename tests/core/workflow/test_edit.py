@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.errors import WorkflowError
+from rowtui.core.base.errors import WorkflowError
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Totals, settings_for
 from rowtui.core.workflow.load import parse_workflow

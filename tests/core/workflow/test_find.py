@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import NoProjectError, RowtuiError
+from rowtui.core.base.errors import NoProjectError, RowtuiError
 from rowtui.core.workflow.find import find_project
 
 

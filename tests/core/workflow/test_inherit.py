@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import WorkflowError
+from rowtui.core.base.errors import WorkflowError
 from rowtui.core.workflow.load import parse_workflow
 from rowtui.core.workflow.model import Action, SubmitOptions, Workflow
 

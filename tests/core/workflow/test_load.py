@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import RowtuiError, WorkflowError
+from rowtui.core.base.errors import RowtuiError, WorkflowError
 from rowtui.core.workflow.load import load_workflow
 
 

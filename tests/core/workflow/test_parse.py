@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.errors import WorkflowError
+from rowtui.core.base.errors import WorkflowError
 from rowtui.core.workflow.load import parse_workflow
 from rowtui.core.workflow.model import (
     Action,

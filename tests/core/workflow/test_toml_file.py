@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 
 

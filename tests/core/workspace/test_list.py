@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.workspace.list import RACY_NS, list_workspace, workspace_mtime_ns
 
 HOSTILE = [b"a'; rm -rf ~ #", b"two\nlines", b"-rf", b"esc\x1b[2J", b"caf\xe9\xff", b" ", b"a b"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.products import look_for_products, scan_products
 from rowtui.core.workspace.read import (

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.model import Submitted, positions
-from rowtui.core.state.postcard import (
+from rowtui.core.state.row.postcard import (
     decode_completed,
     decode_submitted,
     encode_completed,
     encode_submitted,
 )
-from rowtui.core.state.staging import list_staged, stage_completions
-from rowtui.core.state.store import Store
-from rowtui.core.state.stored import identity_of
+from rowtui.core.state.row.staging import list_staged, stage_completions
+from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.stored import identity_of
 from rowtui.core.workflow.model import Action, Condition, GroupRule, Selector, Workflow
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.read import Reading, read_directories
@@ -136,7 +136,7 @@ def test_a_warm_look_costs_few_system_calls_and_no_heavy_import(project: Project
     code = """
 import os, sys
 from pathlib import Path
-from rowtui.core.state.store import Store
+from rowtui.core.state.store.store import Store
 from rowtui.core.workspace.sync import synchronise
 from rowtui.core.workflow.model import Action, Workflow
 root = Path(sys.argv[1])

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from rowtui.core.state.model import bit_set
-from rowtui.core.state.postcard import decode_completed
-from rowtui.core.state.staging import list_staged, read_staged, stage_completions
-from rowtui.core.state.store import Store
+from rowtui.core.state.row.postcard import decode_completed
+from rowtui.core.state.row.staging import list_staged, read_staged, stage_completions
+from rowtui.core.state.store.store import Store
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import synchronise
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from rowtui.core.errors import RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.workspace.workers import Workers, chunk_size, in_chunks
 
 from tests.eventually import eventually

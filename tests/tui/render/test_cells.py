@@ -118,7 +118,7 @@ def test_the_lines_around_a_view_fit_any_width(width: int) -> None:
 
 @given(texts)
 def test_colours_never_change_the_text_of_a_script(text: str) -> None:
-    from rowtui.core.text import visible
+    from rowtui.core.base.text import visible
 
     assert plain(script_line(text)) == visible(text.expandtabs(4))
 

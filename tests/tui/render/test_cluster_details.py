@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.model import NodeKind, Partition
-from rowtui.core.clusters.poll_policy import Pace
-from rowtui.core.engine import ClusterDetail, ClusterNodes, ClusterView
+from rowtui.core.clusters.polling.policy import Pace
+from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
 from rowtui.tui.render.activity import activity_rows, command_rows
 from rowtui.tui.render.badges import MOST_BADGES, cluster_badges
 from rowtui.tui.render.cells import plain, width_of

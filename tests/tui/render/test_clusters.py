@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import ClusterView
+from rowtui.core.engine.api.engine import ClusterView
 from rowtui.tui.render.cells import plain, width_of
 from rowtui.tui.render.clusters import cluster_lines, cluster_mark, clusters_in_one_line
 from rowtui.tui.render.marks import (

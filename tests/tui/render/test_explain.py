@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.engine import Explanation
-from rowtui.core.errors import Problem
-from rowtui.core.mapping.decision import (
+from rowtui.core.base.errors import Problem
+from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.mapping.model.decision import (
     Candidate,
     Change,
     Check,
@@ -21,9 +21,9 @@ from rowtui.core.mapping.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.place import Place
-from rowtui.core.mapping.request import Amounts, MappingRequest, Person, WhatIf
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
 from rowtui.tui.render.cells import Line, fit, plain, width_of
 from rowtui.tui.render.explain import (
     changed_cells,

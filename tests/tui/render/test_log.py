@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.project.log_views import LogRow
+from rowtui.core.project.views.log_views import LogRow
 from rowtui.tui.render.cells import Line, plain, width_of
 from rowtui.tui.render.log import row_line, trouble_line
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine import JobsView
-from rowtui.core.errors import Problem, RowtuiError, WorkflowError
+from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
+from rowtui.core.engine.api.engine import JobsView
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.needs import (
     Need,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rowtui.core.engine import JobState
-from rowtui.core.runs.limits import Limits
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.engine import JobState
+from rowtui.core.runs.limits.limits import Limits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import LinkView, NodeView, RefusedJobs
-from rowtui.core.text import Cost
 from rowtui.tui.render.cells import Line, plain, width_of
 from rowtui.tui.render.network import moment, node_lines, run_lines, sample_lines
 from rowtui.tui.render.network_boxes import arrows, counts_line, link_mark, progress_bar

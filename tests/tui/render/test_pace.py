@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine import JobsView
-from rowtui.core.project.pace import HOURS, Pace
+from rowtui.core.engine.api.engine import JobsView
+from rowtui.core.project.views.throughput import HOURS, Pace
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.pace import in_words, pace_lines
 

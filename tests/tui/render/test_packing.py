@@ -7,11 +7,16 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.engine import PackChoice, PackedPlan
+from rowtui.core.base.text import Cost
+from rowtui.core.engine.api.engine import PackChoice, PackedPlan
 from rowtui.core.packing.model import Amounts
-from rowtui.core.project.pack_views import BundleView, LaneView, LeftAlone, PackedDestination
-from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob, count_jobs
-from rowtui.core.text import Cost
+from rowtui.core.project.planning.pack_views import (
+    BundleView,
+    LaneView,
+    LeftAlone,
+    PackedDestination,
+)
+from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob, count_jobs
 from rowtui.tui.render.bundles import (
     BundleRow,
     Filled,

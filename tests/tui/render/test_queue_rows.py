@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobDetail, QueueRow, RowKey
-from rowtui.core.project.queue_views import DetailPart
+from rowtui.core.engine.api.engine import JobDetail, QueueRow, RowKey
+from rowtui.core.project.queue.views import DetailPart
 from rowtui.tui.render.cells import fit, plain, width_of
 from rowtui.tui.render.columns import place
 from rowtui.tui.render.marks import JOB_MARKS

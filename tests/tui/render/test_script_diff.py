@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.project.script_diff import difference, folded
+from rowtui.core.project.review.script_diff import difference, folded
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.script_diff import diff_lines
 

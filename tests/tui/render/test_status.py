@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.grouping.model import Status
+from rowtui.core.groups.model import Status
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
 from rowtui.tui.render.plan import Became, Outcome, Sending, confirms

@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.text import Cost
+from rowtui.core.base.text import Cost
 from rowtui.tui.render.cells import line, plain, width_of, wrapped
 from rowtui.tui.render.jobs import jobs_in_brief
 from rowtui.tui.render.numbers import cost_forms, file_size

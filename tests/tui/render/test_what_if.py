@@ -7,9 +7,9 @@ import shlex
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.engine import WhatIfAsked
-from rowtui.core.mapping.request import Amounts, WhatIf
-from rowtui.core.text import visible
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import WhatIfAsked
+from rowtui.core.mapping.model.request import Amounts, WhatIf
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.what_if import STRENGTHS, banner, known_names, read_form, with_change
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.engine import ListAsked
-from rowtui.core.row_filter import FilterError, number_of, parse_filter
+from rowtui.core.base.filter import FilterError, number_of, parse_filter
+from rowtui.core.engine.api.engine import ListAsked
 from rowtui.tui.app import RowtuiApp
 from rowtui.tui.kept_fields import KeptFields
 from rowtui.tui.render.cells import Cell, line

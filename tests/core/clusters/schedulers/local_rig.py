@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Accepted, Job, JobSpec
-from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.clusters.schedulers.local_processes import (
+from rowtui.core.clusters.schedulers.local.processes import (
     ProcessIdentity,
     identify_process,
     processes_of_job,
     signal_process,
 )
-from rowtui.core.clusters.schedulers.local_queue import LocalQueue
+from rowtui.core.clusters.schedulers.local.queue import LocalQueue
+from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 
 from tests.eventually import eventually
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec, Rejected
 from rowtui.core.clusters.schedulers.bash import BashScheduler
-from rowtui.core.clusters.schedulers.local_processes import identify_process
+from rowtui.core.clusters.schedulers.local.processes import identify_process
 
 PROGRAM = """
 import asyncio, secrets, sys

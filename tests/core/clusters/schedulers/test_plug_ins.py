@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.load import ClusterFile, load_clusters
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.config.load import ClusterFile, load_clusters
 from rowtui.core.clusters.model import Cluster, Identify
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec
 from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
-from rowtui.core.errors import RowtuiError
-from rowtui.core.project.reach import scheduler_of
-from rowtui.core.submission.fence import job_key_of
+from rowtui.core.project.context.connections import scheduler_of
+from rowtui.core.submission.sending.fence import job_key_of
 
 THEIRS = """\
 from rowtui.core.clusters.schedulers.bash import BashScheduler

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
-from rowtui.core.clusters.schedulers.local import DEPENDENCY
-from rowtui.core.clusters.schedulers.local_planning import PRIORITY, RESOURCES
+from rowtui.core.clusters.schedulers.local.planning import PRIORITY, RESOURCES
+from rowtui.core.clusters.schedulers.local.scheduler import DEPENDENCY
 from rowtui.core.clusters.schedulers.reason_table import in_words
 from rowtui.core.clusters.schedulers.reasons import TABLES, Explanation, explain, how_long
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
-from rowtui.core.clusters.schedulers.slurm_load import _NOT_FOR_ROOM
-from rowtui.core.clusters.schedulers.slurm_parse import job_state, reason_of
+from rowtui.core.clusters.schedulers.slurm.load import _NOT_FOR_ROOM
+from rowtui.core.clusters.schedulers.slurm.parse import job_state, reason_of
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
 from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.commands import Trouble
-from rowtui.core.clusters.load_remote import ssh_target
+from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.clusters.transports.reach import ClusterTransport, transport_for
-from rowtui.core.clusters.transports.shared import SharedTransport
-from rowtui.core.clusters.transports.shared_calls import (
+from rowtui.core.clusters.transports.shared.calls import (
     end_shared,
     look_at,
     open_shared,
     shared_logins,
 )
-from rowtui.core.clusters.transports.shared_folder import SharedError, shared_socket
+from rowtui.core.clusters.transports.shared.folder import SharedError, shared_socket
+from rowtui.core.clusters.transports.shared.transport import SharedTransport
 
 from tests.core.clusters.transports.conftest import Person, Reach
 from tests.eventually import eventually_async
@@ -273,7 +273,7 @@ async def test_it_says_why_a_shared_login_is_not_used(alpha: Alpha, runtime_fold
 async def test_a_process_that_does_not_answer_is_killed(
     alpha: Alpha, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rowtui.core.clusters.transports.shared.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("rowtui.core.clusters.transports.shared.transport.ANSWER_SECONDS", 0.2)
     pid = await alpha.connect(*ANSWERS)
     os.kill(pid, signal.SIGSTOP)
 

@@ -16,7 +16,7 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
     task_token,
 )
-from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_login import Timing
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 

@@ -1,0 +1,417 @@
+"""Read clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
+
+The input is the environment, which determines the files; the result is the clusters in the order of
+preference and the merged launchers. Clusters of the same name are not merged: the first one is
+used. One exception: an entry of rowtui's own file that has neither scheduler nor identify nor
+partition adds its settings (how the cluster is reached over SSH) to the first cluster of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.builtin import CLUSTERS, LAUNCHERS
+from rowtui.core.clusters.model import (
+    Cluster,
+    Identify,
+    Launcher,
+    Launchers,
+    Partition,
+    Remote,
+)
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
+
+LARGEST_FILE = 16 << 20  # bytes
+ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
+_HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
+
+_CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
+_RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
+_OF_PACKING = ("node_type", "currency", "packing")
+_OURS = ("ssh", "poll", "arrays", "budget", *_RESOURCES, *_OF_PACKING)  # only in our own file
+_OURS_OF_PARTITION = ("parallel_environment",)
+_OWN_DESCRIPTION = ("scheduler", "identify", "partition")
+_COUNTS = (
+    "maximum_cpus_per_job",
+    "memory_per_cpu_mb",
+    "minimum_gpus_per_job",
+    "maximum_gpus_per_job",
+    "memory_per_gpu_mb",
+)
+_DIVISORS = (
+    "require_cpus_multiple_of",
+    "warn_cpus_not_multiple_of",
+    "cpus_per_node",
+    "require_gpus_multiple_of",
+    "warn_gpus_not_multiple_of",
+    "gpus_per_node",
+)
+_TEXTS = ("memory_per_cpu", "memory_per_gpu", "account_suffix")
+_PARTITION = ("name", *_COUNTS, *_DIVISORS, *_TEXTS, "prevent_auto_select")
+_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+
+class ClusterFile(NamedTuple):
+    """All clusters, the user's first, and the problems in the user's files.
+
+    A cluster with an error is left out; the others are usable.
+    """
+
+    clusters: tuple[Cluster, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def named(self, name: str) -> Cluster | None:
+        """Return the first cluster with that name, or None."""
+        return next((cluster for cluster in self.clusters if cluster.name == name), None)
+
+
+def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
+    """Return the user's clusters (Row's file, then rowtui's), then built-in ones. Never raises."""
+    entries: list[Cluster | TomlTable] = []
+    problems: list[Problem] = []
+    files: list[TomlFile] = []
+    for folder, own in ((row_config_folder(environ), False), (own_config_folder(environ), True)):
+        if folder is None:
+            continue
+        try:
+            file = _open(folder / "clusters.toml")
+        except InvalidFileError as error:
+            problems += error.problems
+            continue
+        if file is not None:
+            files.append(file)
+            file.top.only(("cluster",))
+            for table in file.top.tables("cluster") or ():
+                if own and not any(key in table for key in _OWN_DESCRIPTION):
+                    entries.append(table)
+                else:
+                    entries += _cluster(table, own)
+    clusters = _with_additions(entries)
+    problems += (problem for file in files for problem in file.problems)
+    return ClusterFile(tuple(clusters), tuple(problems))
+
+
+def load_launchers(environ: Mapping[str, str]) -> Launchers:
+    """Return the built-in launchers, replaced by the user's of the same name and cluster.
+
+    Raises: InvalidFileError with every problem of launchers.toml.
+    """
+    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
+    folder = row_config_folder(environ)
+    file = None if folder is None else _open(folder / "launchers.toml")
+    if file is not None:
+        for name, by_cluster in _launchers(file).items():
+            entry = merged.setdefault(name, {})
+            entry.update(by_cluster)
+            if "none" in by_cluster and "local" not in by_cluster:
+                entry["local"] = by_cluster["none"]  # both are this machine
+            if "default" not in entry:
+                hint = f"add [{visible(name)}.default]"
+                file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
+        file.raise_if_errors()
+    return Launchers(merged)
+
+
+def _open(path: Path) -> TomlFile | None:
+    shown = visible(str(path))
+    try:
+        return TomlFile(read_bounded(path, LARGEST_FILE), shown)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problem = Problem(shown, 0, 0, f"cannot be read: {error.strerror}")
+        raise InvalidFileError((problem,)) from None
+    except InvalidFileError:
+        raise
+    except RowtuiError as error:  # not a regular file, too large
+        raise InvalidFileError((Problem(shown, 0, 0, error.message),)) from None
+
+
+def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
+    """Return the cluster of one entry; an empty list if the entry has an error."""
+    before = _errors(table.file)
+    _known_keys(table, _CLUSTER, own)
+    over_ssh = own and "ssh" in table
+    for key in ("name", *_OWN_DESCRIPTION):
+        if key not in table and not (own and _may_be_left_out(key, table, over_ssh)):
+            table.problem((), f"the cluster is missing `{key}`")
+    name = _line(table, "name")
+    identify = Identify() if over_ssh and "identify" not in table else _identify(table)
+    scheduler = "slurm" if over_ssh and "scheduler" not in table else _scheduler(table, own)
+    partitions = [_partition(element, own) for element in table.tables("partition") or ()]
+    options = _submit_options(table)
+    gpus = _line(table, "slurm_gpus_per_task")
+    remote, poll = _reach(table, scheduler) if own else (None, None)
+    cluster = Cluster(
+        name=name or "",
+        identify=identify or Identify(),
+        scheduler=scheduler or "",
+        partitions=tuple(partition for partition in partitions if partition is not None),
+        submit_options=options,
+        source=table.file.file,
+        remote=remote,
+        asked_partitions=own and remote is None and "partition" not in table,
+    )
+    if own:
+        cluster = _with_packing(_with_resources(cluster, table), table)
+        cluster = _with_budget(cluster, table)
+    if name is None or identify is None or scheduler is None or _errors(table.file) > before:
+        return []
+    return [_with_the_rest(cluster, gpus, poll)]
+
+
+def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
+    """Return all clusters, with built-in ones; extending entries are added to their clusters.
+
+    An entry with `ssh` and a new name is a Slurm cluster. A cluster with an error in such an
+    addition is left out: without its `ssh` it would be used as a cluster on this machine.
+    """
+    described = {entry.name for entry in (*entries, *CLUSTERS) if isinstance(entry, Cluster)}
+    reached: set[str] = set()  # new names that entries with only `ssh` introduced
+    every: list[Cluster] = []
+    adding: list[TomlTable] = []
+    for table in entries:
+        if isinstance(table, Cluster):
+            every.append(table)
+            continue
+        name = table.values.get("name")
+        if not isinstance(name, str):
+            every += _cluster(table, own=True)
+        elif name in described or (name in reached and "ssh" not in table):
+            adding.append(table)
+        elif "ssh" in table:
+            reached.add(name)
+            every += _cluster(table, own=True)
+        else:
+            hint = did_you_mean(name, described) or "a new one needs `scheduler`, or `ssh`"
+            table.problem("name", f"no cluster is called '{visible(name)}' to add this to", hint)
+    every += CLUSTERS
+    for table in adding:
+        name = table.values["name"]
+        index = next((at for at, cluster in enumerate(every) if cluster.name == name), None)
+        if index is not None:
+            before = _errors(table.file)
+            every[index] = _added(table, every[index])
+            if _errors(table.file) > before:
+                every = [cluster for cluster in every if cluster.name != name]
+    return every
+
+
+def _added(table: TomlTable, cluster: Cluster) -> Cluster:
+    _known_keys(table, _CLUSTER, own=True)
+    if "submit_options" in table:
+        cluster = cluster._replace(submit_options=_submit_options(table))
+    gpus = _line(table, "slurm_gpus_per_task")
+    if cluster.remote is not None and "ssh" in table:
+        name = visible(cluster.name)
+        table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
+    remote, poll = _reach(table, cluster.scheduler)
+    cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
+    cluster = _with_budget(_with_packing(cluster, table), table)
+    return _with_the_rest(cluster, gpus, poll)
+
+
+def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
+    if gpus is not None:
+        cluster = cluster._replace(slurm_gpus_per_task=gpus)
+    return cluster if poll is None else cluster._replace(poll_seconds=poll)
+
+
+def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
+    memory, gpu = (_word(table, key) for key in _RESOURCES)
+    arrays = table.boolean("arrays")
+    return cluster._replace(
+        memory_resource=memory or cluster.memory_resource,
+        gpu_resource=gpu or cluster.gpu_resource,
+        arrays=cluster.arrays if arrays is None else arrays,
+    )
+
+
+def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
+    """Return the cluster with the node types and packing settings of the table, if any."""
+    if not any(key in table for key in _OF_PACKING):
+        return cluster
+    from rowtui.core.clusters.config.load_node_types import with_packing
+
+    return with_packing(cluster, table)
+
+
+def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
+    """Return the cluster with the user's budget for one project, if the table has one."""
+    if "budget" not in table:
+        return cluster
+    from rowtui.core.clusters.config.load_budget import load_budget
+
+    return cluster._replace(budget=load_budget(table))
+
+
+def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
+    """Whether a key is optional. The partitions of a Slurm cluster can be queried.
+
+    A cluster that is reached over SSH is by default a Slurm cluster that is used by name.
+    """
+    if key == "partition":
+        scheduler: object = table.values.get("scheduler", "slurm" if over_ssh else None)
+        return scheduler == "slurm"
+    return over_ssh and key in {"identify", "scheduler"}
+
+
+def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, float | None]:
+    """Return how the cluster is reached, and the seconds between polls."""
+    if "ssh" not in table and "poll" not in table:
+        return None, None
+    from rowtui.core.clusters.config.load_remote import load_poll, load_remote
+
+    remote = load_remote(table) if "ssh" in table else None
+    if "ssh" in table and scheduler in _HERE_ONLY:
+        text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
+        table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
+    return remote, load_poll(table) if "poll" in table else None
+
+
+def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
+    """Report unknown keys. Row rejects them; rowtui ignores them with a warning."""
+    if own:
+        for key in table:
+            if key not in known and key not in _OURS:
+                hint = did_you_mean(key, (*known, *_OURS))
+                table.problem(key, f"unknown key `{visible(key)}` is ignored", hint, "warning")
+        return
+    table.only(known)
+    hint = "Row does not know it: write it in ~/.config/rowtui/clusters.toml"
+    ours = (*_OURS, *_OURS_OF_PARTITION)
+    for key in (key for key in table if key in ours and key not in known):
+        place = table.file.locate((*table.path, key))
+        problems = table.file.problems
+        problems[:] = [
+            it._replace(hint=hint) if (it.line, it.column) == place else it for it in problems
+        ]
+
+
+def _errors(file: TomlFile) -> int:
+    return sum(problem.severity == "error" for problem in file.problems)
+
+
+def _submit_options(table: TomlTable) -> tuple[str, ...]:
+    options = table.strings("submit_options") or ()
+    if any(_has_control(option) for option in options):
+        table.problem("submit_options", "`submit_options` has control characters")
+    return options
+
+
+def _scheduler(table: TomlTable, own: bool) -> str | None:
+    given = table.values.get("scheduler")
+    if not isinstance(given, str) or given in ROW_SCHEDULERS:
+        return table.choice("scheduler", ROW_SCHEDULERS)
+    from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
+
+    installed = scheduler_names()
+    if not own and given in installed:
+        hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
+        table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
+        return None
+    return table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+
+
+def _identify(cluster: TomlTable) -> Identify | None:
+    table = cluster.table("identify")
+    key = table.exactly_one(("by_environment", "always")) if table is not None else None
+    if table is None or key is None:
+        return None
+    if key == "always":
+        always = table.boolean(key)
+        return None if always is None else Identify(always=always)
+    pair = table.strings(key)
+    if pair is None:
+        return None
+    if len(pair) != 2:
+        table.problem(key, f"`{key}` must have 2 strings, a variable and its value")
+        return None
+    return Identify((pair[0], pair[1]))
+
+
+def _partition(table: TomlTable, own: bool) -> Partition | None:
+    _known_keys(table, (*_PARTITION, *_OURS_OF_PARTITION) if own else _PARTITION, own)
+    if "name" not in table:
+        table.problem((), "the partition is missing `name`")
+    name = _line(table, "name")
+    counts = {key: table.integer(key) for key in _COUNTS}
+    divisors = {key: table.integer(key, at_least=1) for key in _DIVISORS}
+    texts = {key: _line(table, key) for key in _TEXTS}
+    manual = table.boolean("prevent_auto_select") or False
+    environment = _word(table, "parallel_environment") if own else None
+    if name is None:
+        return None
+    return Partition(
+        name=name,
+        maximum_cpus_per_job=counts["maximum_cpus_per_job"],
+        require_cpus_multiple_of=divisors["require_cpus_multiple_of"],
+        warn_cpus_not_multiple_of=divisors["warn_cpus_not_multiple_of"],
+        memory_per_cpu=texts["memory_per_cpu"],
+        memory_per_cpu_mb=counts["memory_per_cpu_mb"],
+        cpus_per_node=divisors["cpus_per_node"],
+        minimum_gpus_per_job=counts["minimum_gpus_per_job"],
+        maximum_gpus_per_job=counts["maximum_gpus_per_job"],
+        require_gpus_multiple_of=divisors["require_gpus_multiple_of"],
+        warn_gpus_not_multiple_of=divisors["warn_gpus_not_multiple_of"],
+        memory_per_gpu=texts["memory_per_gpu"],
+        memory_per_gpu_mb=counts["memory_per_gpu_mb"],
+        gpus_per_node=divisors["gpus_per_node"],
+        prevent_auto_select=manual,
+        account_suffix=texts["account_suffix"],
+        parallel_environment=environment,
+    )
+
+
+def _line(table: TomlTable, key: str) -> str | None:
+    """Return a string of one line, because it goes into the header of a script."""
+    text = table.string(key)
+    if text is not None and _has_control(text):
+        table.problem(key, f"`{key}` has control characters")
+        return None
+    return text
+
+
+def _word(table: TomlTable, key: str) -> str | None:
+    """Return a name of Grid Engine, which has no spaces, commas or equal signs."""
+    text = _line(table, key)
+    if text is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*", text):
+        table.problem(key, f"`{key}` must be the name of one, without options")
+        return None
+    return text
+
+
+def _has_control(text: str) -> bool:
+    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
+
+
+def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
+    found: dict[str, dict[str, Launcher]] = {}
+    for name in file.top:
+        by_cluster = file.top.table(name)
+        for cluster in by_cluster or ():
+            table = by_cluster.table(cluster) if by_cluster is not None else None
+            if table is not None:
+                found.setdefault(name, {})[cluster] = _launcher(table)
+            else:
+                hint = f"write [{visible(name)}.default] above it"
+                file.problems[-1] = file.problems[-1]._replace(hint=hint)
+        if by_cluster is not None and not by_cluster.values:
+            found.setdefault(name, {})
+    return found
+
+
+def _launcher(table: TomlTable) -> Launcher:
+    table.only(_LAUNCHER)
+    return Launcher(
+        table.string("executable"),
+        table.string("processes"),
+        table.string("threads_per_process"),
+        table.string("gpus_per_process"),
+    )

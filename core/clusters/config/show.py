@@ -1,0 +1,146 @@
+"""Print clusters and launchers as the same TOML text as Row 1.1, byte for byte.
+
+Launchers are in the order of their names, which is random in Row. Settings that Row does not have
+(how a cluster is reached over SSH) are printed in their places in rowtui's own clusters.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rowtui.core.clusters.config.toml_text import toml_key, toml_string
+from rowtui.core.clusters.model import Cluster, Launcher, Launchers, Partition, Remote
+
+_PARTITION_KEYS = (
+    "name",
+    "maximum_cpus_per_job",
+    "require_cpus_multiple_of",
+    "warn_cpus_not_multiple_of",
+    "memory_per_cpu",  # the key of Row 0.3
+    "memory_per_cpu_mb",
+    "cpus_per_node",
+    "minimum_gpus_per_job",
+    "maximum_gpus_per_job",
+    "require_gpus_multiple_of",
+    "warn_gpus_not_multiple_of",
+    "memory_per_gpu",
+    "memory_per_gpu_mb",
+    "gpus_per_node",
+    "prevent_auto_select",
+    "account_suffix",
+    "parallel_environment",  # of Grid Engine
+)
+USUAL_POLL_SECONDS = Cluster._field_defaults["poll_seconds"]
+_LAUNCHER_KEYS = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+
+def cluster_toml(cluster: Cluster) -> str:
+    """Return one cluster, as `show cluster` prints it."""
+    return _cluster(cluster, "")
+
+
+def clusters_toml(clusters: Iterable[Cluster]) -> str:
+    """Return several clusters, as `show cluster --all` prints them."""
+    return "\n".join("[[cluster]]\n" + _cluster(cluster, "cluster.") for cluster in clusters)
+
+
+def launchers_toml(launchers: Launchers, cluster: str | None = None) -> str:
+    """Return the launchers of one cluster, or all of them (`cluster` is None, `--all`)."""
+    tables = []
+    for name, by_cluster in sorted(launchers.by_name.items()):
+        if cluster is not None:
+            launcher = launchers.find(name, cluster)
+            if launcher is not None:
+                tables.append(f"[{toml_key(name)}]\n" + _launcher(launcher))
+            continue
+        places = sorted(by_cluster, key=lambda key: (key != "default", key))
+        tables += [
+            f"[{toml_key(name)}.{toml_key(where)}]\n" + _launcher(by_cluster[where])
+            for where in places
+        ]
+    return "\n".join(tables)
+
+
+def _cluster(cluster: Cluster, prefix: str) -> str:
+    identify = cluster.identify
+    if identify.by_environment is not None:
+        identified = f"by_environment = {_array(identify.by_environment)}"
+    else:
+        identified = f"always = {_value(identify.always)}"
+    empty = "" if cluster.partitions or cluster.asked_partitions else "partition = []\n"
+    remote = cluster.remote
+    poll = ""
+    if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:
+        poll = f"poll = {cluster.poll_seconds:.15g}\n"
+    if cluster.arrays is not None:
+        poll += f"arrays = {_value(cluster.arrays)}\n"
+    resources = ""
+    if cluster.scheduler == "grid_engine":
+        resources = f"memory_resource = {toml_string(cluster.memory_resource)}\n"
+        resources += f"gpu_resource = {toml_string(cluster.gpu_resource)}\n"
+    if cluster.currency:
+        resources += f"currency = {toml_string(cluster.currency)}\n"
+    return (
+        f"name = {toml_string(cluster.name)}\n"
+        f"scheduler = {toml_string(cluster.scheduler)}\n{empty}"
+        f"slurm_gpus_per_task = {toml_string(cluster.slurm_gpus_per_task)}\n"
+        f"submit_options = {_array(cluster.submit_options)}\n{resources}{poll}"
+        f"\n[{prefix}identify]\n{identified}\n{'' if remote is None else _remote(remote, prefix)}"
+        + "".join(_partition(partition, prefix) for partition in cluster.partitions)
+        + _for_packing(cluster, prefix)
+    )
+
+
+def _for_packing(cluster: Cluster, prefix: str) -> str:
+    """Return the node types of the cluster, and its packing settings."""
+    if not cluster.node_types and cluster.packing is None:
+        return ""
+    from rowtui.core.clusters.config.show_node_types import node_types_toml, packing_toml
+
+    packing = "" if cluster.packing is None else packing_toml(cluster.packing, prefix)
+    return node_types_toml(cluster.node_types, prefix) + packing
+
+
+def _remote(remote: Remote, prefix: str) -> str:
+    lines = [f"host = {toml_string(remote.host)}"]
+    if remote.user:
+        lines.append(f"user = {toml_string(remote.user)}")
+    if remote.port:
+        lines.append(f"port = {remote.port}")
+    lines += [
+        f"transport = {toml_string(remote.transport)}",
+        f"mirror = {toml_string(remote.mirror)}",
+    ]
+    if remote.config:
+        lines.append(f"config = {_array(remote.config)}")
+    text = f"\n[{prefix}ssh]\n" + "\n".join(lines) + "\n"
+    for pair in remote.paths:
+        text += f"\n[[{prefix}ssh.paths]]\nlocal = {toml_string(pair.local)}\n"
+        text += f"remote = {toml_string(pair.remote)}\n"
+    return text
+
+
+def _partition(partition: Partition, prefix: str) -> str:
+    lines = [f"\n[[{prefix}partition]]\n"]
+    for key in _PARTITION_KEYS:
+        value = getattr(partition, key)
+        if value is not None:
+            lines.append(f"{key} = {_value(value)}\n")
+    return "".join(lines)
+
+
+def _launcher(launcher: Launcher) -> str:
+    values = ((key, getattr(launcher, key)) for key in _LAUNCHER_KEYS)
+    return "".join(f"{key} = {toml_string(value)}\n" for key, value in values if value is not None)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else toml_string(str(value))
+
+
+def _array(values: tuple[str, ...]) -> str:
+    if len(values) < 2:
+        return "[" + "".join(toml_string(value) for value in values) + "]"
+    return "[\n" + "".join(f"    {toml_string(value)},\n" for value in values) + "]"

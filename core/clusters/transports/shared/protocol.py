@@ -1,0 +1,317 @@
+"""The protocol between rowtui processes of one user over the socket of a shared connection.
+
+A frame is the lengths of its head and body, a head of JSON and a body of bytes. The module encodes
+values (a request, a result, a question, the state of a login) as frames, and decodes frames; an
+invalid frame is a `ProtocolError`, never a guess. Strings keep bytes that are not UTF-8 (JSON's
+escapes hold the lone surrogates of os.fsdecode).
+
+The greeting (`rowtui`, `protocol`, `wish`, and `error` in its answer) must never change: through it
+a process of another version learns that it cannot be served, and can still query and end the
+connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rowtui.core import __version__
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
+from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, Prompt, UnknownHostKey
+
+PROTOCOL = 1
+HEAD_LIMIT = 4 << 20  # bytes; a remote command line has at most 120 kB, an escaped byte takes 6
+BODY_LIMIT = 2 * OUTPUT_LIMIT  # both streams of a result
+_LENGTHS = struct.Struct("!II")
+
+_Value = TypeVar("_Value")
+
+
+class ProtocolError(RowtuiError):
+    """The other end violates the protocol."""
+
+
+class Wish(Enum):
+    """The request of a process that connects."""
+
+    COMMANDS = "commands"
+    STREAM = "stream"
+    LOOK = "look"
+    LOGIN = "login"
+    END = "end"
+
+
+class State(Enum):
+    """State of the login that a process holds. `SILENT`: the process does not answer."""
+
+    LOGGING_IN = "logging in"
+    CONNECTED = "connected"
+    LOST = "lost"
+    SILENT = "no answer"
+
+
+class Frame(NamedTuple):
+    """One message."""
+
+    head: dict[str, Any]
+    body: bytes = b""
+
+
+class SharedLogin(NamedTuple):
+    """The state of one shared connection. Times: epoch seconds; `idle`: seconds.
+
+    `running`: number of running commands. `version`: of the rowtui that holds the connection.
+    """
+
+    cluster: str
+    host: str = ""  # safe to show
+    user: str = ""
+    state: State = State.SILENT
+    since: float = 0.0
+    until: float = 0.0
+    idle: float = 0.0
+    running: int = 0
+    pid: int = 0
+    version: str = ""
+
+
+class Request(NamedTuple):
+    """A command that another process asks to run. See `Transport.run`."""
+
+    number: int
+    argv: tuple[str, ...]
+    stdin: bytes
+    timeout: float
+    cwd: Path | None
+    env: dict[str, str | None]
+
+
+# Frames
+
+
+def send(writer: asyncio.StreamWriter, head: Mapping[str, Any], *body: bytes) -> None:
+    """Write a frame. Raises: ValueError, before anything is written, if it is too long."""
+    words = json.dumps(head, separators=(",", ":")).encode()
+    length = sum(map(len, body))
+    if len(words) > HEAD_LIMIT:
+        raise ValueError("the command is too long")
+    if length > BODY_LIMIT:
+        raise ValueError(f"the input has {length:,} bytes, more than {BODY_LIMIT:,}")
+    writer.write(_LENGTHS.pack(len(words), length) + words)
+    for part in body:
+        if part:
+            writer.write(part)
+
+
+async def receive(reader: asyncio.StreamReader) -> Frame | None:
+    """Read the next frame; None at the end, also within a frame. Raises: ProtocolError."""
+    try:
+        words, length = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
+        if words > HEAD_LIMIT or length > BODY_LIMIT:
+            raise ProtocolError("a message is longer than any should be")
+        text = await reader.readexactly(words)
+        body = await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, OSError):
+        return None
+    try:
+        head = json.loads(text)
+    except (ValueError, RecursionError):
+        head = None
+    if not isinstance(head, dict):
+        raise ProtocolError("a message has no head")
+    return Frame(head, body)
+
+
+def field(head: Mapping[str, Any], name: str, *kinds: type[_Value]) -> _Value:
+    """Return a field of a message if it has one of these types. Raises: ProtocolError."""
+    value = head.get(name)
+    if isinstance(value, bool) and bool not in kinds:
+        value = None
+    if not isinstance(value, kinds):
+        raise ProtocolError(f"a message has no {name}")
+    return value
+
+
+# The greeting
+
+
+def greeting(wish: Wish) -> dict[str, Any]:
+    """Return the first message of a process that connects."""
+    return {"rowtui": __version__, "protocol": PROTOCOL, "wish": wish.value}
+
+
+def wish_in(frame: Frame | None) -> Wish | None:
+    """Return the request of a greeting; None if it is invalid."""
+    try:
+        return Wish(frame.head.get("wish")) if frame is not None else None
+    except ValueError:
+        return None
+
+
+def same_version(frame: Frame) -> bool:
+    """Whether the other end has exactly this version."""
+    return (frame.head.get("rowtui"), frame.head.get("protocol")) == (__version__, PROTOCOL)
+
+
+def version_in(frame: Frame) -> str:
+    """Return the other end's version, safe to show."""
+    version = frame.head.get("rowtui")
+    return visible(version[:40]) if isinstance(version, str) else "of an unknown version"
+
+
+def login_head(login: SharedLogin) -> dict[str, Any]:
+    """Return the state of a login as values."""
+    return {**login._asdict(), "state": login.state.value}
+
+
+def read_login(head: Mapping[str, Any]) -> SharedLogin:
+    """Read the state of a login; missing values get defaults, as the versions may differ."""
+    values = SharedLogin("")._asdict()
+    for name, default in values.items():
+        given = head.get(name)
+        if name == "state":
+            values[name] = next((s for s in State if s.value == given), State.SILENT)
+        elif isinstance(default, float) and isinstance(given, int):
+            values[name] = float(given)
+        elif type(given) is type(default):
+            values[name] = visible(given) if isinstance(given, str) else given
+    return SharedLogin(**values)
+
+
+# Commands
+
+
+def request_head(
+    number: int,
+    argv: Sequence[str],
+    timeout: float,
+    cwd: Path | None,
+    env: Mapping[str, str | None] | None,
+) -> dict[str, Any]:
+    """Return the head of a command; its standard input is the body."""
+    return {
+        "run": number,
+        "argv": list(argv),
+        "timeout": timeout,
+        "cwd": None if cwd is None else str(cwd),
+        "env": dict(env or {}),
+    }
+
+
+def read_request(frame: Frame) -> Request:
+    """Read a command. Raises: ProtocolError."""
+    head = frame.head
+    argv = field(head, "argv", list)
+    env = field(head, "env", dict)
+    cwd = head.get("cwd")
+    if not all(isinstance(word, str) for word in argv) or not isinstance(cwd, str | None):
+        raise ProtocolError("a command is not made of text")
+    if not all(isinstance(value, str | None) for value in env.values()):
+        raise ProtocolError("a variable is no text")
+    return Request(
+        field(head, "run", int),
+        tuple(argv),
+        frame.body,
+        float(field(head, "timeout", int, float)),
+        None if cwd is None else Path(cwd),
+        env,
+    )
+
+
+def result_head(number: int, result: CommandResult) -> dict[str, Any]:
+    """Return the head of a result; standard output and error together are the body."""
+    return {
+        "result": number,
+        "exit_status": result.exit_status,
+        "stdout": len(result.stdout),
+        "seconds": result.seconds,
+        "trouble": result.trouble.value if result.trouble is not None else None,
+        "detail": result.detail,
+        "truncated": result.truncated,
+    }
+
+
+def read_result(argv: Sequence[str], frame: Frame) -> CommandResult:
+    """Read the result of a command. Raises: ProtocolError."""
+    head = frame.head
+    trouble = head.get("trouble")
+    status = None if head.get("exit_status") is None else field(head, "exit_status", int)
+    length = field(head, "stdout", int)
+    try:
+        known = None if trouble is None else Trouble(trouble)
+    except ValueError:
+        raise ProtocolError("a result has an unknown trouble") from None
+    if not 0 <= length <= len(frame.body):
+        raise ProtocolError("a result is shorter than it says")
+    return CommandResult(
+        tuple(argv),
+        status,
+        frame.body[:length],
+        frame.body[length:],
+        float(field(head, "seconds", int, float)),
+        known,
+        field(head, "detail", str),
+        field(head, "truncated", bool),
+    )
+
+
+# Questions of a login
+
+
+def prompts_head(number: int, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """Return the head of questions for the user."""
+    return {"ask": number, "prompts": [list(prompt) for prompt in prompts]}
+
+
+def read_prompts(frame: Frame) -> list[Prompt]:
+    """Read questions for the user. Raises: ProtocolError."""
+    prompts = field(frame.head, "prompts", list)
+    try:
+        return [Prompt(str(text), bool(echo), str(machine)) for text, echo, machine in prompts]
+    except (TypeError, ValueError):
+        raise ProtocolError("a question is not as it should be") from None
+
+
+def host_key_head(number: int, key: UnknownHostKey) -> dict[str, Any]:
+    """Return the head of the question whether to accept this host key."""
+    return {"host_key": number, "key": list(key)}
+
+
+def read_host_key(frame: Frame) -> UnknownHostKey:
+    """Read the host key to be accepted. Raises: ProtocolError."""
+    key = field(frame.head, "key", list)
+    if len(key) != len(UnknownHostKey._fields) or not all(isinstance(text, str) for text in key):
+        raise ProtocolError("a host key is not as it should be")
+    return UnknownHostKey(*key)
+
+
+def failure_head(error: LoginError) -> dict[str, Any]:
+    """Return the head of a failed login."""
+    return {
+        "failed": error.trouble.value,
+        "message": error.message,
+        "hint": error.hint,
+        "tried": list(error.tried),
+    }
+
+
+def read_failure(frame: Frame) -> LoginError:
+    """Read the reason of a failed login. Raises: ProtocolError."""
+    try:
+        trouble = LoginTrouble(frame.head.get("failed"))
+    except ValueError:
+        raise ProtocolError("a failed login has an unknown reason") from None
+    tried = field(frame.head, "tried", list)
+    return LoginError(
+        trouble,
+        field(frame.head, "message", str),
+        field(frame.head, "hint", str),
+        tried=tuple(map(str, tried)),
+    )

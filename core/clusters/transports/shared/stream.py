@@ -1,0 +1,119 @@
+"""Forward the streams of a command that runs over a shared login.
+
+The input is a connection to the process that needs the streams, and the line to run. The command's
+output is sent to the process in frames (`out`: 1 or 2), and its `exit` at the end; the frames of
+the process are the command's input. The streams are for programs that communicate with their other
+half on the cluster (rsync); such a program starts `shared_stream_program.py`, which is the other
+end. If either end closes, the command's channel is ended. The module imports asyncssh: import it
+only where streams are needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncssh
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.commands import client_environment
+from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.login import LoginError
+from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
+from rowtui.core.clusters.transports.shared.protocol import ProtocolError, field, receive, send
+
+CHUNK = 1 << 18
+
+
+async def pass_on(
+    transport: object, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Run the line that the client sends, until it ends or the client closes.
+
+    Raises: ProtocolError.
+    """
+    first = await receive(reader)
+    if first is None:
+        return
+    line = field(first.head, "line", str)
+    try:
+        async with _running(transport, line) as process:
+            feeding = asyncio.create_task(_feed(reader, process))
+            saying = asyncio.create_task(_say(process, writer))
+            try:
+                await asyncio.wait({feeding, saying}, return_when=asyncio.FIRST_COMPLETED)
+                if not saying.done() and not feeding.result():
+                    await saying  # the command has all its input
+                elif saying.done():
+                    saying.result()
+            finally:
+                for task in (feeding, saying):
+                    task.cancel()
+                await asyncio.gather(feeding, saying, return_exceptions=True)
+    except LoginError as error:
+        send(writer, {"failed": error.message})
+    except (asyncssh.Error, OSError) as error:
+        if not writer.is_closing():
+            send(writer, {"failed": f"the connection broke: {visible(str(error))}"})
+
+
+async def _feed(reader: asyncio.StreamReader, process: Any) -> bool:
+    """Forward the command's input; return whether the client closed before the end of it."""
+    while (frame := await receive(reader)) is not None:
+        with contextlib.suppress(OSError):  # the command reads no more
+            if "eof" in frame.head:
+                process.stdin.write_eof()
+                return False
+            process.stdin.write(frame.body)
+            await process.stdin.drain()
+    return True
+
+
+async def _say(process: Any, writer: asyncio.StreamWriter) -> None:
+    """Forward the command's output, then its exit status."""
+
+    async def one(number: int, stream: Any) -> None:
+        while chunk := await stream.read(CHUNK):
+            send(writer, {"out": number}, chunk)
+            await writer.drain()
+
+    await asyncio.gather(one(1, process.stdout), one(2, process.stderr))
+    await process.wait()
+    send(writer, {"exit": process.returncode})
+    await writer.drain()
+
+
+@contextlib.asynccontextmanager
+async def _running(transport: object, line: str) -> AsyncIterator[Any]:
+    """Start a process of asyncssh, or one of asyncio with the same interface.
+
+    Raises: LoginError.
+    """
+    if isinstance(transport, AsyncsshTransport):
+        process = await (await transport.connection()).create_process(
+            line, encoding=None, request_pty=False, send_env=(), env=(), x11_forwarding=False
+        )
+        try:
+            yield process
+        finally:
+            process.channel.abort()
+        return
+    if not isinstance(transport, OpensshTransport):
+        raise ProtocolError("this login has no streams")
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        *await transport.stream_command(line), stdin=pipe, stdout=pipe, stderr=pipe,
+        env=client_environment(), start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        # `wait` also waits for pipes, which have no reader any more and which other processes may
+        # hold open.
+        child._transport.close()  # type: ignore[attr-defined]
+        await child.wait()

@@ -1,0 +1,1 @@
+"""The interface between screens and a project, and its values as JSON."""

@@ -1,0 +1,673 @@
+"""The engine in this process: a project's work in threads, one piece at a time.
+
+It is used by the command line, by tests and by the first version of the dashboard. An engine in a
+process of its own implements the same protocol (`core/engine/api/engine.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.clusters.command_log import RanCommand
+from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.engine.api.engine import (
+    AS_IS,
+    Acted,
+    Change,
+    Check,
+    ChosenJobs,
+    ClusterNodes,
+    ClustersView,
+    DirectoriesPage,
+    Edit,
+    EditAsked,
+    Explanation,
+    Exported,
+    FailedJob,
+    GroupsPage,
+    JobDetail,
+    JobState,
+    JobsView,
+    JobView,
+    Limits,
+    ListAsked,
+    LogTail,
+    MarkedRow,
+    NetworkView,
+    PackChoice,
+    PackedPlan,
+    QueueAsked,
+    QueuePage,
+    RedoView,
+    RowKey,
+    SamplesPage,
+    ScriptAsked,
+    ScriptBefore,
+    Snapshot,
+    SubmitProgress,
+    TransferView,
+    Waits,
+    WhatIfAsked,
+)
+from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
+from rowtui.core.engine.local.clusters import ClustersWork
+from rowtui.core.engine.local.logs import Logs
+from rowtui.core.engine.local.pages import Pages
+from rowtui.core.engine.local.queue import QueueWork
+from rowtui.core.engine.local.review import ReviewWork
+from rowtui.core.engine.local.snapshot import Snapshots
+from rowtui.core.groups.model import Status
+from rowtui.core.network.definition.find import has_network
+from rowtui.core.project.context.questions import Question, Questions, Withdrawn
+from rowtui.core.project.explaining import explain_group
+from rowtui.core.project.views.follow import Changes, look_at_touched
+from rowtui.core.project.views.log_views import ROW, LogHit, LogPage, LogState
+from rowtui.core.project.views.needs import MappingReview, Needs, review, trust
+from rowtui.core.runs.execution.advance import follow_network
+from rowtui.core.submission.plan.model import Plan
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.local.network import NetworkWork
+    from rowtui.core.project.project import Project
+
+LOAD_SECONDS = 60.0  # between two polls of a cluster's load
+PATIENCE_SECONDS = 1.0  # for clusters; after that, the known state is shown
+START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started by then
+
+
+class InProcessEngine:
+    """An `Engine` over one `Project`. Open one for each dashboard.
+
+    `generation`: the last generation of an earlier engine; snapshots continue from it.
+    """
+
+    def __init__(self, project: Project, generation: int = 0) -> None:
+        self._project = project
+        self._records = asyncio.Lock()
+        self._changes = Changes(project)
+        say = partial(self._changes.say, "completed")
+        self._arrivals = Arrivals(project, self._records, say, self._tidy)
+        self._turn = SavedTurn(self._records, self._arrivals)  # the lock for decisions
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by cluster
+        self._pages = Pages(project)
+        self._review = ReviewWork(project, self._turn)
+        self._pages.generation = generation
+        self._queue = QueueWork(project)
+        self._clusters = ClustersWork(project, self._turn, self._briefly)
+        self._snapshots = Snapshots(project, Needs(project))
+        self._logs = Logs(project)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._packings = 0
+        self._questions = Questions()
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._network: NetworkWork | None = None
+        follow_network(project)
+        project.person = self._questions.asker
+        project.wait = self._wait
+
+    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine on the event loop of its connection, for planning threads."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def refresh(self, *, full: bool = False) -> Snapshot:
+        """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
+        self._loop = asyncio.get_running_loop()
+        await self._briefly("prepare", self._prepare)
+        async with self._records:
+            touched = self._changes.take_touched()
+            taken = not (full or touched) and await asyncio.to_thread(self._take_arrivals)
+        if not taken:
+            async with self._turn:
+                await asyncio.to_thread(self._synchronise, full, touched)
+        self._changes.directories_may_have_changed()
+        await self._ask_for_jobs(now=full)
+        async with self._records:
+            snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
+        self._arrivals.save()
+        return snapshot
+
+    async def _prepare(self) -> None:
+        """Determine the cluster that jobs go to, and query its partitions."""
+        project = self._project
+        with contextlib.suppress(RowtuiError):  # the snapshot reports what is missing
+            await asyncio.to_thread(lambda: project.recognised)
+            await project.reach.prepare()
+
+    async def _briefly(
+        self,
+        name: str,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Start work for clusters and wait a little: a cluster may be slow, or may need a login.
+
+        Work that is running is neither started nor waited for again.
+        """
+        if (task := self._begin(name, work)) is not None:
+            await self._wait_for([task], seconds, "workflow")
+
+    def _begin(
+        self, name: str, work: Callable[[], Coroutine[Any, Any, None]]
+    ) -> asyncio.Task[None] | None:
+        """Start work; return None while work of this name is running.
+
+        Raises: the error of the previous work of this name, if that work ended after the wait for
+        it.
+        """
+        task = self._under_way.pop(name, None)
+        if task is not None and not task.done():
+            self._under_way[name] = task
+            return None
+        if task is not None:
+            task.result()
+        self._under_way[name] = asyncio.create_task(work(), name=name)
+        return self._under_way[name]
+
+    async def _wait_for(
+        self, tasks: Collection[asyncio.Task[None]], seconds: float, word: str
+    ) -> None:
+        """Wait a little for tasks; `word` is announced when one ends later."""
+        done, late = await asyncio.wait(tasks, timeout=seconds)
+        for task in late:
+            task.add_done_callback(lambda _: self._changes.say(word))
+        for task in done:
+            if self._under_way.get(task.get_name()) is task:  # unless a newer task has replaced it
+                del self._under_way[task.get_name()]
+        for task in done:
+            task.result()
+
+    async def _ask_for_jobs(
+        self, *, now: bool = False, everywhere: bool = False, may_send: bool = False
+    ) -> None:
+        """Poll the queues that are due, and wait a little for the answers.
+
+        Each cluster is polled and its answer recorded separately: a cluster that is slow or waits
+        for a login delays no other, neither now nor at the next poll.
+        """
+        queues = self._project.jobs.queues
+        if not (everywhere or self._project.has_jobs_to_ask_for()):
+            return
+        names = queues.names(everywhere=everywhere)
+        sure = queues.looks.all_names()
+        ask = partial(self._ask_cluster, now=now, may_send=may_send)
+        mark = " now" * now + " and send on" * may_send
+        begun = [self._begin(f"queue of {one}{mark}", partial(ask, one)) for one in names & sure]
+        here = partial(self._ask_here, names - sure, ask)
+        begun.append(self._begin(f"queue here{mark}", here))
+        tasks = [task for task in begun if task is not None]
+        if tasks:
+            await self._wait_for(tasks, PATIENCE_SECONDS, "jobs")
+
+    async def _ask_here(
+        self, names: Collection[str], ask: Callable[[str], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Poll the cluster of this machine, and others that can be found only from here."""
+        looks = self._project.jobs.queues.looks
+        here = await asyncio.to_thread(self._project.here)
+        known = looks.all_names()
+        rest = {*names, *([here.name] if here is not None else [])} - known
+        await asyncio.gather(*(ask(name) for name in rest))
+
+    async def _ask_cluster(self, name: str, *, now: bool, may_send: bool = False) -> None:
+        """Poll one cluster, and record its answer.
+
+        The records are free while the cluster is slow.
+        """
+        jobs = self._project.jobs
+        async with self._asking[name]:
+            answers = await jobs.queues.ask_cluster(name, now=now, may_send=may_send)
+            answers = await jobs.fetched(answers)
+            async with self._turn:
+                await asyncio.to_thread(jobs.enter, answers)
+        if why := jobs.queues.unanswered.get(name):
+            self._project.notice(f"{name} could not be asked: {why}")
+
+    async def _ask_for_new(self, name: str) -> None:
+        """Poll one cluster soon after the user submitted jobs there; no other cluster is polled."""
+        await asyncio.sleep(START_SECONDS)
+        with contextlib.suppress(RowtuiError, OSError):  # the next poll reports the error
+            await self._ask_cluster(name, now=True)
+        self._changes.say("jobs")
+
+    async def groups(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> GroupsPage:
+        """Return a page of groups; with a `problem` if there are no groups. Raises: RowtuiError."""
+        which = self._pages.which("groups", action_index, tuple(statuses), asked)
+        async with self._records:
+            kept = self._pages.kept_groups_page(which, start, length, find)
+            if kept is not None:  # no thread is needed
+                return kept
+            page = partial(self._pages.groups_page, which, start, length, find)
+            return await asyncio.to_thread(page)
+
+    async def group_directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int | None,
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+    ) -> DirectoriesPage:
+        """Return a page of a group's directories, or of all groups' in order.
+
+        Raises: RowtuiError.
+        """
+        which = self._pages.which("group", action_index, tuple(statuses), asked)
+        async with self._records:
+            page = partial(self._pages.group_directories_page, which, group, start, length)
+            return await asyncio.to_thread(page)
+
+    async def directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> DirectoriesPage:
+        """Return a page of all directories of an action. Raises: RowtuiError."""
+        which = self._pages.which("directories", action_index, tuple(statuses), asked)
+        async with self._records:
+            page = partial(self._pages.directories_page, which, start, length, find)
+            return await asyncio.to_thread(page)
+
+    async def explain(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int,
+        what_if: WhatIfAsked | None = None,
+    ) -> Explanation:
+        """Explain where a group's job would go; with a `problem` if this cannot be determined."""
+        project = self._project
+        self._pages.action(action_index)
+        await self._briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
+        async with self._turn:
+            action = self._pages.action(action_index)  # the workflow may have changed by now
+            try:
+                groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
+            except RowtuiError as error:
+                return Explanation(
+                    self._pages.generation,
+                    action_index,
+                    group + 1,
+                    0,
+                    0,
+                    "",
+                    None,
+                    problem=str(error),
+                )
+            return await asyncio.to_thread(
+                explain_group,
+                project,
+                action,
+                groups,
+                group,
+                generation=self._pages.generation,
+                what_if=what_if,
+            )
+
+    async def edit_workflow(self, asked: EditAsked) -> Edit:
+        """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
+        from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+
+        async with self._turn:
+            if asked.undo:
+                edit = await asyncio.to_thread(edit_back, self._project, asked)
+            else:
+                action = self._pages.action(asked.action_index)
+                groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
+                write = partial(edit_for_what_if, self._project, action, groups, asked)
+                edit = await asyncio.to_thread(write)
+            if edit.written:  # so that the next answer matches the written file
+                # the next refresh reports the error
+                with contextlib.suppress(RowtuiError, OSError):
+                    await asyncio.to_thread(self._synchronise, False, ())
+        return edit
+
+    async def mapping_file(self, place: str) -> MappingReview:
+        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
+        return await asyncio.to_thread(review, self._project, place)
+
+    async def trust(self, place: str, digest: str) -> None:
+        """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
+        await asyncio.to_thread(trust, self._project, place, digest)
+        self._changes.say("mapping")
+
+    async def plan(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        *,
+        directories: Sequence[str] | None = None,
+    ) -> Plan:
+        """Return what would be submitted. Raises: RowtuiError with every problem at once."""
+        actions, only = self._chosen(action_index, groups)
+        async with self._turn:
+            among = None if directories is None else self._pages.positions(directories)
+            plan = partial(self._project.plan, actions, among, only=only, limit=limit)
+            return await asyncio.to_thread(plan)
+
+    async def pack(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        choice: PackChoice,
+    ) -> PackedPlan:
+        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`.
+
+        A newer request ends the search of an older one, which returns its best result so far.
+        """
+        self._packings += 1
+        newest = self._packings
+        actions, only = self._chosen(action_index, groups)
+        pack = partial(self._project.pack, actions, choice, only=only, limit=limit)
+        async with self._turn:
+            return await asyncio.to_thread(pack, go_on=lambda: self._packings == newest)
+
+    def _chosen(
+        self, action_index: int | None, groups: Sequence[int] | None
+    ) -> tuple[Sequence[Action], Mapping[int, Collection[int]] | None]:
+        if action_index is None:
+            return self._project.workflow.actions, None
+        only = None if groups is None else {action_index: set(groups)}
+        return (self._pages.action(action_index),), only
+
+    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+        """Return what a plan would copy to clusters without access to the project's folder."""
+        return await self._project.copies.preview(plan)
+
+    async def failed_jobs(
+        self, action_index: int, groups: Sequence[int] | None
+    ) -> tuple[FailedJob, ...]:
+        """Return the jobs in which these groups of failed directories failed.
+
+        Raises: RowtuiError.
+        """
+        async with self._turn:
+            return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
+
+    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+        """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
+        from rowtui.core.project.failed_jobs import Choice
+        from rowtui.core.project.retry import plan_again
+
+        project = self._project
+        choice = Choice(project.workflow.actions, tokens=frozenset(tokens))
+        async with self._turn:
+            return (await asyncio.to_thread(plan_again, project, choice, change)).plan
+
+    def review(self, plan: Plan) -> AsyncIterator[Check]:
+        """Yield the checks of a plan."""
+        return self._review.checks(plan)
+
+    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+        """Return the script that was submitted last."""
+        return await self._review.before(asked)
+
+    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+        """Return the plan without these jobs. Raises: RowtuiError if no job is left."""
+        left = await self._review.without(plan, tokens)
+        if self._network is not None:
+            self._network.planned_less(plan, left)
+        return left
+
+    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+        """Write a plan to a folder. Raises: RowtuiError."""
+        return await self._review.export(plan, folder, overwrite=overwrite)
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        """Submit a plan. Closing the iterator stops between two jobs."""
+        # The user has confirmed sending, so unfinished earlier submissions may be completed.
+        await self._ask_for_jobs(may_send=True)
+        network = self._network
+        noting = contextlib.nullcontext() if network is None else network.submitting(plan)
+        try:
+            async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            for name in {job.destination.cluster for job in plan.jobs}:
+                self._begin(f"queue of {name} with new jobs", partial(self._ask_for_new, name))
+
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        """Return the project's newest jobs, counts of all jobs, and all clusters."""
+        await self._ask_for_jobs(now=now, everywhere=True)
+        async with self._turn:
+            jobs = self._project.jobs
+            view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
+        return await self._queue.take(view)
+
+    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """Return a page of the jobs of all clusters, as of the last `jobs`."""
+        return await self._queue.page(asked, start, length)
+
+    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """Return the rows with jobs that are `active` or `failed`."""
+        return await self._queue.all_of(asked, which)
+
+    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        """Return rows in their present state."""
+        return await self._queue.marked(keys)
+
+    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        """Return the jobs that a verb would apply to."""
+        return await self._queue.chosen(keys, verb)
+
+    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        """Cancel, hold or release the jobs of these rows."""
+        return await self._queue.act(keys, verb)
+
+    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        """Return what its scheduler reports about a job."""
+        return await self._queue.detail(key, estimate=estimate)
+
+    async def find_job(self, action: str, directory: str) -> JobView | None:
+        """Return the newest job of an action with this directory."""
+        return await self._queue.find(action, directory)
+
+    async def job_named(self, label: str) -> JobView | None:
+        """Return the job with this name in its scheduler."""
+        return await self._queue.named(label)
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Cancel these jobs."""
+        return await self._project.jobs.cancel(tokens)
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Hold these jobs."""
+        return await self._project.jobs.hold(tokens)
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Release these jobs."""
+        return await self._project.jobs.release(tokens)
+
+    async def clusters(self) -> ClustersView:
+        """Return the clusters as they are known now."""
+        return await self._clusters.view()
+
+    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
+        """Return the nodes of a cluster. Raises: RowtuiError."""
+        return await self._clusters.nodes(cluster)
+
+    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+        """Return the commands run here and on clusters since that number."""
+        return self._project.log.after(after)
+
+    async def connect(self, cluster: str) -> None:
+        """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
+        await self._project.reach.connect(cluster)
+        await self._project.reach.prepare()
+
+    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+        """Yield the questions of the logins that were started with `connect`."""
+        async for question in self._questions.stream():
+            yield question
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question of a login."""
+        self._questions.answer(number, answers)
+
+    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+        """Return what is known of a job's log now."""
+        return await self._logs.look(token, earlier=earlier, width=width)
+
+    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
+        return await self._logs.page(token, start, length, width=width)
+
+    async def log_find(
+        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
+    ) -> LogHit:
+        """Return the next row with this text. Raises: RowtuiError."""
+        return await self._logs.find(token, text, start, backwards=backwards, width=width)
+
+    async def log_tail(self, token: str, lines: int) -> LogTail:
+        """Return the last lines of a job's log."""
+        return await self._project.jobs.log_tail(token, lines)
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Yield a word whenever something on disk changes, until the engine is closed."""
+        async for word in self._changes.words():
+            yield word
+
+    # The network
+
+    @property
+    def _networks(self) -> NetworkWork:
+        """Create the network's object at the first request: most projects have none, and it needs
+        numpy.
+        """
+        if self._network is None:
+            from rowtui.core.engine.local.network import NetworkWork
+
+            ask = partial(self._ask_for_jobs, may_send=True)
+            self._network = NetworkWork(self._project, self._turn, ask, self._changes.say)
+        return self._network
+
+    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+        """Return the network and its newest run; None without a network.toml.
+
+        Raises: RowtuiError.
+        """
+        if self._network is None and not has_network(self._project.root):
+            return None
+        return await self._networks.view(frozen=frozen)
+
+    async def network_samples(
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> SamplesPage:
+        """Return a page of samples. Raises: RowtuiError."""
+        return await self._networks.samples(
+            node, states, start, length, frozen=frozen, asked=asked, find=find
+        )
+
+    async def network_waits(self, job: int) -> Waits:
+        """Return what a job waits for. Raises: RowtuiError."""
+        return await self._networks.waits(job)
+
+    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """Return what would run again. Raises: RowtuiError."""
+        return await self._networks.redo_view(jobs)
+
+    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """Run jobs again. Raises: RowtuiError."""
+        return await self._networks.redo(jobs, expected)
+
+    async def network_dependents(self, jobs: Sequence[int]) -> int:
+        """Return how many further jobs depend on these. Raises: RowtuiError."""
+        return await self._networks.dependents(jobs)
+
+    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+        """Drive a run within limits that were confirmed. Raises: RowtuiError."""
+        await self._networks.start(limits, anew=anew)
+
+    async def network_stop(self) -> None:
+        """Stop driving. Submitted jobs go on."""
+        await self._networks.stop()
+
+    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        """Return what the run would submit next, for confirmation. Raises: RowtuiError."""
+        return await self._networks.plan()
+
+    async def network_retry(self, jobs: Sequence[int]) -> None:
+        """Retry failed jobs of the graph. Raises: RowtuiError."""
+        await self._networks.retry(jobs)
+
+    async def network_cancel(self, jobs: Sequence[int]) -> None:
+        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
+        await self._networks.cancel(jobs)
+
+    async def settled(self) -> None:
+        """Wait until all shown records are saved."""
+        await self._arrivals.saved()
+
+    async def close(self) -> None:
+        """Stop watching; update Row's files."""
+        if self._network is not None:
+            await self._network.stop()
+        await self._queue.close()
+        self._changes.close()
+        self._clusters.close()
+        tasks = [*self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._arrivals.close()
+        async with self._turn:
+            await asyncio.to_thread(self._project.close)
+        await self._project.let_go()
+
+    # Methods that run in threads
+
+    def _take_arrivals(self) -> bool:
+        with contextlib.suppress(InvalidFileError):
+            self._project.reload_workflow_if_changed()
+        if not self._arrivals.take():
+            return False
+        self._pages.next_generation()
+        return True
+
+    def _tidy(self) -> None:
+        self._project.synchronise()
+        self._pages.lists.forget()
+
+    def _synchronise(self, full: bool, touched: Sequence[str]) -> None:
+        project = self._project
+        # the snapshot reports what is wrong with the file
+        with contextlib.suppress(InvalidFileError):
+            project.reload_workflow_if_changed()
+        if touched and not full:
+            look_at_touched(project, touched)
+        project.synchronise(full=full)
+        self._pages.next_generation()

@@ -1,0 +1,255 @@
+"""The network's part of the engine in this process: its views, and driving its run.
+
+A run is driven by a task of this process's loop; it shares the lock of the project's records with
+all other users of the records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.project.views.lists import ListAsked
+from rowtui.core.runs.execution.advance import follow_network
+from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.redo import with_what_follows
+from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, Waits
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.store import Run
+    from rowtui.core.submission.plan.model import Plan
+
+MOST_STALE = 20  # stale results, or products that stay, that are listed one by one
+STOP_SECONDS = 20.0  # for the present step of a driver: one submission, one poll
+
+
+class NetworkWork:
+    """The network of one project. `turn`, `ask_queues`: as in `Autopilot`.
+
+    `say` announces that something has changed.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        turn: asyncio.Lock,
+        ask_queues: Callable[[], Awaitable[None]],
+        say: Callable[[str], None],
+    ) -> None:
+        self._project = project
+        self._networks = Networks(project)
+        follow_network(project, self._networks)
+        self._turn = turn
+        self._ask_queues = ask_queues
+        self._say = say
+        self._driver: asyncio.Task[None] | None = None
+        self._starting = False
+        self._ending = False  # the driver has sent its last message
+        self._planned: tuple[Run, Plan] | None = None
+        self._newest: object = None  # the most recently requested list of samples
+
+    @property
+    def _driven(self) -> bool:
+        """Whether this process drives a run, or is about to."""
+        return self._starting or (self._driver is not None and not self._driver.done())
+
+    async def view(self, *, frozen: bool) -> NetworkView | None:
+        """See `Engine.network`."""
+        if not self._networks.can_show(frozen=frozen):
+            return None
+        async with self._turn:
+            return await asyncio.to_thread(self._view, frozen)
+
+    def _view(self, frozen: bool) -> NetworkView:
+        view = self._networks.view(frozen=frozen)
+        if view.run is not None and view.run.here and self._ending:
+            view = view._replace(run=view.run._replace(here=False, holder=""))
+        return view
+
+    async def samples(
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool,
+        asked: ListAsked,
+        find: str,
+    ) -> SamplesPage:
+        """See `Engine.network_samples`."""
+        question = (node, tuple(states), frozen, asked)
+        self._newest = question
+        async with self._turn:
+            return await asyncio.to_thread(
+                self._networks.samples,
+                node,
+                states,
+                start,
+                length,
+                frozen=frozen,
+                asked=asked,
+                find=find,
+                go_on=lambda: self._newest == question,
+            )
+
+    async def waits(self, job: int) -> Waits:
+        """See `Engine.network_waits`."""
+        async with self._turn:
+            return await asyncio.to_thread(self._networks.waits, job)
+
+    async def redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """See `Engine.network_redo_view`."""
+        async with self._turn:
+            return await asyncio.to_thread(lambda: self._to_redo(jobs)[1])
+
+    def _to_redo(self, jobs: Sequence[int]) -> tuple[list[int], RedoView]:
+        running = self._networks.running()
+        if running is None:
+            raise RowtuiError("there is no run of this network", "s starts one")
+        stale = [] if jobs else self._networks.stale()
+        roots = list(jobs) or [it.job for it in stale]
+        every = with_what_follows(running, roots)
+        nodes = Counter(running.growth.where(job).node for job in every)
+        first = [StaleResult(it.node, it.directory, it.added, it.gone) for it in stale[:MOST_STALE]]
+        return roots, RedoView(len(roots), len(every), tuple(nodes.items()), tuple(first))
+
+    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """See `Engine.network_redo`."""
+        async with self._turn:
+            done = await asyncio.to_thread(self._redo, jobs, expected)
+        self._say("network")
+        return done
+
+    def _redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        roots, view = self._to_redo(jobs)
+        if view.jobs != expected:
+            raise RowtuiError(
+                f"it would be {plural(view.jobs, 'job')} now, not {expected:,}", "look again"
+            )
+        done = self._networks.redo(roots)
+        told = [f"{visible(it.name)} stays: {it.why}" for it in done.refused[:MOST_STALE]]
+        if done.trash:
+            told.append(f"'rowtui network restore {done.trash}' brings back what they had made")
+        return len(done.jobs), tuple(told)
+
+    async def dependents(self, jobs: Sequence[int]) -> int:
+        """See `Engine.network_dependents`."""
+        async with self._turn:
+            return await asyncio.to_thread(self._dependents, jobs)
+
+    def _dependents(self, jobs: Sequence[int]) -> int:
+        running = self._networks.running()
+        if running is None:
+            return 0
+        graph, states = running.graph, running.graph.snapshot().states
+        seen, todo = set(jobs), list(jobs)
+        while todo:
+            for other in graph.dependents(todo.pop()):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        over = (JobState.COMPLETED, JobState.CANCELLED, JobState.SKIPPED)
+        return sum(1 for job in seen - set(jobs) if states[job] not in over)
+
+    async def start(self, limits: Limits, *, anew: bool) -> None:
+        """See `Engine.network_start`."""
+        if self._ending and self._driver is not None:
+            await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
+        if self._driven:
+            raise RowtuiError("the run is driven already", "stop it first")
+        self._starting = True
+        try:
+            async with self._turn:
+                run = await asyncio.to_thread(self._begin, limits, anew)
+            self._planned = None
+            self._ending = False
+            self._driver = asyncio.create_task(self._drive(run))
+        finally:
+            self._starting = False
+
+    def _begin(self, limits: Limits, anew: bool) -> Run:
+        """Return the run to drive. Its limits are not changed while another process drives it."""
+        latest = None if anew else self._networks.run()
+        if latest is not None and not latest.status.is_over and (holder := latest.holder()):
+            raise RowtuiError(f"run {latest.id} is driven by {holder}", "stop it there first")
+        return self._networks.begin(limits, anew=anew)
+
+    async def _drive(self, run: Run) -> None:
+        driving = self._networks.drive(run, turn=self._turn, ask_queues=self._ask_queues)
+        try:
+            async with contextlib.aclosing(driving) as telling:
+                async for told in telling:
+                    if told.kind is Kind.PROBLEM or not told.success:
+                        self._project.notice(f"network: {told.sentence}")
+                    self._ending = told.kind in (Kind.PAUSED, Kind.OVER)
+                    self._say("network")
+        except Exception as error:  # reported in any case, because the task is not awaited
+            self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")
+        finally:
+            self._say("network")
+
+    async def stop(self) -> None:
+        """See `Engine.network_stop`."""
+        driver, self._driver = self._driver, None
+        if driver is None or driver.done():
+            return
+        if self._networks.driving is not None:
+            self._networks.driving.stop("stopped from the dashboard")
+            # Work on the project's records in a thread must not be cut off, because others would
+            # then change the records at the same time. Before that, nothing is changed.
+            await asyncio.wait({driver}, timeout=STOP_SECONDS)
+        driver.cancel()
+        await asyncio.gather(driver, return_exceptions=True)
+        self._say("network")
+
+    async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        """See `Engine.network_plan`."""
+        if self._driven:
+            raise RowtuiError("the run is driven already", "stop it to go on step by step")
+        async with self._turn:
+            run = await asyncio.to_thread(self._networks.begin)
+            plan, blocked = await self._networks.next_plan(run)
+        self._planned = None if plan is None else (run, plan)
+        self._say("network")
+        return plan, blocked
+
+    def planned_less(self, before: Plan, left: Plan) -> None:
+        """Replace the planned plan by the reduced one after the user removed jobs."""
+        if self._planned is not None and self._planned[1].id == before.id:
+            self._planned = (self._planned[0], left)
+
+    @contextlib.asynccontextmanager
+    async def submitting(self, plan: Plan) -> AsyncGenerator[None]:
+        """Record a run's plan before its submission, and its unsent jobs afterwards."""
+        if self._planned is None or self._planned[1].id != plan.id:
+            yield
+            return
+        run, _ = self._planned
+        self._planned = None
+        await asyncio.to_thread(self._networks.note_submitted, run, plan)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._networks.note_unsent, run, plan)
+
+    async def retry(self, jobs: Sequence[int]) -> None:
+        """See `Engine.network_retry`."""
+        async with self._turn:
+            await asyncio.to_thread(self._networks.retry, jobs)
+        self._say("network")
+
+    async def cancel(self, jobs: Sequence[int]) -> None:
+        """See `Engine.network_cancel`."""
+        async with self._turn:
+            await asyncio.to_thread(self._networks.give_up, jobs, "cancelled by a person")
+        self._say("network")

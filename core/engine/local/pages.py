@@ -1,0 +1,266 @@
+"""Pages of groups and directories, cut from groups that follow the records.
+
+Scrolling costs as much as the page, for any number of directories; an unchanged page is cached. All
+methods but `kept_groups_page` run in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost, visible
+from rowtui.core.engine.api.engine import (
+    DirectoriesPage,
+    DirectoryRow,
+    FailedJob,
+    GroupsPage,
+)
+from rowtui.core.engine.local.cuts import Cuts
+from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, unknown_cluster
+from rowtui.core.engine.local.lists import Listed, Lists, Which, end_detail
+from rowtui.core.groups.cost import job_cost
+from rowtui.core.groups.model import ENDED, ActionStatus, Status
+from rowtui.core.project.views.lists import AS_IS, ListAsked
+from rowtui.core.state.model import LastEnd, positions
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.groups.form import GroupCut
+    from rowtui.core.project.project import Project
+
+VALUE_LENGTH = 200  # characters of a value shown in a row
+MOST_POINTERS = 8  # columns of values in a page
+
+
+class _Shown(NamedTuple):
+    """The page of groups returned last, and what it was made from."""
+
+    cut: GroupCut
+    verdict_of: VerdictOf
+    length: int
+    page: GroupsPage
+
+
+class Pages:
+    """The lists of one project at one generation."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.generation = 0
+        self.lists = Lists(project)
+        self._cuts = Cuts(project)
+        self._rows = GroupRows(project)
+        self._shown: dict[tuple[int, tuple[Status, ...]], _Shown] = {}
+
+    def next_generation(self) -> None:
+        """Begin a new generation after a synchronisation, because lists may be outdated."""
+        self.lists.forget()
+        self._rows.look_again()
+        self._shown = {
+            key: shown
+            for key, shown in self._shown.items()
+            if self._rows.verdicts(shown.cut.action) is shown.verdict_of
+        }
+        self.generation += 1
+
+    def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
+        """Return the groups of an action's directories with these statuses. Raises: RowtuiError."""
+        return self._cuts.cut(action, statuses)
+
+    def action(self, index: int) -> Action:
+        """Return the action of that index. Raises: RowtuiError."""
+        actions = self._project.workflow.actions
+        if not 0 <= index < len(actions):
+            raise RowtuiError("the action is no longer in workflow.toml")
+        return actions[index]
+
+    def which(self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked) -> Which:
+        """Return the requested list, registered as the newest of its kind. Raises: RowtuiError."""
+        which = Which(self.action(index), statuses, asked)
+        # the whole list needs no computation, and must not end the request of a marking
+        if asked == AS_IS:
+            return which
+        return which._replace(go_on=self.lists.begin(kind, which.key))
+
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Return the positions of these directories. Raises: RowtuiError for a missing one."""
+        position = self._project.state.directories.position
+        found = []
+        for name in names:
+            at = position(name)
+            if at is None:
+                raise RowtuiError(f"there is no directory '{visible(name)}' any more")
+            found.append(at)
+        return found
+
+    def kept_groups_page(
+        self, which: Which, start: int, length: int, find: str = ""
+    ) -> GroupsPage | None:
+        """Return the cached page if it is the requested one and current; otherwise None."""
+        shown = self._shown.get((which.action.index, which.statuses))
+        if shown is None or which.asked != AS_IS or find:
+            return None
+        if (shown.page.start, shown.length) != (start, length):
+            return None
+        if self._cuts.known(which.action, which.statuses) is not shown.cut:
+            return None
+        return replace(shown.page, generation=self.generation)
+
+    def groups_page(self, which: Which, start: int, length: int, find: str = "") -> GroupsPage:
+        """Return a page of groups; with a `problem` if there are no groups."""
+        action = which.action
+        try:
+            cut, every = self.cut(action, which.statuses), None
+            if action.group.submit_whole and which.statuses == (Status.ELIGIBLE,):
+                every = self.cut(action, tuple(Status))
+        except RowtuiError as error:
+            return GroupsPage(self.generation, action.index, 0, 0, 0, (), str(error))
+        verdict_of = self._rows.verdicts(action)
+        listed = self.lists.groups(which, cut, lambda size: verdict_of(size).text)
+        page = GroupsPage(
+            generation=self.generation,
+            action_index=action.index,
+            total=listed.total,
+            directories=sum(size * count for size, count in listed.sizes),
+            start=start,
+            groups=self._rows.of(cut, listed.page(start, length), verdict_of, every),
+            of=listed.of,
+            cost=_total_cost(action, listed),
+            found=self._find_group(cut, listed, find) if find else None,
+        )
+        lasts = every is None and verdict_of is not unknown_cluster
+        if which.asked == AS_IS and not find and lasts:
+            shown = _Shown(cut, verdict_of, length, page)
+            self._shown[action.index, which.statuses] = shown
+        return page
+
+    def _find_group(self, cut: GroupCut, listed: Listed, first: str) -> int | None:
+        """Return the place of the group that begins with this directory; None if there is none."""
+        position = self._project.state.directories.position(first)
+        if position is None:
+            return None
+        at = cut.number_of(position)
+        return None if at is None else listed.find(at)
+
+    def group_directories_page(
+        self, which: Which, group: int | None, start: int, length: int
+    ) -> DirectoriesPage:
+        """Return a page of a group's directories, or of all groups' in order."""
+        action = which.action
+        cut = self.cut(action, which.statuses)
+        begin, end = 0, cut.directories
+        if group is not None:
+            [(begin, size)] = cut.placed((group,)) if 0 <= group < len(cut) else [(0, 0)]
+            end = begin + size
+        if which.asked == AS_IS:
+            first, last = begin + max(0, start), min(end, begin + max(0, start + length))
+            positions = cut.span(first, max(first, last))
+            return self._directories_page(action, Listed(None, end - begin), start, positions)
+        listed = self.lists.of_group(which, -1 if group is None else group, cut.span(begin, end))
+        return self._directories_page(action, listed, start, listed.page(start, length))
+
+    def directories_page(
+        self, which: Which, start: int, length: int, find: str = ""
+    ) -> DirectoriesPage:
+        """Return a page of all directories of an action."""
+        listed = self.lists.directories(which)
+        page = self._directories_page(
+            which.action, listed, start, listed.page(start, length), which.action.group.sort_by
+        )
+        position = self._project.state.directories.position(find) if find else None
+        found = None if position is None else listed.find(position)
+        return page if found is None else replace(page, found=found)
+
+    def _directories_page(
+        self,
+        action: Action,
+        listed: Listed,
+        start: int,
+        positions: Sequence[int],
+        pointers: tuple[str, ...] = (),
+    ) -> DirectoriesPage:
+        from rowtui.core.state.texts import PointerTexts
+
+        row = self._project.status_row(action)
+        pointers = tuple(dict.fromkeys((*pointers, *listed.pointers)))[:MOST_POINTERS]
+        directories = self._project.state.directories
+        texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
+        rows = tuple(
+            self._directory_row(action, row, position, tuple(cell or "" for cell in cells))
+            for position, *cells in zip(positions, *texts, strict=True)
+        )
+        return DirectoriesPage(self.generation, listed.total, start, rows, listed.of, pointers)
+
+    def failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
+        """Return the jobs in which these groups of failed directories failed.
+
+        Each job has all directories that it did not complete, because all of them are retried.
+        """
+        from rowtui.core.project.failed_jobs import cause_of
+
+        action = self.action(index)
+        cut = self.cut(action, (Status.FAILED,))
+        chosen = (
+            cut.page()
+            if groups is None
+            else [group for at in groups if at >= 0 for group in cut.page(at, 1)]
+        )
+        ends = self._project.state.ends.get(action.name, {})
+        found: dict[str, list[LastEnd]] = {
+            ends[position].token: []
+            for group in chosen
+            for position in group.indices
+            if position in ends
+        }
+        for position in positions(self._project.status_row(action).ended):
+            if position in ends and ends[position].token in found:
+                found[ends[position].token].append(ends[position])
+        names = {it.token: it.label for it in self._project.jobs.records() if it.job_id}
+        return tuple(
+            FailedJob(
+                token,
+                names.get(token) or str(its[0].job_id or ""),
+                action.name,
+                cause_of(its),
+                len(its),
+            )
+            for token, its in found.items()
+            if its
+        )
+
+    def _directory_row(
+        self, action: Action, row: ActionStatus, position: int, fields: tuple[str, ...]
+    ) -> DirectoryRow:
+        from rowtui.core.base.values import compact
+
+        state = self._project.state
+        status = row.status_of(position) or Status.WAITING
+        job = state.submitted.get(action.name, {}).get(position)
+        end = state.ends.get(action.name, {}).get(position)
+        text = compact(state.directories.value(position))
+        detail = ""
+        if end is not None and status in ENDED:
+            detail = end_detail(end)
+        return DirectoryRow(
+            name=state.directories.name(position),
+            status=status,
+            value=_cut(text),
+            job=f"{job.cluster}/{job.job_id}" if job is not None and job.job_id else "",
+            detail=detail,
+            fields=tuple(_cut(text) for text in fields),
+        )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
+
+
+def _total_cost(action: Action, listed: Listed) -> Cost:
+    costs = [(job_cost(action.resources, size), count) for size, count in listed.sizes]
+    return Cost(
+        sum(cost.cpu_hours * count for cost, count in costs),
+        sum(cost.gpu_hours * count for cost, count in costs),
+    )

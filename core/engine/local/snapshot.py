@@ -1,0 +1,112 @@
+"""The snapshot of a project for the status screen."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.engine.api.engine import ActionSummary, Snapshot
+from rowtui.core.groups.model import ActionStatus
+from rowtui.core.project.describe import describe_grouping, describe_resources
+
+if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.views.needs import Needs
+
+SHOWN_BAD = 20  # bad directories named in a snapshot
+
+
+class Snapshots:
+    """The snapshots of one project.
+
+    An action's summary is made again when its status row changes.
+    """
+
+    def __init__(self, project: Project, needs: Needs) -> None:
+        self._project = project
+        self._needs = needs
+        self._summaries: dict[int, tuple[ActionStatus, ActionSummary]] = {}
+
+    def take(self, generation: int) -> Snapshot:
+        """Return a snapshot of the project, after a synchronisation."""
+        project = self._project
+        directories = project.state.directories
+        bad = directories.bad
+        cluster, because, scheduler = _where(project)
+        shown_bad = [
+            (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
+        ]
+        rows = project.status().rows
+        return Snapshot(
+            generation=generation,
+            at=time.time(),
+            root=str(project.root),
+            cluster=cluster,
+            cluster_because=because,
+            scheduler=scheduler,
+            directories=len(directories),
+            bad=tuple(shown_bad),
+            bad_count=len(bad),
+            actions=tuple(self._summary(row) for row in rows),
+            problems=_problems(project, cluster),
+            notices=project.take_notices(),
+            failures=self._needs.failures(rows),
+            untrusted=self._needs.untrusted(),
+        )
+
+    def _summary(self, row: ActionStatus) -> ActionSummary:
+        known = self._summaries.get(row.action.index)
+        if known is None or known[0] is not row:
+            known = self._summaries[row.action.index] = (row, _summary(row))
+        return known[1]
+
+
+def _where(project: Project) -> tuple[str, str, str]:
+    """Return the cluster, why it was chosen, and its scheduler; without a name if it is unknown."""
+    try:
+        identified = project.identified
+    except RowtuiError as error:
+        with contextlib.suppress(RowtuiError):
+            cluster = project.recognised.cluster
+            if project.reach.is_remote(cluster):  # known without a query
+                return cluster.name, error.message, cluster.scheduler
+        return "", error.message, ""
+    return identified.cluster.name, identified.because, identified.cluster.scheduler
+
+
+def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
+    """Return the problems of the project's files; of mapping files once they were read."""
+    found = project.workflow.problems
+    if cluster:
+        with contextlib.suppress(RowtuiError):  # its partitions are not known yet
+            found = project.problems()
+    unused = (
+        problem._replace(message=f"not used as it is now: {problem.message}")
+        for problem in project.unused
+    )
+    return (*unused, *found, *(project.mapping.problems if "mapping" in vars(project) else ()))
+
+
+def _summary(row: ActionStatus) -> ActionSummary:
+    action = row.action
+    return ActionSummary(
+        index=action.index,
+        name=action.name,
+        command=action.command,
+        completed=row.completed.bit_count(),
+        submitted=row.submitted.bit_count(),
+        eligible=row.eligible.bit_count(),
+        waiting=row.waiting.bit_count(),
+        failed=row.failed.bit_count(),
+        not_reached=row.not_reached.bit_count(),
+        cancelled=row.cancelled.bit_count(),
+        remaining_cost=row.remaining_cost,
+        products=action.products,
+        previous_actions=action.previous_actions,
+        resources=describe_resources(action.resources),
+        grouping=describe_grouping(action.group),
+        problem=row.problem,
+    )

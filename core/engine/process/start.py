@@ -1,0 +1,137 @@
+"""Start the engine's process first, so that it opens the project while Textual is imported.
+
+Takes `EngineOptions`, gives the running process with one end of a socket pair; the process reaches
+the screen only through the other end. It has a session of its own (so it does not get the
+terminal's Ctrl-C and hang-up), no standard input, and a log that only the user can read. Nothing
+heavy is imported here. Descriptors are passed explicitly, so a start inside a running Textual app
+works as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.engine.process.errors import EngineLost, from_value, how_it_ended
+from rowtui.core.engine.process.options import EngineOptions, Opened
+
+LARGEST_LOG = 1 << 20
+"""Bytes; a longer log is truncated."""
+
+END_SECONDS = 2.0
+"""How long a process may take to end before it is killed."""
+
+# -P: a file of the project's folder must not replace one of rowtui's modules. The code starts
+# faster than `-m`, which imports runpy and pkgutil first.
+PROGRAM = "from rowtui.core.engine.process.serve import main; main()"
+
+
+class Started:
+    """An engine's process, from its start to its end."""
+
+    def __init__(self, options: EngineOptions, program: str = PROGRAM) -> None:
+        """Start the process. Raises: OSError."""
+        self.options = options
+        self.program = program
+        self.log = log_path()
+        self.socket, inner = socket.socketpair()
+        log = _open_log(self.log)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", program, str(inner.fileno()), str(self.log)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(inner.fileno(),),
+                start_new_session=True,
+            )
+        except BaseException:
+            self.socket.close()
+            raise
+        finally:
+            inner.close()
+            os.close(log)
+        with contextlib.suppress(OSError):  # it may have ended: `opened` reports this
+            self.socket.sendall(as_line(options))
+
+    def opened(self) -> Opened:
+        """Wait until the project is open. Raises: the errors of opening it; EngineLost."""
+        try:
+            error, value = read_line(self.socket)
+        except (EOFError, OSError):
+            how = how_it_ended(self.wait())
+            raise EngineLost(
+                f"the engine did not start: {how}", f"the details are in {self.log}"
+            ) from None
+        if error is not None:
+            self.wait()
+            raise from_value(error)
+        opened: Opened = value
+        return opened
+
+    def wait(self, seconds: float = END_SECONDS) -> int | None:
+        """Return its exit code; a process that takes longer is ended."""
+        for end in (self.process.terminate, self.process.kill):
+            try:
+                return self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(seconds)
+        return None
+
+    def end(self) -> None:
+        """Close the connection, so that the process ends; kill it if it does not."""
+        if self.process.returncode is None:
+            self.socket.close()
+            self.wait()
+
+
+def as_line(value: object) -> bytes:
+    """Return a small pickled value with its length, for the time before there are event loops."""
+    data = pickle.dumps(value)
+    return len(data).to_bytes(8, "big") + data
+
+
+def read_line(connection: socket.socket) -> Any:
+    """Read a value written by `as_line`. Raises: EOFError, OSError."""
+    size = int.from_bytes(_read(connection, 8), "big")
+    return pickle.loads(_read(connection, size))  # noqa: S301 (our own process)
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        more = connection.recv(min(1 << 16, size - len(data)))
+        if not more:
+            raise EOFError
+        data += more
+    return bytes(data)
+
+
+def log_path() -> Path:
+    """Return the path of the engine's log, which is needed only after an error."""
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir("rowtui")) / "engine.log"
+
+
+def _open_log(path: Path) -> int:
+    """Return a descriptor of the log, or of /dev/null if the log cannot be written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = os.open(path, flags, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):
+        os.fchmod(log, 0o600)
+        if os.fstat(log).st_size > LARGEST_LOG:
+            os.ftruncate(log, 0)
+    return log

@@ -1,6 +1,0 @@
-"""Record an engine's answers to a file with hashed names, and replay them."""
-
-from rowtui.core.engine_record.record import RecordingEngine
-from rowtui.core.engine_record.replay import ReplayEngine
-
-__all__ = ["RecordingEngine", "ReplayEngine"]

@@ -1,0 +1,186 @@
+"""Cut the ordered directories of an action into groups.
+
+A new group begins wherever the sort key changes (if the action requests this), and then after every
+`maximum_size` directories. Groups are only formed when they are read: showing a page of a million
+directories costs only the page.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from itertools import compress, islice, pairwise
+from operator import ne
+from typing import Any
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.base.values import MISSING, compact, resolve
+from rowtui.core.groups import order as ordering
+from rowtui.core.groups.model import Group
+from rowtui.core.groups.order import ActionOrder, Members, in_order, size_of
+from rowtui.core.state.model import Directories
+from rowtui.core.workflow.model import Action
+
+
+class GroupCut:
+    """The groups of an action before they are formed: positions in order, and where groups begin.
+
+    `begins` has one entry for each group, and a last entry with the number of directories.
+    """
+
+    __slots__ = ("action", "begins", "positions")
+
+    def __init__(self, action: Action, positions: Any, begins: Sequence[int]) -> None:
+        self.action = action
+        self.positions = positions  # array('I') or a numpy array
+        self.begins = begins
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.begins) - 1
+
+    def __getitem__(self, number: int) -> Group:
+        """Return group `number`, from 0."""
+        begin, end = self.begins[number], self.begins[number + 1]
+        return Group(self.action, tuple(self.positions[begin:end].tolist()))
+
+    @property
+    def directories(self) -> int:
+        """The number of directories in all groups."""
+        return self.begins[-1]
+
+    def sizes(self) -> list[int]:
+        """Return the size of each group."""
+        return [end - begin for begin, end in pairwise(self.begins)]
+
+    @property
+    def counted_sizes(self) -> tuple[tuple[int, int], ...]:
+        """The number of groups of each size, sizes ascending."""
+        return tuple(sorted(Counter(self.sizes()).items()))
+
+    def placed(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Return where each of these groups begins in the list of all directories, and its size."""
+        begins = self.begins
+        return [(begins[number], begins[number + 1] - begins[number]) for number in numbers]
+
+    def firsts(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (first directory, size) of each of these groups."""
+        return [(int(self.positions[begin]), size) for begin, size in self.placed(numbers)]
+
+    def span(self, begin: int, end: int) -> list[int]:
+        """Return the directories between two places of the list of all directories."""
+        found: list[int] = self.positions[begin:end].tolist()
+        return found
+
+    def number_of(self, first: int) -> int | None:
+        """Return the index of the group that begins with this directory, or None."""
+        from rowtui.core.groups.listing import first_of
+
+        return first_of(self.positions, self.begins, first)
+
+    def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
+        """Return groups `start`.. (from 0), at most `length` of them."""
+        start = max(0, start)
+        stop = len(self) if length is None else min(len(self), start + max(0, length))
+        return tuple(
+            Group(self.action, tuple(self.positions[begin:end].tolist()))
+            for begin, end in pairwise(self.begins[start : stop + 1])
+        )
+
+
+def cut_groups(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> GroupCut:
+    """Cut these members into groups. `order`: the stored order, if there is one.
+
+    Raises: IncomparableError if they cannot be sorted; RowtuiError for a maximum_size of 0.
+    """
+    maximum_size = _maximum_size(action, members)
+    split = action.group.split_by_sort_key
+    result = in_order(action, directories, members, order, with_keys=split)
+    count = len(result.positions)
+    keys = result.keys if split else None
+    if count >= ordering.NUMPY_FROM:
+        from rowtui.core.groups import wide
+
+        starts = wide.starts(count, keys, maximum_size).tolist()
+    else:
+        starts = _starts(count, keys, maximum_size)
+    return GroupCut(action, result.positions, array("I", [*starts, count]))
+
+
+def _maximum_size(action: Action, members: Members) -> int | None:
+    maximum_size = action.group.maximum_size
+    if maximum_size is not None and maximum_size < 1 and size_of(members):
+        raise RowtuiError(
+            f"action '{visible(action.name)}' has a group.maximum_size of {maximum_size}:"
+            " no group can be that small",
+            "give it 1 or more, or leave it out for groups of any size",
+        )
+    return maximum_size
+
+
+def _starts(count: int, keys: Sequence[int] | None, maximum_size: int | None) -> list[int]:
+    if not count:
+        return []
+    segments = [0]
+    if keys is not None:
+        segments += compress(range(1, count), map(ne, keys, islice(keys, 1, None)))
+    if maximum_size is None:
+        return segments
+    return [
+        start
+        for begin, end in pairwise([*segments, count])
+        for start in range(begin, end, maximum_size)
+    ]
+
+
+def groups_page(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    start: int,
+    length: int,
+    *,
+    order: ActionOrder | None = None,
+) -> tuple[Group, ...]:
+    """Return groups `start`.. (from 0), at most `length` of them. Raises: as `cut_groups`."""
+    return cut_groups(action, directories, members, order).page(start, length)
+
+
+def group_sizes(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> list[int]:
+    """Return the size of each group. Nothing is sorted unless the action splits by sort key.
+
+    Raises: as `cut_groups`; an action that does not split raises only if maximum_size is 0.
+    """
+    if action.group.split_by_sort_key and action.group.sort_by:
+        return cut_groups(action, directories, members, order).sizes()
+    size = size_of(members)
+    maximum_size = _maximum_size(action, members) or size
+    if not size:
+        return []
+    whole, rest = divmod(size, maximum_size)
+    return [maximum_size] * whole + [rest] * (rest > 0)
+
+
+def sort_key(action: Action, directories: Directories, position: int) -> str:
+    """Return the sort key of one directory as compact JSON; "" without sort_by.
+
+    Missing elements are null. All directories of a group share the key if the action splits by sort
+    key.
+    """
+    if not action.group.sort_by:
+        return ""
+    value = directories.value(position)
+    found = [resolve(value, pointer) for pointer in action.group.sort_by]
+    return compact([None if element is MISSING else element for element in found])

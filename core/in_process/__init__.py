@@ -1,5 +1,0 @@
-"""The engine in this process, with a module for each kind of request."""
-
-from rowtui.core.in_process.engine import InProcessEngine
-
-__all__ = ["InProcessEngine"]

@@ -1,0 +1,59 @@
+"""Values that are known without running code.
+
+The input is a value as written; the output is its number, or None if the code would have to run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from rowtui.core.mapping.code.expressions import Code, compile_block
+from rowtui.core.mapping.model.entities import Entity
+
+_LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
+
+
+def number(value: Any) -> float | None:
+    """Return a constant amount as a number; None for expressions and for anything else."""
+    if isinstance(value, str):
+        code = compile_block(value)
+        value = code.value if code.constant else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond all floats
+        return None
+
+
+def constant_amount(entity: Entity, name: str) -> float | None:
+    """Return an amount within its bounds, if it depends on no expression and no rule."""
+    for rule in entity.rules.values():
+        if rule.execute or any(
+            getattr(rule, field) is not None for field in (name, f"min_{name}", f"max_{name}")
+        ):
+            return None
+    value = number(getattr(entity, name))
+    for field, choose in ((f"min_{name}", max), (f"max_{name}", min)):
+        bound = getattr(entity, field)
+        if bound is None or value is None:
+            continue
+        limit = number(bound)
+        value = None if limit is None else choose(value, limit)
+    return value
+
+
+def flag(condition: Any) -> bool | None:
+    """Return the constant value of a condition; None if it is not constant."""
+    if isinstance(condition, bool):
+        return condition
+    code = compile_block(str(condition))
+    return bool(code.value) if code.constant else None
+
+
+def looks_at_its_names(code: Code) -> str:
+    """Return the function by which code reads its own names; "" if there is none."""
+    match = _LOOKS.search(code.text) if code.own_namespace else None
+    return match[1] if match else ""

@@ -1,0 +1,282 @@
+"""Run the expressions of entities, with a named cause for every failure, and in TPV's order.
+
+The input is text of entities, a namespace and an origin; the output is values. A failure stops the
+mapping of the request with the place of the expression that failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.expressions import (
+    Code,
+    ExpressionError,
+    Form,
+    compile_block,
+    compile_text,
+    evaluate,
+)
+from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
+from rowtui.core.mapping.galaxy.modules import (
+    JobMappingException,
+    JobNotReadyException,
+    TryNextDestinationOrFail,
+    TryNextDestinationOrWait,
+    tpv_names,
+)
+from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.dialect import Dialect
+from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Entity
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.request import Amounts
+
+Namespace = dict[str, Any]
+T = TypeVar("T")
+
+
+class StopMapping(Exception):
+    """Ends the mapping of one request with this outcome."""
+
+    def __init__(
+        self, outcome: Outcome, message: str, origin: Origin | None = None, cause: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.outcome, self.message, self.origin, self.cause = outcome, message, origin, cause
+
+
+class TryNextError(Exception):
+    """A destination's rule refuses the job; `wait`: the rule may accept it later."""
+
+    def __init__(self, message: str, origin: Origin, *, wait: bool) -> None:
+        super().__init__(message)
+        self.message, self.origin, self.wait = message, origin, wait
+
+
+class _Evaluated:
+    """A placeholder for an amount that was computed before the destination was considered."""
+
+    def __repr__(self) -> str:
+        return "(as worked out for the job)"
+
+
+EVALUATED = _Evaluated()
+
+
+class Evaluator:
+    """Runs code for one mapper, and records the code that took too long."""
+
+    def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
+        self.dialect = dialect
+        self.limit = limit
+        self._leaked: Namespace | None = None
+        self._too_slow: set[Code] = set()
+        self._running: Code | None = None  # the code that may run long and is running
+
+    def job(self, call: Callable[[], T]) -> T:
+        """Map one job whose code may run long, with one time limit for the whole job.
+
+        Handing a job to a thread once costs less than a hand-over for each of its expressions. When
+        the limit is reached, the running code is recorded as too slow and is not run again; the job
+        is then mapped again, so that it ends as if this expression had failed.
+        """
+        while True:
+            try:
+                return self.limit.run(call)
+            except TimeLimitError:
+                slow, self._running = self._running, None
+                if slow is None or slow in self._too_slow:
+                    raise
+                self._too_slow.add(slow)
+
+    def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
+        """Return the value of a code. Raises: StopMapping, TryNextError."""
+        if code.constant:
+            return code.value
+        if code.own_namespace and self.dialect.input_size_by_text:
+            namespace = self._as_tpv(code, namespace)
+        if code.changes_things and code.form is not Form.EXECUTE:
+            namespace = _with_own_entity(namespace)
+        if code.may_run_long:
+            if code in self._too_slow:
+                seconds = self.limit.seconds
+                message = f"it takes more than {seconds:g} s, and is not run until its file changes"
+                raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
+            self._running = code
+        try:
+            return evaluate(code, namespace, self.limit)
+        except ExpressionError as error:
+            place = origin.place
+            if place.line and error.line > 1:
+                place = place._replace(line=place.line + error.line - 1, column=0)
+            cause = type(error.cause).__name__ if error.cause is not None else "SyntaxError"
+            raise StopMapping(
+                Outcome.ERROR, error.message, origin._replace(place=place), cause
+            ) from error
+        except TimeLimitError as error:
+            self._too_slow.add(code)
+            raise StopMapping(Outcome.ERROR, error.message, origin, "TimeLimitError") from error
+        except JobNotReadyException as error:
+            words = str(error) or "it is not ready yet"
+            raise StopMapping(Outcome.WAITS, words, origin, "JobNotReadyException") from error
+        except JobMappingException as error:
+            raise StopMapping(Outcome.FAILED, str(error), origin, "JobMappingException") from error
+        except (TryNextDestinationOrFail, TryNextDestinationOrWait) as error:
+            wait = isinstance(error, TryNextDestinationOrWait)
+            raise TryNextError(str(error), origin, wait=wait) from error
+
+    def _as_tpv(self, code: Code, namespace: Namespace) -> Namespace:
+        """Return the namespace with TPV's names below, for code that reads its own namespace."""
+        if self._leaked is None:
+            self._leaked = tpv_names()
+        namespace = {**self._leaked, **namespace}
+        if "input_size" not in code.text:
+            namespace["input_size"] = 0
+        return namespace
+
+    def text(self, text: str) -> Code:
+        """Return the code of a text with expressions in braces."""
+        return compile_text(text, as_tpv=self.dialect.text_as_tpv)
+
+
+def _with_own_entity(namespace: Namespace) -> Namespace:
+    """Return the namespace with a copy of `entity`, for code other than `execute`."""
+    entity = namespace.get("entity")
+    if not isinstance(entity, Entity):
+        return namespace
+    own = entity.private()
+    return {**namespace, "entity": own, "self": own if namespace.get("self") is entity else entity}
+
+
+class Step(NamedTuple):
+    """One amount or bound to compute. `code` None: `value` is used unchanged.
+
+    `bounded`: the entity sets a bound for this amount.
+    """
+
+    name: str
+    code: Code | None
+    value: Any
+    origin: Origin
+    bounded: bool = False
+
+
+Program = tuple[Step, ...]
+
+
+def amounts_program(entity: Entity) -> Program:
+    """Return the amounts and bounds that an entity sets, in the order of evaluation."""
+    return tuple(
+        step
+        for name in (*BOUNDS, *AMOUNTS)
+        if (value := getattr(entity, name)) is not None
+        for step in [_step(name, value, entity)]
+    )
+
+
+def _step(name: str, value: Any, entity: Entity) -> Step:
+    origin = entity.whence(name)
+    bounds = (getattr(entity, f"{bound}_{name}", None) for bound in ("min", "max"))
+    bounded = name in AMOUNTS and any(bound is not None for bound in bounds)
+    if isinstance(value, str):
+        code = compile_block(value)
+        if code.constant:
+            return Step(name, None, code.value, origin, bounded)
+        return Step(name, code, None, origin, bounded)
+    return Step(name, None, value, origin, bounded)
+
+
+def run_amounts(
+    program: Program, namespace: Namespace, evaluator: Evaluator, given: Amounts, *, clamp: bool
+) -> dict[str, Any]:
+    """Compute amounts and bounds, store them in the namespace, and return those of the program.
+
+    `given`: the amounts that were computed before. Raises: StopMapping.
+    """
+    found: dict[str, Any] = {}
+    for name, code, value, origin, bounded in program:
+        if code is not None:
+            value = evaluator.value(code, namespace, origin)  # noqa: PLW2901
+        elif value is EVALUATED:
+            value = getattr(given, name)  # noqa: PLW2901
+            if value is None:
+                continue
+        if type(value) not in _PLAIN_KINDS:  # of a class that the code defines, or of numpy
+            value = _as_number(name, value, origin)  # noqa: PLW2901
+        if evaluator.dialect.numbers_only:
+            _refuse_others(name, value, origin)
+        if clamp and bounded:
+            value = _clamped_here(name, value, found, evaluator.dialect, origin)  # noqa: PLW2901
+        found[name] = namespace[name] = value
+    return found
+
+
+def _clamped_here(
+    name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect, origin: Origin
+) -> Any:
+    try:
+        return clamped(name, value, bounds, dialect)
+    except TypeError as error:  # dialect tpv3 does not check the types of amounts
+        message = f"{name} is {visible(repr(value)[:60])}, which its bounds cannot be compared with"
+        raise StopMapping(Outcome.ERROR, message, origin, "TypeError") from error
+
+
+def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) -> Any:
+    """Return an amount within its bounds; the upper bound wins. None stays None in dialect seed."""
+    low, high = bounds.get(f"min_{name}"), bounds.get(f"max_{name}")
+    if dialect.zero_is_a_bound:
+        if value is None:
+            return None
+        if low is not None:
+            value = max(low, value)
+        return value if high is None else min(high, value)
+    if low:
+        value = max(low, value or 0)
+    return min(high, value or 0) if high else value
+
+
+_PLAIN_KINDS = frozenset((int, float, bool, str, type(None), complex, list, tuple, dict, set))
+
+
+def _as_number(name: str, value: Any, origin: Origin) -> float:
+    """Return the number of an object, converted once, so that its class is not called again."""
+    try:
+        number = float(value)
+        return int(number) if number.is_integer() else number
+    except Exception as error:
+        message = f"{name} must be a number, not an object of class {type(value).__name__}"
+        raise StopMapping(Outcome.ERROR, visible(message), origin, type(error).__name__) from error
+
+
+def _refuse_others(name: str, value: Any, origin: Origin) -> None:
+    if value is None:
+        return
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if 0 <= value <= sys.float_info.max:
+            return
+        words = "too large" if value > 0 else str(value)
+        message = f"{name} is {words}, which is not an amount"
+    else:
+        shown = visible(repr(value)[:60])
+        message = f"{name} must be a number, not {shown} ({type(value).__name__})"
+        if isinstance(value, (set, dict)):
+            message += "; an amount is an expression as it is, without braces"
+    raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+
+
+def lower(one: Any, other: Any) -> Any:
+    """Return the lower of two amounts, or the one that is set."""
+    return _either(min, one, other)
+
+
+def higher(one: Any, other: Any) -> Any:
+    """Return the higher of two amounts, or the one that is set."""
+    return _either(max, one, other)
+
+
+def _either(choose: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    if one is None:
+        return other
+    return one if other is None else choose(one, other)

@@ -1,0 +1,398 @@
+"""The mapper: one job request in, one placement out, with cached results.
+
+`Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
+the reasons. Requests that are equal for a configuration (the same entities, and equal values of
+everything that any of its expressions reads) are answered from a cache. If the value of an
+expression may depend on anything else, nothing is cached. A test verifies that the cache never
+changes a result. Source: TPV's documentation, "Job Dispatch Process".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from rowtui.core.clusters.model import Cluster, PartitionLoad
+from rowtui.core.mapping.code.expressions import Code
+from rowtui.core.mapping.code.snippets import pieces
+from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
+from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
+from rowtui.core.mapping.engine.destinations import Offer, offers_of
+from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
+from rowtui.core.mapping.engine.helper_functions import Helpers
+from rowtui.core.mapping.engine.jobs import JobWatcher, Lanes, Settled
+from rowtui.core.mapping.engine.lookup import Found, Lookup
+from rowtui.core.mapping.engine.namespace import INPUTS, Getter, Names, deciders
+from rowtui.core.mapping.galaxy.modules import (
+    ShownMapper,
+    expression_builtins,
+    log,
+    read_only,
+    tpv_names,
+)
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.decision import Matched, Outcome, Placement
+from rowtui.core.mapping.model.entities import Destination, Entity
+from rowtui.core.mapping.model.pools import pools_of, refuse_over_budget
+from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, Facts, MappingRequest
+
+_MOST_REMEMBERED = 100_000  # cached placements of one set of entities
+_OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
+_LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
+
+
+class Watcher(JobWatcher, ChoiceWatcher, Protocol):
+    """Receives every step of a mapping."""
+
+    def matched(self, matched: Sequence[Matched]) -> None:
+        """Receive the entities that take part."""
+        ...
+
+    def begin(self) -> None:
+        """Receive the start of the mapping of a job, which may be repeated."""
+        ...
+
+    def settled(self, settled: Settled) -> None:
+        """Receive the job with its amounts."""
+        ...
+
+
+class _CodeFacts(NamedTuple):
+    """Facts about several codes.
+
+    `names`: the names that they read; `fixed`: whether these names decide all their values;
+    `may_run_long`: whether any code needs the time limit.
+    """
+
+    names: frozenset[str]
+    fixed: bool
+    may_run_long: bool
+
+    @classmethod
+    def of(cls, codes: Iterable[Code]) -> _CodeFacts:
+        names = frozenset[str]().union(*(code.names for code in codes))
+        fixed = all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF
+        return cls(names, fixed, any(code.may_run_long for code in codes))
+
+
+class _Plan:
+    """The data that jobs of one action, user and roles share."""
+
+    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "reads", "stop")
+
+    def __init__(self) -> None:
+        self.lanes: Lanes | None = None
+        self.stop: StopMapping | None = None
+        self.matched: tuple[Matched, ...] = ()
+        self.may_run_long = False
+        self.reads: frozenset[str] = frozenset()
+        self.memory: dict[Any, Placement] | None = None
+        self.deciders: tuple[Getter, ...] = ()
+
+
+class Mapper:
+    """Maps job requests with one configuration. Not for several threads at once.
+
+    `clusters`: the known clusters by name, for the partitions of destinations; `added`:
+    destinations beside those of the files. The mapper itself reads neither the clock nor the disk,
+    but expressions may.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        clusters: Mapping[str, Cluster] | None = None,
+        added: Sequence[Destination] = (),
+        seconds: float = 2.0,
+        chance: random.Random | None = None,
+        remember: bool = True,
+    ) -> None:
+        """`seconds`: the time limit of one expression."""
+        self.configuration = configuration
+        self.dialect = dialect = configuration.dialect
+        self.evaluator = Evaluator(dialect, TimeLimit(seconds))
+        self.lookup = Lookup(configuration)
+        self._remember = remember
+        everything = self.lookup.destinations(tuple(added))
+        known = None if clusters is None else dict(clusters)
+        offers = offers_of(everything, known)
+        self.sealed = {
+            offer.entity.id: stop
+            for offer in offers
+            if (stop := self._why_not(offer.entity)) is not None
+        }
+        self.all_offers: dict[str, Offer] = {offer.entity.id: offer for offer in offers}
+        self.offers = {
+            name: offer for name, offer in self.all_offers.items() if name not in self.sealed
+        }
+        self.destinations = {name: offer.entity for name, offer in self.offers.items()}
+        """By id; also for expressions, as `mapper.destinations`."""
+        self.chooser = Chooser(self.offers, self.evaluator)
+        self._has_pools = bool(configuration.of_kind("pools"))
+        # Every job depends on all code of all destinations, so this code is analysed once and not
+        # per plan.
+        of_destinations = self._code_of([offer.entity for offer in self.offers.values()])
+        self._of_destinations = _CodeFacts.of(of_destinations)
+        self.reads_loads = False
+        self._names = self._make_names(chance or random.Random(), of_destinations)
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._shown_loads: Mapping[tuple[str, str], PartitionLoad] = NOTHING_KNOWN.loads
+
+    def _why_not(self, destination: Destination) -> StopMapping | None:
+        return self.lookup.why_unusable("destinations", destination.id, destination)
+
+    def _code_of(self, entities: Iterable[Entity]) -> set[Code]:
+        as_tpv = self.dialect.text_as_tpv
+        found = {piece.code for entity in entities for piece in pieces(entity, text_as_tpv=as_tpv)}
+        return {code for code in found if not code.constant}
+
+    def _make_names(self, chance: random.Random, of_destinations: set[Code]) -> Names:
+        configuration = self.configuration
+        everything = of_destinations | self._code_of(
+            entity
+            for kind in ("tools", "roles", "users")
+            for entity in configuration.of_kind(kind).values()
+            if not entity.origin.sealed
+        )
+        self.reads_loads = any(word in code.text for code in everything for word in _OF_LOADS)
+        context = {
+            name: said.value
+            for name, said in configuration.context.items()
+            if not said.origin.sealed
+        }
+        leaked = tpv_names() if self.dialect.input_size_by_text else {}
+        fixed = {
+            **leaked,
+            "__builtins__": expression_builtins(),
+            "helpers": Helpers(as_tpv=self.dialect.sampling_repeats, random=chance),
+            "mapper": ShownMapper(
+                self.destinations, configuration.default_inherits, read_only(context)
+            ),
+            "log": log,
+        }
+        all_tpv = any(code.own_namespace or code.changes_things for code in everything)
+        names = _CodeFacts.of(everything).names
+        return Names(names, all_tpv=all_tpv, context=context, fixed=fixed)
+
+    # Results
+
+    def place(self, request: MappingRequest, facts: Facts = NOTHING_KNOWN) -> Placement:
+        """Return where a job goes and with which values, or why nowhere.
+
+        Never raises for the contents of files.
+        """
+        plan = self._plan(request)
+        memory = plan.memory
+        if memory is None or request.what_if is not None:
+            anew = self._place(plan, _wondered(request), facts, None)
+            return self._within_budget(anew, plan, request, facts)
+        key = (
+            facts.generation,
+            request.totals,
+            request.partition,
+            None if request.partition is None else request.cluster,
+            *[decide(request) for decide in plan.deciders],
+        )
+        placement = memory.get(key)
+        if placement is None:
+            if len(memory) >= _MOST_REMEMBERED:
+                memory.clear()
+            placement = memory[key] = self._place(plan, request, facts, None)
+        return self._within_budget(placement, plan, request, facts)
+
+    def watch(self, request: MappingRequest, facts: Facts, watcher: Watcher) -> Placement:
+        """Return the result of `place`; a watcher receives every step, and no cache is used."""
+        request = _wondered(request)
+        plan = self._plan(request)
+        watcher.matched(plan.matched)
+        placement = self._place(plan, request, facts, watcher)
+        return self._within_budget(placement, plan, request, facts)
+
+    def pools_of(self, request: MappingRequest) -> tuple[Amounts, tuple[str, ...]]:
+        """Return the amounts of a job and the pools that it counts in; empty if not mappable."""
+        plan = self._plan(request)
+        if plan.lanes is None:
+            return Amounts(), ()
+        try:
+            _, settled = self._settled(plan.lanes, request, NOTHING_KNOWN, None)
+        except (StopMapping, TryNextError):
+            return Amounts(), ()
+        pools = pools_of(self.configuration, settled.plan.entity)
+        return settled.amounts, tuple(pool.id for pool in pools)
+
+    def remembers(self, request: MappingRequest) -> bool:
+        """Whether the mapper caches the results of such jobs."""
+        return self._plan(request).memory is not None
+
+    def reads(self, request: MappingRequest) -> frozenset[str]:
+        """Return the names that expressions for such a job read; the caller provides them."""
+        return self._plan(request).reads
+
+    def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
+        """Return the inputs that the context variable `inputs` of a job's entities names."""
+        for entity in reversed(self.entities_of(request)):
+            named = entity.context.get(INPUTS)
+            if isinstance(named, str):
+                return (named,)
+            if isinstance(named, list):
+                return tuple(each for each in named if isinstance(each, str))
+        return ()
+
+    def _place(
+        self, plan: _Plan, request: MappingRequest, facts: Facts, watcher: Watcher | None
+    ) -> Placement:
+        if plan.stop is not None:
+            return _stopped(plan.stop)
+        lanes = plan.lanes
+        assert lanes is not None
+        self._show_loads(facts)
+
+        def chosen() -> Placement:
+            if watcher is not None:
+                watcher.begin()
+            namespace, settled = self._settled(lanes, request, facts, watcher)
+            if watcher is not None:
+                watcher.settled(settled)
+            return self.chooser.choose(settled, namespace, request, facts, watcher)
+
+        try:
+            return self.evaluator.job(chosen) if plan.may_run_long else chosen()
+        # raised by objects of classes that the code defines
+        except (RecursionError, SystemExit, GeneratorExit) as error:
+            name = type(error).__name__
+            message = f"the mapping of this job ended in {name}, which an object of its code raised"
+            return Placement(Outcome.ERROR, message=message, cause=name)
+        except TimeLimitError as error:  # raised by code that the analysis took for short
+            return Placement(Outcome.ERROR, message=error.message, cause="TimeLimitError")
+        except StopMapping as stop:
+            if stop.outcome is Outcome.NOWHERE and self.sealed:
+                stop = self._blame_sealed(stop)
+            return _stopped(stop)
+        except TryNextError as error:
+            cause = f"TryNextDestinationOr{'Wait' if error.wait else 'Fail'}"
+            message = f"only rules of destinations can say: try the next ({error.message})"
+            return Placement(Outcome.ERROR, message=message, origin=error.origin, cause=cause)
+
+    def _settled(
+        self, lanes: Lanes, request: MappingRequest, facts: Facts, watcher: Watcher | None
+    ) -> tuple[Namespace, Settled]:
+        """Return a job's namespace and its amounts. Raises the same errors as `Lanes.settle`."""
+        namespace = self._names.build(request, facts, lanes.context)
+        return namespace, lanes.settle(namespace, request.what_if, watcher)
+
+    def _blame_sealed(self, stop: StopMapping) -> StopMapping:
+        untrusted = [s for s in self.sealed.values() if s.outcome is Outcome.UNTRUSTED]
+        return untrusted[0] if untrusted else stop
+
+    def _within_budget(
+        self, placement: Placement, plan: _Plan, request: MappingRequest, facts: Facts
+    ) -> Placement:
+        if not self._has_pools or not placement.chosen:
+            return placement
+        try:
+            assert plan.lanes is not None
+            _, settled = self._settled(plan.lanes, request, facts, None)
+            refuse_over_budget(self.configuration, settled, request, facts)
+        except StopMapping as stop:
+            return _stopped(stop)
+        except TryNextError:
+            pass
+        return placement
+
+    # Data that jobs share
+
+    def _plan(self, request: MappingRequest) -> _Plan:
+        key = (
+            request.tool_id,
+            request.user,
+            request.declared,
+            request.assumed,
+            request.tool_type,
+        )
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._new_plan(request)
+        return plan
+
+    def _new_plan(self, request: MappingRequest) -> _Plan:
+        plan = _Plan()
+        entities, plan.matched, plan.stop = self._entities(request)
+        facts = self._facts_of(entities)
+        plan.reads = facts.names
+        if plan.stop is not None:
+            return plan
+        try:
+            plan.lanes = Lanes(entities, tuple(self.offers.values()), self.evaluator)
+        except StopMapping as stop:
+            plan.stop = stop
+            return plan
+        plan.may_run_long = facts.may_run_long
+        if self._remember and facts.fixed:
+            plan.memory = {}
+            plan.deciders = deciders(facts.names)
+        return plan
+
+    def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
+        """Return the tool, role and user entities of a job, with all inherited values."""
+        return tuple(self._entities(request)[0])
+
+    def _entities(
+        self, request: MappingRequest
+    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
+        if self.configuration.unusable:
+            return [], (), StopMapping(Outcome.BROKEN, self.configuration.unusable)
+        if self.configuration.sealed_globals:
+            name = self.configuration.sealed_globals
+            message = f"{name} is not trusted yet, and its `global` section concerns every job"
+            return [], (), StopMapping(Outcome.UNTRUSTED, message)
+        found = [self.lookup.tool(request)]
+        if request.user is not None:
+            found += self._of_user(request)
+        matched = tuple(each for one in found for each in one.matched)
+        stop = next((one.stop for one in found if one.stop is not None), None)
+        return [one.entity for one in found if one.entity is not None], matched, stop
+
+    def _of_user(self, request: MappingRequest) -> list[Found]:
+        assert request.user is not None
+        found = []
+        for role in request.user.roles:  # the first role with any match is used
+            of_role = self.lookup.role(role)
+            if of_role.entity is not None or of_role.stop is not None:
+                found.append(of_role)
+                break
+        of_user = self.lookup.user(request.user.key)
+        if of_user.entity is not None or of_user.stop is not None:
+            found.append(of_user)
+        return found
+
+    def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
+        """Return the facts about all code that a job of these entities may run."""
+        own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
+        return _CodeFacts(
+            own.names | shared.names,
+            own.fixed and shared.fixed,
+            own.may_run_long or shared.may_run_long,
+        )
+
+    def _show_loads(self, facts: Facts) -> None:
+        """Provide the load of each destination to expressions, as `d.load`."""
+        if facts.loads is self._shown_loads:
+            return
+        self._shown_loads = facts.loads
+        for offer in self.offers.values():
+            entity = offer.entity
+            entity.load = facts.loads.get((entity.runner or "", offer.partition_name))
+
+
+def _wondered(request: MappingRequest) -> MappingRequest:
+    """Return the request with the hypothetical walltime of the user."""
+    what_if, totals = request.what_if, request.totals
+    if what_if is None or what_if.walltime_seconds is None or totals is None:
+        return request
+    return request._replace(totals=totals._replace(walltime_seconds=what_if.walltime_seconds))
+
+
+def _stopped(stop: StopMapping) -> Placement:
+    return Placement(stop.outcome, message=stop.message, origin=stop.origin, cause=stop.cause)

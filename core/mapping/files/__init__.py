@@ -1,0 +1,4 @@
+"""Mapping files: where they are, whether they are trusted, and their entities.
+
+Takes paths and URLs, gives a merged configuration with a position for every problem.
+"""

@@ -1,0 +1,407 @@
+"""Cases for `mapping test`: the request of a job, and the destination that is expected.
+
+The input is a YAML file with a list of cases. The file is parsed into a `MappingRequest` and the
+expected result for each case, and into the problems of the file. The cases then run through a
+mapper, and the differences from the expected results are described in words. Source:
+docs/mapping.md, "Commands".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.patterns import LONGEST_SUBJECT, PatternError, compile_pattern
+from rowtui.core.mapping.engine.explain import decide
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.shapes import as_number
+from rowtui.core.mapping.files.test_request import kind_of_node, quoted
+from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.entities import AMOUNTS
+from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain, read_yaml
+from rowtui.core.workflow.toml_file import did_you_mean
+
+CASE_KEYS: Mapping[str, str] = {
+    "name": "what the case is called in the report",
+    "tool": "the action that is mapped",
+    "action": "the same as tool",
+    "user": "who submits it: a login name; with an @ an e-mail address",
+    "roles": "the groups of the user, in order",
+    "input_size": "GB of the declared inputs",
+    "attempt": "which attempt it is, from 1",
+    "cores": "what the action itself asks for",
+    "mem": "the same, in GB",
+    "gpus": "the same",
+    "directories": "the names of the directories in the job",
+    "values": "their values",
+    "version": "the version of the action",
+    "state": "the state of the job, `new` or `resubmitted`",
+    "params": "parameters of the job",
+    "previous_params": "the destination's parameters at the attempt before",
+    "history_tags": "tags of Galaxy's history, `name` or `name:value`, for files of TPV",
+    "preferences": "the user's `extra_preferences` in Galaxy, for files of TPV",
+    "cluster": "the cluster on which it is submitted",
+    "expect": "what is to come out",
+}
+EXPECT_KEYS: Mapping[str, str] = {
+    "destination": "the id (or name) of the destination, or a list of which one is right",
+    "not_destination": "destinations, one or a list, where it may not go",
+    "outcome": "how it ends: " + ", ".join(outcome.value for outcome in Outcome),
+    "cores": "the cores that it gets",
+    "mem": "the memory that it gets, in GB",
+    "gpus": "the GPUs that it gets",
+    "params": "parameters of the destination with their values; null: not there",
+    "env": "environment variables with their values; null: not there",
+    "message": "a regular expression that is found in the message",
+}
+_SAID_OUTCOMES = tuple(outcome.value for outcome in Outcome)
+
+
+class Expected(NamedTuple):
+    """The expected result. None and empty values are not compared."""
+
+    outcome: Outcome | None = None
+    destinations: tuple[str, ...] = ()
+    not_destinations: tuple[str, ...] = ()
+    amounts: Amounts = Amounts()
+    params: Mapping[str, Any] = {}
+    env: Mapping[str, Any] = {}
+    message: str = ""
+
+
+class Case(NamedTuple):
+    """One request and its expected result."""
+
+    name: str
+    place: Place
+    request: MappingRequest
+    expected: Expected
+
+
+class Cases(NamedTuple):
+    """The valid cases of a file, and the problems of the file."""
+
+    cases: tuple[Case, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class CaseResult(NamedTuple):
+    """The result of a case.
+
+    `differences` are in words; `decision`: the reasons, if the case failed.
+    """
+
+    case: Case
+    placement: Placement
+    differences: tuple[str, ...] = ()
+    decision: Decision | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the result is as expected."""
+        return not self.differences
+
+
+def read_cases(data: bytes, name: str) -> Cases:
+    """Parse the cases of a file called `name`: a list, or a map with the key `cases`.
+
+    Never raises.
+    """
+    try:
+        root = read_yaml(data, name)
+    except InvalidFileError as error:
+        return Cases((), error.problems)
+    reading = _Reading(name)
+    cases = tuple(reading.cases(root))
+    return Cases(cases, tuple(reading.problems))
+
+
+def run_cases(mapper: Mapper, cases: Sequence[Case]) -> tuple[CaseResult, ...]:
+    """Run every case through the mapper, in order."""
+    return tuple(_run(mapper, case) for case in cases)
+
+
+def _run(mapper: Mapper, case: Case) -> CaseResult:
+    placement = mapper.place(case.request)
+    differences = tuple(_differences(case.expected, placement))
+    decision = decide(mapper, case.request) if differences else None
+    return CaseResult(case, placement, differences, decision)
+
+
+# Comparing
+
+
+def _differences(expected: Expected, placement: Placement) -> Iterator[str]:
+    names = {placement.destination, placement.name} if placement.chosen else set()
+    went = f"it goes to {visible(placement.destination)}" if placement.chosen else _ended(placement)
+    if expected.outcome is not None and placement.outcome is not expected.outcome:
+        yield f"the outcome is not {expected.outcome.value}: {went}"
+    elif expected.destinations and not names & {*expected.destinations}:
+        yield f"expected {_either(expected.destinations)}, but {went}"
+    for unwanted in expected.not_destinations:
+        if unwanted in names:
+            yield f"it goes to {visible(unwanted)}, where it may not go"
+    if expected.message:
+        pattern = compile_pattern(expected.message)
+        if not pattern.search(placement.message[:LONGEST_SUBJECT]):
+            said = f"`{visible(placement.message)}`" if placement.message else "there is none"
+            yield f"the message does not match `{visible(expected.message)}`: {said}"
+    if not placement.chosen:
+        return
+    for what in AMOUNTS:
+        wanted, got = getattr(expected.amounts, what), getattr(placement.amounts, what)
+        if wanted is not None and not _same_number(wanted, got):
+            yield f"{what} is {_shown(got)}, not {_shown(wanted)}"
+    yield from _entries("param", expected.params, placement.params)
+    env = {str(each["name"]): each.get("value") for each in placement.env if "name" in each}
+    texts = {key: None if value is None else str(value) for key, value in expected.env.items()}
+    yield from _entries("variable", texts, env)
+
+
+def _ended(placement: Placement) -> str:
+    words = f": {visible(placement.message)}" if placement.message else ""
+    return f"it ends as {placement.outcome.value}{words}"
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(map(visible, names))
+
+
+def _same_number(wanted: Any, got: Any) -> bool:
+    try:
+        return float(wanted) == float(got)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _entries(what: str, wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in wanted.items():
+        there = got.get(name)
+        if there == value and (there is None or type(there) is type(value)):
+            continue
+        where = f"{what} {visible(name)}"
+        if there is None:
+            yield f"{where} is not there; expected {_shown(value)}"
+        elif value is None:
+            yield f"{where} is there: {_shown(there)}"
+        elif str(there) == str(value):
+            yield f"{where} is {_shown(there)} as {_kind(there)}, not as {_kind(value)}"
+        else:
+            yield f"{where} is {_shown(there)}, not {_shown(value)}"
+
+
+def _kind(value: Any) -> str:
+    kinds = {str: "text", bool: "true or false", list: "a list", dict: "a map"}
+    return kinds.get(type(value), "a number")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not said"
+    text = visible(str(value))
+    return f"`{text}`" if isinstance(value, str) else text
+
+
+# Reading
+
+
+class _Reading:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(place.file, place.line, place.column, message, hint))
+
+    def cases(self, root: Node | None) -> Iterator[Case]:
+        if isinstance(root, Table):
+            self.unknown(root, {"cases": ""}, "the file")
+            entry = root.entries.get("cases")
+            root = entry[1] if entry else None
+        if root is None or (isinstance(root, Scalar) and root.value is None):
+            self.wrong(Place(self.file), "there are no cases", "begin each of them with `- name:`")
+            return
+        if not isinstance(root, Items):
+            message = f"cases are a list, but this is {kind_of_node(root)}"
+            self.wrong(root.place, message, "begin each of them with `- name:`")
+            return
+        for number, item in enumerate(root.items, 1):
+            before = len(self.problems)
+            case = self.case(item, number)
+            if case is not None and len(self.problems) == before:
+                yield case
+
+    def case(self, node: Node, number: int) -> Case | None:
+        if not isinstance(node, Table):
+            self.wrong(node.place, f"case {number} must be a map, not {kind_of_node(node)}")
+            return None
+        name = self.text(node, "name", f"case {number}") or f"case {number}"
+        words = f"case {quoted(name)}"
+        self.unknown(node, CASE_KEYS, words)
+        tools = [key for key in ("tool", "action") if key in node.entries]
+        if len(tools) != 1:
+            self.wrong(
+                node.place,
+                f"{words} names {'two tools' if tools else 'no tool'}",
+                "write either `tool` or `action`" if tools else "write `tool:` and its id",
+            )
+            return None
+        request = self.request(node, tools[0], words)
+        return Case(name, node.place, request, self.expected(node, words))
+
+    def request(self, node: Table, tool: str, words: str) -> MappingRequest:
+        amounts = Amounts(*(self.number(node, what, words) for what in AMOUNTS))
+        attempt = self.number(node, "attempt", words)
+        if attempt is not None and (attempt < 1 or attempt != int(attempt)):
+            self.wrong(node.entries["attempt"][1].place, f"`attempt` of {words} counts from 1")
+        values = self.list_of(node, "values", words)
+        previous = node.entries.get("previous_params")
+        return MappingRequest(
+            tool_id=self.text(node, tool, words),
+            user=self.person(node, words),
+            declared=amounts,
+            input_size=float(self.number(node, "input_size", words) or 0.0),
+            attempt=int(attempt or 1),
+            state=self.text(node, "state", words) or "new",
+            version=self.text(node, "version", words),
+            params=self.table(node, "params", words),
+            previous_params=self.table(node, "previous_params", words) if previous else None,
+            history_tags=self.texts(node, "history_tags", words),
+            preferences=self.table(node, "preferences", words),
+            directories=self.texts(node, "directories", words),
+            values=tuple(plain(each) for each in values),
+            cluster=self.text(node, "cluster", words),
+        )
+
+    def person(self, node: Table, words: str) -> Person | None:
+        name = self.text(node, "user", words)
+        roles = self.texts(node, "roles", words)
+        if not name:
+            if roles:
+                place = node.entries["roles"][0].place
+                self.wrong(place, f"{words} has roles, but no user", "write `user:` as well")
+            return None
+        return Person(name, roles, name if "@" in name else "")
+
+    def expected(self, node: Table, words: str) -> Expected:
+        entry = node.entries.get("expect")
+        table = entry[1] if entry else None
+        if not isinstance(table, Table) or not table.entries:
+            place = entry[0].place if entry else node.place
+            hint = "write `expect:` and below it `destination:` or what else is to come out"
+            self.wrong(place, f"{words} expects nothing", hint)
+            return Expected()
+        words = f"`expect` of {words}"
+        self.unknown(table, EXPECT_KEYS, words)
+        outcome = self.outcome(table, words)
+        destinations = self.texts(table, "destination", words)
+        there = [key for key in (*AMOUNTS, "params", "env") if key in table.entries]
+        if outcome is None and (destinations or there):
+            outcome = Outcome.CHOSEN
+        elif outcome not in {None, Outcome.CHOSEN} and (destinations or there):
+            key = "destination" if destinations else there[0]
+            place = table.entries[key][0].place
+            assert outcome is not None
+            self.wrong(place, f"{words}: a job that ends as {outcome.value} has no {quoted(key)}")
+        return Expected(
+            outcome,
+            destinations,
+            self.texts(table, "not_destination", words),
+            Amounts(*(self.number(table, what, words) for what in AMOUNTS)),
+            self.table(table, "params", words),
+            self.table(table, "env", words),
+            self.pattern(table, words),
+        )
+
+    def outcome(self, table: Table, words: str) -> Outcome | None:
+        said = self.text(table, "outcome", words)
+        if not said:
+            return None
+        if said not in _SAID_OUTCOMES:
+            hint = did_you_mean(said, _SAID_OUTCOMES) or f"write {_either(_SAID_OUTCOMES)}"
+            message = f"{words}: there is no outcome {quoted(said)}"
+            self.wrong(table.entries["outcome"][1].place, message, hint)
+            return None
+        return Outcome(said)
+
+    def pattern(self, table: Table, words: str) -> str:
+        text = self.text(table, "message", words)
+        try:
+            compile_pattern(text)
+        except PatternError as error:
+            place = table.entries["message"][1].place
+            self.wrong(place, f"`message` of {words}: {error.message}", error.hint)
+        return text
+
+    # Values of one kind
+
+    def unknown(self, table: Table, known: Iterable[str], words: str) -> None:
+        names = list(known)
+        for name, (key, _) in table.entries.items():
+            if name not in names:
+                hint = did_you_mean(name, names) or f"known are {', '.join(names)}"
+                self.wrong(key.place, f"unknown key {quoted(name)} in {words}", hint)
+
+    def mismatch(self, key: Scalar, node: Node, words: str, wanted: str) -> None:
+        found = kind_of_node(node)
+        message = f"{quoted(key.text)} of {words} must be {wanted}, but is {found}"
+        self.wrong(node.place if isinstance(node, Scalar) else key.place, message)
+
+    def text(self, table: Table, name: str, words: str) -> str:
+        entry = table.entries.get(name)
+        if entry is None:
+            return ""
+        key, node = entry
+        if isinstance(node, Scalar) and node.value is not None and node.text.strip():
+            return node.text
+        self.mismatch(key, node, words, "text")
+        return ""
+
+    def number(self, table: Table, name: str, words: str) -> int | float | None:
+        entry = table.entries.get(name)
+        if entry is None:
+            return None
+        key, node = entry
+        value = as_number(node)
+        if value is None or value < 0 or value == float("inf"):
+            self.mismatch(key, node, words, "a number that is not below 0")
+            return None
+        return value
+
+    def list_of(self, table: Table, name: str, words: str) -> Sequence[Node]:
+        entry = table.entries.get(name)
+        if entry is None:
+            return ()
+        key, node = entry
+        if isinstance(node, Items):
+            return node.items
+        self.mismatch(key, node, words, "a list")
+        return ()
+
+    def texts(self, table: Table, name: str, words: str) -> tuple[str, ...]:
+        """Return one text, or a list of texts."""
+        entry = table.entries.get(name)
+        if entry is None:
+            return ()
+        key, node = entry
+        items = node.items if isinstance(node, Items) else [node]
+        found = [item.text for item in items if isinstance(item, Scalar) and item.text.strip()]
+        if len(found) < len(items):
+            self.mismatch(key, node, words, "text, or a list of texts")
+        return tuple(found)
+
+    def table(self, table: Table, name: str, words: str) -> dict[str, Any]:
+        entry = table.entries.get(name)
+        if entry is None:
+            return {}
+        key, node = entry
+        if isinstance(node, Table):
+            found = plain(node)
+            assert isinstance(found, dict)
+            return found
+        self.mismatch(key, node, words, "a map")
+        return {}

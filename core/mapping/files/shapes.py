@@ -1,0 +1,421 @@
+"""Convert the nodes of a file to the values of an entity, one function for each shape.
+
+The functions take nodes with their places, set attributes of the current entity, record the place
+of every value, and record every problem. Nothing is evaluated. `READ` has a function for each shape
+of `fields`.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Mapping
+from math import isnan
+from typing import Any
+
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.files.test_request import Subject, kind_of_node, quoted, value_place
+from rowtui.core.mapping.model.entities import Destination, Pool, env_key
+from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, Field
+from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.tags import STRENGTHS, SchedulingTags
+from rowtui.core.mapping.yaml.schema import MOST_DIGITS
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain
+from rowtui.core.workflow.toml_file import did_you_mean
+
+TRUTH_WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "yes", "on", "y", "t", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "n", "f", "0"), False),
+}
+"""The texts, in lower case, that TPV reads as true and false; it refuses all others."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WHOLE_NUMBER = re.compile(r"\s*[-+]?[0-9_]+(?:\.0+)?\s*")
+
+
+def _set(subject: Subject, field: Field, key: Scalar, node: Node, value: Any) -> None:
+    setattr(subject.entity, field.attribute, value)
+    subject.say(field.attribute, value, value_place(key, node))
+
+
+def _in_quotes(node: Node) -> str:
+    """Return the hint for a number or truth value where text is required."""
+    if not isinstance(node, Scalar) or node.value is None or len(node.text) > 40:
+        return ""
+    return f'write it in quotes: "{visible(node.text)}"'
+
+
+def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    value = node.value if type(node) is Scalar else None
+    kind = type(value)
+    if kind is int or (isinstance(value, float) and not isnan(value)) or (kind is str and value):
+        _set(subject, field, key, node, value)
+    elif kind is str or kind is float:
+        message = f"{quoted(key.text)} of {subject.words} is {'no number' if value else 'empty'}"
+        subject.wrong(node.place, message, "write a number or an expression")
+    else:
+        bare = _in_bare_braces(node)
+        hint = f"an expression stands here without braces: {bare}" if bare else ""
+        subject.mismatch(key, node, "a number or an expression", hint)
+
+
+def _number(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    value = as_number(node)
+    if value is not None:
+        _set(subject, field, key, node, value)
+        return
+    hint = "expressions are not evaluated here" if kind_of_node(node) == "text" else ""
+    subject.mismatch(key, node, "a number", hint)
+
+
+def as_number(node: Node) -> int | float | None:
+    """Return a number, or text of a number as a number; None for anything else and for NaN."""
+    if not isinstance(node, Scalar) or isinstance(node.value, bool) or node.value is None:
+        return None
+    value = node.value
+    for number in (int, float):
+        if isinstance(value, str) and value.isascii() and len(value) < MOST_DIGITS:
+            try:
+                value = number(value)
+            except ValueError:
+                continue
+    if isinstance(value, str) or (isinstance(value, float) and isnan(value)):
+        return None
+    return value
+
+
+def _as_whole_number(node: Node) -> int | float | None:
+    """Return a number without a fraction. As in TPV, text for such a number has no exponent."""
+    value = as_number(node)
+    if value is None or value % 1 != 0:
+        return None
+    text = node.value if isinstance(node, Scalar) else None
+    return None if isinstance(text, str) and not _WHOLE_NUMBER.fullmatch(text) else value
+
+
+def _text(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        subject.mismatch(key, node, "text", _in_quotes(node))
+    elif not node.value.strip():
+        subject.doubt(node.place, f"{quoted(key.text)} of {subject.words} is empty and ignored")
+    else:
+        _set(subject, field, key, node, node.value)
+
+
+def _code(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        _set(subject, field, key, node, node.value)
+    else:
+        subject.mismatch(key, node, "text", _in_quotes(node))
+
+
+def _condition(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Scalar) and (isinstance(node.value, str) or node.value in (0, 1)):
+        value = node.value if isinstance(node.value, bool) else node.text
+        _set(subject, field, key, node, value)
+    else:
+        subject.mismatch(key, node, "an expression, or true or false", _in_quotes(node))
+
+
+def _flag(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    """Read a flag as TPV does: any number is accepted, and spaces around a word are ignored."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str):
+        value = TRUTH_WORDS.get(value.strip().lower())
+    _set_truth(subject, field, key, node, None if value is None else bool(value))
+
+
+def _boolean(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    _set_truth(subject, field, key, node, as_boolean(node))
+
+
+def _set_truth(subject: Subject, field: Field, key: Scalar, node: Node, value: bool | None) -> None:
+    if value is None:
+        subject.mismatch(key, node, "true or false", _TRUTH_HINT)
+    else:
+        _set(subject, field, key, node, value)
+
+
+_TRUTH_HINT = "write true or false, without quotes"
+
+
+def as_boolean(node: Node) -> bool | None:
+    """Return a truth value from a boolean, 0 or 1, or a word; None for anything else."""
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str):
+        return TRUTH_WORDS.get(value.lower())
+    return bool(value) if value in (0, 1) else None
+
+
+def variables(subject: Subject, table: Table) -> dict[str, tuple[Any, Place]]:
+    """Return context variables by name, with their places; unreadable names are reported."""
+    found = {}
+    for name, (key, node) in table.entries.items():
+        if name.isidentifier() and not keyword.iskeyword(name):
+            found[name] = (plain(node), value_place(key, node))
+            continue
+        message = f"the variable {quoted(name)} in the context of {subject.words} can never be read"
+        hint = "a name has letters, digits and _ only and does not begin with a digit"
+        if keyword.iskeyword(name):
+            hint = f"{quoted(name)} is a word of the language; choose another name"
+        subject.wrong(key.place, message, hint)
+    return found
+
+
+def _variables(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of variables")
+    if table is None:
+        return
+    for name, (value, place) in variables(subject, table).items():
+        subject.entity.context[name] = value
+        subject.say(f"context.{name}", value, place)
+
+
+def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node)
+    if table is None:
+        return
+    entity = subject.entity
+    for name, (inner, value_node) in table.entries.items():
+        if not _is_text_key(subject, key, inner):
+            continue
+        entity.params[name] = value = plain(value_node)
+        if hint := _quotes_missing(value_node):
+            message = f"{quoted(inner.text)} of {subject.words} is a map, not an expression"
+            subject.doubt(inner.place, message, hint)
+        subject.say(f"params.{name}", value, value_place(inner, value_node))
+
+
+def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
+    """Whether a key of a map is text, as TPV requires; any other key is reported."""
+    if isinstance(inner.value, str):
+        return True
+    message = f"the key {quoted(inner.text)} in {quoted(key.text)} of {subject.words} is not text"
+    subject.wrong(inner.place, message, f'write it in quotes: "{visible(inner.text)}"')
+    return False
+
+
+def _in_bare_braces(node: Node) -> str:
+    """Return the expression in `{cores}` without quotes, which YAML reads as a map; else ""."""
+    if not isinstance(node, Table) or len(node.entries) != 1:
+        return ""
+    [(key, value)] = node.entries.values()
+    if not isinstance(value, Scalar) or value.value is not None:
+        return ""
+    return visible(key.text)
+
+
+def _quotes_missing(node: Node) -> str:
+    bare = _in_bare_braces(node)
+    return f'put it in quotes if it is an expression: "{{{bare}}}"' if bare else ""
+
+
+def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Table):
+        for name, (inner, value) in node.entries.items():
+            if not _is_text_key(subject, key, inner):
+                continue
+            if isinstance(value, Scalar):
+                _add_env(subject, inner, {"name": name, "value": str(value.value)}, value)
+            else:
+                subject.mismatch(inner, value, "text or a number", _quotes_missing(value))
+    elif isinstance(node, Items):
+        for item in node.items:
+            if isinstance(item, Table):
+                _env_entry(subject, item)
+            else:
+                message = f"an entry of `env` of {subject.words} is {kind_of_node(item)}"
+                subject.wrong(item.place, message, "write `- name: ...` and `value: ...` below it")
+    else:
+        hint = "write `NAME: value` on lines of their own below it"
+        subject.mismatch(key, node, "a map or a list", hint)
+
+
+def _env_entry(subject: Subject, table: Table) -> None:
+    entry = {}
+    place = table.place
+    good = True
+    for name, (key, node) in table.entries.items():
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            entry[name] = node.value
+            place = value_place(key, node) if name == "value" else place
+        else:
+            subject.mismatch(key, node, "text", _in_quotes(node))
+            good = False
+        if name not in ENV_FORMS:
+            subject.unexpected(key, f"`env` of {subject.words}", ENV_FORMS)
+    if not good:
+        return
+    if ("name" in entry) != ("value" in entry) or not entry.keys() & ENV_FORMS.keys():
+        message = f"an entry of `env` of {subject.words} sets nothing"
+        subject.wrong(table.place, message, "write `name` and `value`, or `file`, or `execute`")
+        return
+    first_key = next(iter(table.entries.values()))[0]
+    _add_env(subject, first_key._replace(place=place), entry, None)
+
+
+def _add_env(subject: Subject, key: Scalar, entry: dict[str, str], node: Node | None) -> None:
+    name = entry.get("name", "")
+    if "name" in entry and not _VARIABLE.fullmatch(name) and "{" not in name:
+        message = f"{quoted(name)} in `env` of {subject.words} is not the name of a variable"
+        subject.doubt(key.place, message, "shells take letters, digits and _")
+    subject.entity.env.append(entry)
+    place = key.place if node is None else value_place(key, node)
+    subject.say(f"env.{env_key(entry)}", entry.get("value", entry), place)
+
+
+def _handlers(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of handlers")
+    if table is None:
+        return
+    for name, (inner, handler) in table.entries.items():
+        if not _is_text_key(subject, key, inner):
+            continue
+        if not isinstance(handler, Table):
+            hint = "write `condition` and `destination` below it"
+            subject.mismatch(inner, handler, "a map", hint)
+            continue
+        values = {}
+        for word, (word_key, value) in handler.entries.items():
+            if not _is_text_key(subject, inner, word_key):
+                continue
+            if isinstance(value, Scalar):
+                values[word] = value.value
+            else:
+                subject.mismatch(word_key, value, "a single value")
+        subject.entity.resubmit[name] = values
+        subject.say(f"resubmit.{name}", values, inner.place)
+
+
+def _tags(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of lists of tags")
+    if table is None:
+        return
+    lists: dict[str, list[str]] = {}
+    places: dict[str, tuple[str, Place]] = {}
+    for strength, (inner, listed) in table.entries.items():
+        if strength not in STRENGTHS:
+            subject.unexpected(inner, f"`{key.text}` of {subject.words}", STRENGTHS)
+        elif isinstance(subject.entity, Pool) and strength in ("prefer", "accept"):
+            message = f"{quoted(strength)} means nothing to {subject.words}"
+            subject.wrong(inner.place, message, "pools select jobs by `require` and `reject`")
+        elif not isinstance(listed, Scalar) or listed.value is not None:
+            lists[strength] = _listed_tags(subject, strength, inner, listed, places)
+    tags = SchedulingTags(**lists)
+    setattr(subject.entity, field.attribute, tags)
+    for tag, (strength, place) in places.items():
+        subject.say(f"tags.{tag}", strength, place)
+
+
+def _listed_tags(
+    subject: Subject,
+    strength: str,
+    key: Scalar,
+    node: Node,
+    places: dict[str, tuple[str, Place]],
+) -> list[str]:
+    if not isinstance(node, Items):
+        hint = f"write {strength}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
+        subject.mismatch(key, node, "a list of tags", hint)
+        return []
+    tags = []
+    for item in node.items:
+        if not isinstance(item, Scalar) or not isinstance(item.value, str):
+            message = f"a tag in {quoted(strength)} of {subject.words} must be text"
+            subject.wrong(item.place, f"{message}, but is {kind_of_node(item)}", _in_quotes(item))
+        elif item.value in places:
+            _twice(subject, strength, item, *places[item.value])
+        else:
+            places[item.value] = (strength, item.place)
+            tags.append(item.value)
+    return tags
+
+
+def _twice(subject: Subject, strength: str, item: Scalar, other: str, place: Place) -> None:
+    message = f"the tag {quoted(item.text)} of {subject.words} is there twice"
+    lists = f"in {quoted(other)}" if other == strength else f"in {quoted(other)} as well"
+    where = f"{lists}, at line {place.line}, column {place.column}"
+    subject.wrong(item.place, f"{message}: {where}", "keep one of them")
+
+
+def _texts(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Items):
+        hint = f"write {key.text}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
+        subject.mismatch(key, node, "a list", hint)
+        return
+    texts = []
+    for item in node.items:
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            texts.append(item.value)
+        else:
+            message = f"{quoted(key.text)} of {subject.words} may hold only text"
+            subject.wrong(item.place, f"{message}, not {kind_of_node(item)}", _in_quotes(item))
+    assert isinstance(subject.entity, Destination)
+    _set(subject, field, key, node, texts)
+
+
+def _oversize(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node)
+    if table is None:
+        return
+    values: dict[str, Any] = {}
+    for name, (inner, value_node) in table.entries.items():
+        value = _OVERSIZE_READ.get(name, as_number)(value_node)
+        if name not in OVERSIZE:
+            hint = did_you_mean(name, OVERSIZE) or f"known are {', '.join(OVERSIZE)}"
+            message = f"unknown key {quoted(name)} in `oversize` of {subject.words}"
+            subject.wrong(inner.place, message, hint)
+        elif isinstance(value_node, Scalar) and value_node.value is None:
+            continue
+        elif value is None:
+            wanted = {"reserve_pool": "true or false", "max_concurrent": "a whole number"}
+            hint = _TRUTH_HINT if name == "reserve_pool" else ""
+            subject.mismatch(inner, value_node, wanted.get(name, "a number"), hint)
+        else:
+            values[name] = value
+    _set(subject, field, key, node, values)
+
+
+_OVERSIZE_READ: Mapping[str, Callable[[Node], Any]] = {
+    "reserve_pool": as_boolean,
+    "max_concurrent": _as_whole_number,
+}
+
+
+def _ignored(subject: Subject, _field: Field, key: Scalar, _node: Node) -> None:
+    message = f"{quoted(key.text)} inside {subject.words} is ignored"
+    subject.doubt(key.place, message, "the key above is the id; remove this line")
+
+
+def _label(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Scalar):
+        subject.mismatch(key, node, "text")
+    elif node.text != subject.entity.origin.rule and node.text:
+        message = f"{quoted(key.text)} inside {subject.words} is ignored"
+        subject.doubt(key.place, message, "the key above is the id; remove this line")
+
+
+def _not_here(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    """`parse` reads these properties itself."""
+
+
+Reader = Callable[[Subject, Field, Scalar, Node], None]
+READ: Mapping[str, Reader] = {
+    "amount": _amount,
+    "number": _number,
+    "text": _text,
+    "code": _code,
+    "condition": _condition,
+    "flag": _flag,
+    "boolean": _boolean,
+    "variables": _variables,
+    "params": _params,
+    "env": _env,
+    "handlers": _handlers,
+    "tags": _tags,
+    "texts": _texts,
+    "oversize": _oversize,
+    "ignored": _ignored,
+    "rules": _not_here,
+    "label": _label,
+}

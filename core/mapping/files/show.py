@@ -1,0 +1,183 @@
+"""Show the values of mapping files for an action and a user, before any job.
+
+The input is a mapper or its lookup; the output is one entity with every value, its origin and the
+values that it replaced, and its rules in order, as data for tables and JSON. Nothing is evaluated:
+expressions are shown as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rowtui.core.mapping.code.static_lookup import StaticLookup
+from rowtui.core.mapping.code.static_values import number
+from rowtui.core.mapping.engine.evaluate import StopMapping
+from rowtui.core.mapping.engine.jobs import combined
+from rowtui.core.mapping.engine.lookup import Found, Lookup
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.model.decision import Matched, Outcome
+from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, BUDGETS, Entity, Rule, env_key
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.request import MappingRequest, Person
+from rowtui.core.mapping.yaml.dump import configuration_text
+from rowtui.core.workflow.toml_file import did_you_mean
+
+__all__ = ["EffectiveEntity", "EffectiveRule", "Value", "configuration_text", "effective"]
+
+
+class Value(NamedTuple):
+    """One value: `cores`, `params.queue`, `env.PATH`, `context.limit`, `tags.highmem`, ...
+
+    `replaced`: other values, nearest first. `note`: how the value was chosen if it is not simply
+    the nearest one.
+    """
+
+    field: str
+    value: Any
+    origin: Origin
+    replaced: tuple[tuple[Any, Origin], ...] = ()
+    note: str = ""
+
+
+class EffectiveRule(NamedTuple):
+    """One rule, with the values that it sets if `condition` holds."""
+
+    id: str
+    condition: str
+    origin: Origin
+    values: tuple[Value, ...] = ()
+
+
+class EffectiveEntity(NamedTuple):
+    """The known values for a job of an action and a user before its rules run.
+
+    `matched`: the entities that took part, in order; `stop`: why no such job can be mapped, "" if
+    it can; `untrusted`: the file that has to be trusted first, whose values are included anyway;
+    `hint`: a similar entity, if nothing matched.
+    """
+
+    tool_id: str
+    user: Person | None = None
+    id: str = ""
+    matched: tuple[Matched, ...] = ()
+    values: tuple[Value, ...] = ()
+    rules: tuple[EffectiveRule, ...] = ()
+    untrusted: str = ""
+    stop: str = ""
+    stop_origin: Origin | None = None
+    hint: str = ""
+
+
+def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None) -> EffectiveEntity:
+    """Return the values for jobs of `tool_id` by `user`. Never raises for contents of files."""
+    lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
+    found = _found(lookup, tool_id, user)
+    untrusted = _untrusted(found)
+    if untrusted:
+        lookup = StaticLookup(lookup.configuration)
+        found = _found(lookup, tool_id, user)
+    hint = "" if found[0].matched else did_you_mean(tool_id, lookup.configuration.of_kind("tools"))
+    matched = tuple(each for one in found for each in one.matched)
+    answer = EffectiveEntity(tool_id, user, matched=matched, untrusted=untrusted, hint=hint)
+    stops: list[StopMapping] = [one.stop for one in found if one.stop is not None]
+    entities = [one.entity for one in found if one.entity is not None]
+    if stops:
+        return answer._replace(stop=stops[0].message, stop_origin=stops[0].origin)
+    try:
+        whole = combined(entities, lookup.dialect)
+    except StopMapping as stop:
+        return answer._replace(stop=stop.message, stop_origin=stop.origin)
+    values = [
+        _settled(value, entities) if lookup.dialect.lower_wins else value
+        for value in _values(whole)
+    ]
+    rules = tuple(map(_rule, _all_rules(entities, whole, early=lookup.dialect.early)))
+    return answer._replace(id=whole.id, values=tuple(values), rules=rules)
+
+
+def _found(lookup: Lookup, tool_id: str, user: Person | None) -> list[Found]:
+    found = [lookup.tool(MappingRequest(tool_id))]
+    if user is not None:
+        roles = map(lookup.role, user.roles)
+        found += [one for one in roles if one.entity is not None or one.stop is not None][:1]
+        found.append(lookup.user(user.key))
+    return found
+
+
+def _untrusted(found: Sequence[Found]) -> str:
+    for one in found:
+        stop = one.stop
+        if stop is not None and stop.outcome is Outcome.UNTRUSTED and stop.origin is not None:
+            return stop.origin.place.file
+    return ""
+
+
+def _all_rules(entities: Sequence[Entity], whole: Entity, *, early: bool) -> Iterable[Rule]:
+    """Return the rules in the order in which they run: entity by entity, or all combined."""
+    if early:
+        return [rule for entity in entities for rule in entity.rules.values()]
+    return whole.rules.values()
+
+
+def _values(entity: Entity) -> Iterator[Value]:
+    for field in (*AMOUNTS, *BOUNDS, *BUDGETS, "rank"):
+        value = getattr(entity, field)
+        if value is not None:
+            yield _value(entity, field, value)
+    for name, value in entity.params.items():
+        yield _value(entity, f"params.{name}", value)
+    for entry in entity.env:
+        key = env_key(entry)
+        shown = entry["value"] if "name" in entry and "value" in entry else dict(entry)
+        yield _value(entity, f"env.{key}", shown)
+    for name, value in entity.context.items():
+        yield _value(entity, f"context.{name}", value)
+    for tag, strength in entity.tpv_tags.strengths().items():
+        yield _value(entity, f"tags.{tag}", strength)
+    for name, handler in entity.resubmit.items():
+        yield _value(entity, f"resubmit.{name}", handler)
+
+
+def _value(entity: Entity, field: str, value: Any) -> Value:
+    chain: list[tuple[Any, Origin]] = []
+    for said in entity.said.get(field, ()):
+        if all(origin != said.origin for _, origin in chain):
+            chain.append((said.value, said.origin))
+    if not chain:
+        return Value(field, value, entity.origin)
+    if field.startswith("tags."):  # tags are combined by strength: the strongest claim comes first
+        chain.sort(key=lambda each: each[0] != value)
+    return Value(field, value, chain[0][1], tuple(chain[1:]))
+
+
+def _settled(value: Value, entities: Sequence[Entity]) -> Value:
+    """Return an amount that several entities set: the lower one (bounds min_*: the higher)."""
+    field = value.field
+    if field not in {*AMOUNTS, *BOUNDS}:
+        return value
+    said = [each for each in reversed(entities) if getattr(each, field) is not None]
+    if len(said) < 2:
+        return value
+    higher = field.startswith("min_")
+    numbers = [number(getattr(each, field)) for each in said]
+    word = "higher" if higher else "lower"
+    at = 0
+    note = f"the {word} of these once they are worked out"
+    if all(each is not None for each in numbers):
+        choose = max if higher else min
+        at = numbers.index(choose(each for each in numbers if each is not None))
+        note = f"the {word} one counts"
+    chosen = _value(said[at], field, getattr(said[at], field))
+    others = tuple(
+        (getattr(each, field), each.whence(field)) for each in said if each is not said[at]
+    )
+    return chosen._replace(replaced=others + chosen.replaced, note=note)
+
+
+def _rule(rule: Rule) -> EffectiveRule:
+    does = [field for field in ("execute", "fail") if getattr(rule, field)]
+    values = [*_values(rule), *(_value(rule, field, getattr(rule, field)) for field in does)]
+    condition = rule.if_condition
+    words = str(condition).strip() if isinstance(condition, str) else str(condition).lower()
+    return EffectiveRule(rule.id, words, rule.whence("if_condition"), tuple(values))

@@ -1,0 +1,422 @@
+"""Find the mapping files that apply, in their order, and whether the code in each may run.
+
+The input is the project's folder and the user's places; the output is the contents in the order in
+which they are merged (later ones override): the user's own folder, then the project's
+`mapping.yml`, each after the files that it includes. A file that cannot be read is reported as a
+problem, and the other files are still used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.files import read_bounded
+from rowtui.core.base.text import visible
+from rowtui.core.mapping.files.includes import Include, ReadIncludes, read_includes
+from rowtui.core.mapping.files.trust import (
+    LARGEST_SOURCE,
+    TrustStore,
+    day,
+    digest_of,
+    own_file_objection,
+)
+
+DEEPEST_INCLUDE = 5
+MOST_SOURCES = 100
+PROJECT_FILES = ("mapping.yml", "mapping.yaml")
+_ENDINGS = (".yml", ".yaml")
+
+
+class Source(NamedTuple):
+    """One mapping file as read.
+
+    `name`: for the user, a path below the project or with ~, or the URL. `trusted`: whether its
+    expressions may run, with the reason `trusted_because`. `notice`: an unusual condition, for
+    example that a URL did not respond and an older copy is used. `place`: the absolute path or the
+    URL, the name under which `TrustStore` stores its contents.
+    """
+
+    name: str
+    data: bytes
+    digest: str
+    trusted: bool
+    trusted_because: str
+    notice: str = ""
+    place: str = ""
+
+
+class Found(NamedTuple):
+    """The sources in the order in which they are merged, and the problems of reading them."""
+
+    sources: tuple[Source, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+class Places(NamedTuple):
+    """The user's folders. `configuration` and `home` are None if there is no home."""
+
+    configuration: Path | None
+    trust: Path
+    cache: Path
+    home: Path | None = None
+
+
+class Fetching(NamedTuple):
+    """How URLs are fetched. `seconds` for each, `total_seconds` for all of them together.
+
+    `for_untrusted`: also fetch the includes of untrusted files. With this option, opening the
+    project of another person makes this machine send requests to any address in its mapping file.
+    """
+
+    allowed: bool = True
+    seconds: float = 10.0
+    total_seconds: float = 30.0
+    fresh_seconds: float = 600.0
+    for_untrusted: bool = False
+
+
+_USUALLY = Fetching()
+
+
+def user_places(environ: Mapping[str, str]) -> Places:
+    """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
+    from rowtui.core.base.files import own_config_folder
+
+    own = own_config_folder(environ)
+    home = environ.get("HOME")
+    return Places(
+        None if own is None else own / "mapping",
+        _xdg(environ, "XDG_DATA_HOME", ".local/share") / "rowtui/trust",
+        _xdg(environ, "XDG_CACHE_HOME", ".cache") / "rowtui/mapping",
+        Path(home) if home else None,
+    )
+
+
+def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
+    """Return a folder by the XDG rules, which ignore relative paths."""
+    folder = environ.get(name, "")
+    if folder.startswith("/"):
+        return Path(folder)
+    return Path(environ.get("HOME") or Path.home()) / usual
+
+
+def find_sources(
+    project_root: Path | None,
+    *,
+    places: Places,
+    now: float,
+    includes: ReadIncludes = read_includes,
+    fetching: Fetching = _USUALLY,
+) -> Found:
+    """Return the user's mapping files, sorted by name, then the project's.
+
+    `now`: seconds since 1970.
+    """
+    walk = _Walk(project_root, places, now, includes, fetching)
+    if places.configuration is not None and os.path.lexists(places.configuration):
+        walk.add_folder(places.configuration, None)
+    if project_root is not None:
+        paths = [project_root / file for file in PROJECT_FILES]
+        there = [path for path in paths if os.path.lexists(path)]
+        if len(there) > 1:
+            one, other = (walk.shown(path) for path in paths)
+            message = f"there is {one} as well, so that neither is read"
+            walk.problems.append(Problem(other, 0, 0, message, "keep one of the two"))
+        else:
+            for path in there:
+                walk.add_file(path, None, project_root)
+    return Found(tuple(walk.sources), tuple(walk.problems))
+
+
+def sources_from(
+    names: Sequence[str],
+    *,
+    base: Path,
+    places: Places,
+    now: float,
+    includes: ReadIncludes = read_includes,
+    fetching: Fetching = _USUALLY,
+) -> Found:
+    """Return the files, folders and URLs that the user named, instead of the usual ones.
+
+    `base`: the folder that relative names start from.
+    """
+    walk = _Walk(base, places, now, includes, fetching)
+    for name in names:
+        walk.add_named(name, base, None)
+    return Found(tuple(walk.sources), tuple(walk.problems))
+
+
+class _Asker(NamedTuple):
+    """The file that includes another one, and its entry."""
+
+    source: Source
+    include: Include
+
+
+class _Walk:
+    """Collects sources, included files first; each source once."""
+
+    def __init__(
+        self,
+        root: Path | None,
+        places: Places,
+        now: float,
+        includes: ReadIncludes,
+        fetching: Fetching,
+    ) -> None:
+        self.root = None if root is None else Path(os.path.abspath(root))
+        self.places = places
+        self.now = now
+        self.includes = includes
+        self.fetching = fetching
+        self.store = TrustStore(places.trust)
+        self.fetch_until = time.monotonic() + fetching.total_seconds
+        self.sources: list[Source] = []
+        self.problems: list[Problem] = []
+        self._seen: set[str] = set()
+        self._open: dict[str, str] = {}  # the chain of includes: place -> name
+        self._full = False
+
+    def add_named(
+        self, name: str, base: Path, by: _Asker | None, within: Path | None = None
+    ) -> None:
+        """Add a file, a folder or a URL by a name. `within`: see `add_file`."""
+        if _is_url(name):
+            self.add_url(name, by)
+            return
+        home = self.places.home
+        if name.startswith("~/") and home is not None:
+            base, name = home, name[2:]
+        path = Path(os.path.abspath(base / name))
+        if not _can_be_a_path(path):
+            self._problem(visible(name), "is not the name of a file", by)
+        elif by is not None and self._is_outside(path, within):
+            self._refuse_outside(path, by)
+        elif os.path.isdir(path):
+            self.add_folder(path, by, within)
+        else:
+            self.add_file(path, by, within)
+
+    def add_folder(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
+        """Add the mapping files in a folder, without its subfolders."""
+        try:
+            files = sorted(os.listdir(path), key=os.fsencode)
+        except OSError as error:
+            self._problem(self.shown(path), f"cannot be read: {error.strerror}", by)
+            return
+        files = [file for file in files if file.endswith(_ENDINGS) and not file.startswith(".")]
+        for file in files:
+            self.add_file(path / file, by, within)
+        if not files and path != self.places.configuration:
+            self._problem(self.shown(path), "has no *.yml or *.yaml", by, severity="warning")
+
+    def add_file(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
+        """Add a file, after the files that it includes.
+
+        `within`: the folder that the file must be in, with links resolved, unless the user has
+        trusted its content; None for a file that the user or a trusted file names.
+        """
+        name = self.shown(path)
+        real = Path(os.path.realpath(path))
+        if by is not None and self._is_outside(path, within):
+            self._refuse_outside(path, by)
+            return
+        if not self._enter(str(real), name, by):
+            return
+        own = self.places.configuration
+        objection = None
+        if own is not None and (own in path.parents or Path(os.path.realpath(own)) in real.parents):
+            # checked before reading, so that the file cannot be replaced in between
+            objection = own_file_objection(real, own)
+        try:
+            data = read_bounded(real, LARGEST_SOURCE)
+        except OSError as error:
+            self._problem(name, f"cannot be read: {error.strerror}", by)
+            return
+        except RowtuiError as error:  # not a regular file, or too large
+            self._problem(name, f"cannot be used: {visible(error.message)}", by)
+            return
+        source = self._judged(name, data, visible(str(path)), objection)
+        if not source.trusted and self._is_outside(path, within):
+            message = "is a link that leads out of the project to a file that is not trusted"
+            hint = f"look at that file with `rowtui mapping trust {name}` first"
+            self._problem(name, message, by, hint)
+            return
+        inside = None if source.trusted else within or self._project_of(real)
+        self._add(source, str(real), lambda name, by: self.add_named(name, path.parent, by, inside))
+
+    def _project_of(self, file: Path) -> Path:
+        """Return the folder that the includes of an untrusted file must not leave."""
+        from rowtui.core.workflow.find import find_project
+
+        try:
+            return find_project(file.parent)
+        except RowtuiError:  # the file is in no project
+            return file.parent
+
+    def _is_outside(self, path: Path, folder: Path | None) -> bool:
+        """Whether a resolved path is outside of a folder and of the user's configuration."""
+        if folder is None:
+            return False
+        real = Path(os.path.realpath(path))
+        inside = (folder, self.places.configuration)
+        allowed = {Path(os.path.realpath(each)) for each in inside if each is not None}
+        return not allowed & {real, *real.parents}
+
+    def _refuse_outside(self, path: Path, by: _Asker) -> None:
+        includer = by.source.name
+        message = f"is not read: it lies outside the project, and {includer} is not trusted"
+        hint = f"look at {includer} with `rowtui mapping trust` first"
+        self._problem(self.shown(path), message, by, hint)
+
+    def add_url(self, url: str, by: _Asker | None) -> None:
+        """Add the content of a URL, after the files that it includes."""
+        url = url.partition("#")[0]
+        if not self._enter(url, visible(url), by):
+            return
+        from rowtui.core.mapping.files.fetch import fetch
+
+        why_not, hint = self._why_not_fetch(by)
+        try:
+            fetched = fetch(
+                url,
+                self.places.cache,
+                now=self.now,
+                seconds=max(0.1, min(self.fetching.seconds, self.fetch_until - time.monotonic())),
+                fresh_seconds=self.fetching.fresh_seconds,
+                fetch_allowed=not why_not,
+                why_not=why_not,
+                check=_unreadable,
+            )
+        except RowtuiError as error:
+            # The message begins with the URL, unless the URL must not be shown.
+            name = visible(url) if error.message.startswith(visible(url)) else ""
+            self._problem(name, error.message.removeprefix(f"{name} "), by, error.hint or hint)
+            return
+        source = self._judged(visible(url), fetched.data, url, None)
+        self._add(
+            source._replace(notice=fetched.notice),
+            url,
+            lambda name, by: self.add_url(_joined(url, name), by),
+        )
+
+    def shown(self, path: Path) -> str:
+        """Return a path for the user: below the project, with ~, or absolute."""
+        path = Path(os.path.abspath(path))
+        if self.root is not None and self.root in path.parents:
+            return visible(str(path.relative_to(self.root)))
+        home = self.places.home
+        if home is not None and home in path.parents:
+            return visible(f"~/{path.relative_to(home)}")
+        return visible(str(path))
+
+    def _enter(self, place: str, name: str, by: _Asker | None) -> bool:
+        """Whether to read a source: it is new, within the limits, and not including itself."""
+        if place in self._open:
+            chain = [*self._open.values(), name]
+            chain = chain[list(self._open).index(place) :]
+            self._problem("", f"this includes itself: {' -> '.join(chain)}", by)
+            return False
+        if place in self._seen or self._full:
+            return False
+        if len(self._open) > DEEPEST_INCLUDE:
+            message = f"is not read: includes go more than {DEEPEST_INCLUDE} files deep"
+            self._problem(name, message, by)
+            return False
+        if len(self._seen) >= MOST_SOURCES:
+            self._full = True
+            message = f"and all after it are not read: there are more than {MOST_SOURCES} files"
+            self._problem(name, message, by)
+            return False
+        self._seen.add(place)
+        return True
+
+    def _judged(self, name: str, data: bytes, place: str, objection: str | None) -> Source:
+        """Return a source with the verdict on its code.
+
+        `objection`: why it is not the user's own configuration, None if it is elsewhere.
+        """
+        digest = digest_of(data)
+        if objection == "":
+            return Source(name, data, digest, True, "your own configuration", "", place)
+        record = self.store.record(digest)
+        if record is not None:
+            because = f"you trusted this content on {day(record.at)}"
+            return Source(name, data, digest, True, because, "", place)
+        if objection:
+            message = f"its code does not run, as if it were not yours: {objection}"
+            hint = "chmod go-w what others can write, or look at it with `rowtui mapping trust`"
+            self.problems.append(Problem(name, 0, 0, message, hint, "warning"))
+        return Source(name, data, digest, False, "", "", place)
+
+    def _add(self, source: Source, place: str, add: Callable[[str, _Asker], None]) -> None:
+        """Append a source, after the files that it includes."""
+        self._open[place] = source.name
+        found, problems = self.includes(source.data, source.name)
+        self.problems += problems
+        for include in found:
+            add(include.name, _Asker(source, include))
+        del self._open[place]
+        self.sources.append(source)
+
+    def _why_not_fetch(self, by: _Asker | None) -> tuple[str, str]:
+        """Return why only a copy may be used, and a hint; "" if a request may be sent."""
+        if not self.fetching.allowed:
+            return "fetching is switched off", ""
+        if by is not None and not by.source.trusted and not self.fetching.for_untrusted:
+            why = f"{by.source.name}, which includes it, is not trusted"
+            return why, "look at that file with `rowtui mapping trust` first"
+        if time.monotonic() >= self.fetch_until:
+            return f"{self.fetching.total_seconds:g} s of fetching are over", ""
+        return "", ""
+
+    def _problem(
+        self, name: str, message: str, by: _Asker | None, hint: str = "", severity: str = "error"
+    ) -> None:
+        """Record a problem at the entry that includes the source, if there is one."""
+        if by is None:
+            self.problems.append(Problem(name or "mapping", 0, 0, message, hint, severity))
+            return
+        _, file, line, column = by.include
+        text = f"{name} {message}".strip()
+        self.problems.append(Problem(file, line, column, text, hint, severity))
+
+
+def _is_url(name: str) -> bool:
+    """Whether a name is a URL, including URLs of kinds that are not fetched."""
+    return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
+
+
+def _can_be_a_path(path: Path) -> bool:
+    """Whether the system accepts a path: YAML can write NULs and lone surrogates."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def _joined(url: str, name: str) -> str:
+    """Return the URL of a name in a file from a URL: never a file of this machine."""
+    from urllib.parse import urljoin
+
+    try:
+        return urljoin(url, name)
+    except ValueError:
+        return name
+
+
+def _unreadable(data: bytes) -> str:
+    """Return why new content is no YAML map; "" if it is one."""
+    from rowtui.core.mapping.yaml.text import Table, read_yaml
+
+    try:
+        root = read_yaml(data, "it")
+    except InvalidFileError as error:
+        return str(error.problems[0])
+    return "" if isinstance(root, Table) else "it is not a YAML map"

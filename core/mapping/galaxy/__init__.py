@@ -1,0 +1,1 @@
+"""The objects and modules of Galaxy that the code of mapping files can use."""

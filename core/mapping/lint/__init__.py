@@ -1,0 +1,1 @@
+"""Checks of mapping files that run none of their code; they give findings with positions."""

@@ -1,0 +1,97 @@
+"""Check mapping files without running their code.
+
+The input is a merged configuration (and the clusters, if they are known); the output is findings:
+errors (some job will fail), warnings (probably a mistake), notes (useful information). A comment
+`# noqa` or `# noqa: T102,M203` as the first line inside an entity silences the findings about this
+entity. Source: docs/mapping.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+
+from rowtui.core.base.errors import Problem
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.mapping.lint.check import NO_DEFAULT
+from rowtui.core.mapping.lint.code import code_findings
+from rowtui.core.mapping.lint.dialect import dialect_findings
+from rowtui.core.mapping.lint.entities import entity_findings
+from rowtui.core.mapping.lint.findings import CODES, Finding, Severity
+from rowtui.core.mapping.lint.patterns import pattern_findings
+from rowtui.core.mapping.lint.reach import reach_findings
+from rowtui.core.mapping.lint.rules import rule_findings
+from rowtui.core.mapping.lint.tags import sides_of, tag_findings
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.fields import UNKNOWN_KEY
+from rowtui.core.mapping.model.place import Place
+
+__all__ = ["CODES", "READING", "Finding", "lint"]
+
+READING = "M001"
+"""The code of problems found when the files were read. These cannot be silenced."""
+
+
+def lint(
+    configuration: Configuration,
+    *,
+    clusters: Mapping[str, Cluster] | None = None,
+    ignore: frozenset[str] = frozenset(),
+) -> tuple[Finding, ...]:
+    """Return all findings by file (in the order of the files) and line, each once.
+
+    `clusters`: the clusters that destinations may name, None if they are unknown; `ignore`: codes
+    to leave out.
+    """
+    found = list(map(_of_problem, configuration.problems))
+    # If a file cannot be read at all, other findings would only report its contents as missing.
+    if all(("", "") not in file.broken for file in configuration.files):
+        found += _silenced(configuration, _checked(configuration, clusters))
+    order = {file.name: at for at, file in enumerate(configuration.files)}
+    unique = {finding for finding in found if finding.code not in ignore}
+    last = len(order)
+    return tuple(
+        sorted(unique, key=lambda each: (order.get(each.place.file, last), each.place, each))
+    )
+
+
+def _checked(
+    configuration: Configuration, clusters: Mapping[str, Cluster] | None
+) -> Iterator[Finding]:
+    yield from dialect_findings(configuration)
+    yield from entity_findings(configuration, clusters_known=clusters is not None)
+    yield from pattern_findings(configuration)
+    yield from rule_findings(configuration)
+    yield from code_findings(configuration)
+    sides = sides_of(configuration)
+    yield from tag_findings(configuration, sides)
+    yield from reach_findings(configuration, clusters, sides)
+
+
+def _of_problem(problem: Problem) -> Finding:
+    place = Place(problem.file, problem.line, problem.column)
+    severity: Severity = "error" if problem.severity == "error" else "warning"
+    for code in (UNKNOWN_KEY, NO_DEFAULT):
+        if problem.message.endswith(f" ({code})"):
+            message = problem.message.removesuffix(f" ({code})")
+            return Finding(code, place, message, problem.hint, severity)
+    return Finding(READING, place, problem.message, problem.hint, severity)
+
+
+def _silenced(configuration: Configuration, found: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings that no comment in their entity silences."""
+    silent = {file.name: file.silenced for file in configuration.files if file.silenced}
+    starts = {
+        file.name: sorted(
+            entity.place.line for kind in file.entities.values() for entity in kind.values()
+        )
+        for file in configuration.files
+        if file.silenced
+    }
+    for finding in found:
+        file, line = finding.place.file, finding.place.line
+        lines = starts.get(file, [])
+        at = bisect_right(lines, line) - 1
+        codes = silent[file].get(lines[at]) if at >= 0 else None
+        if codes is None or (codes and finding.code not in codes):
+            yield finding

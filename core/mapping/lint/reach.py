@@ -1,0 +1,254 @@
+"""Find tools that no destination takes, and destinations that do not match their cluster.
+
+The coverage check compares every tool, including its inherited values, with every destination, as
+far as amounts are constants and no rule changes them. Roles and users may lower the amounts of a
+tool; the finding mentions this possibility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.mapping.code.static_lookup import StaticLookup
+from rowtui.core.mapping.code.static_values import constant_amount
+from rowtui.core.mapping.engine.destinations import (
+    Offer,
+    amount_text,
+    checks,
+    offers_of,
+    partition_name,
+)
+from rowtui.core.mapping.lint.findings import Finding, shortened, title
+from rowtui.core.mapping.lint.patterns import sample_of
+from rowtui.core.mapping.lint.tags import Sides
+from rowtui.core.mapping.model.configuration import Configuration
+from rowtui.core.mapping.model.decision import Check
+from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity
+from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, MappingRequest
+from rowtui.core.workflow.toml_file import did_you_mean
+
+_LIMITS = (("cores", "maximum_cpus_per_job"), ("gpus", "maximum_gpus_per_job"))
+
+
+def reach_findings(
+    configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
+) -> Iterator[Finding]:
+    """Yield M405 and M407 to M409."""
+    lookup = StaticLookup(without_broken(configuration))
+    destinations = [each for each in lookup.destinations() if not each.abstract]
+    if clusters is not None:
+        for destination in destinations:
+            yield from _on_cluster(destination, clusters)
+    if destinations:
+        yield from _coverage(configuration, lookup, destinations, sides)
+
+
+def without_broken(configuration: Configuration) -> Configuration:
+    """Return the configuration without broken destinations, which cannot be laid over jobs."""
+    kept = {
+        name: each
+        for name, each in configuration.of_kind("destinations").items()
+        if ("destinations", name) not in configuration.broken
+    }
+    return configuration._replace(entities={**configuration.entities, "destinations": kept})
+
+
+# Clusters
+
+
+def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> Iterator[Finding]:
+    runner = destination.runner
+    if not runner:
+        return
+    cluster = clusters.get(runner)
+    if cluster is None:
+        known = ", ".join(map(visible, sorted(clusters))) or "there are none"
+        yield Finding(
+            "M407",
+            destination.whence("runner").place,
+            f"the runner {shortened(runner)} of {title(destination)} is no known cluster",
+            did_you_mean(runner, clusters) or f"known clusters: {known}",
+        )
+        return
+    offer = offers_of([destination], dict(clusters))[0]
+    if offer.partition is not None:
+        yield from _over_limit(destination, offer.partition)
+        return
+    name = partition_name(destination)
+    if name and cluster.has_partitions and cluster.partitions:
+        names = [partition.name for partition in cluster.partitions]
+        yield Finding(
+            "M408",
+            destination.whence("params.partition").place,
+            f"{title(destination)} is partition {shortened(name)} of cluster {shortened(runner)}, "
+            "which has no such partition",
+            did_you_mean(name, names) or f"it has {', '.join(map(visible, names))}",
+        )
+
+
+def _over_limit(destination: Destination, partition: Partition) -> Iterator[Finding]:
+    for what, limit in _LIMITS:
+        accepted = getattr(destination, f"max_accepted_{what}")
+        most = getattr(partition, limit)
+        if accepted is not None and most is not None and accepted > most:
+            yield Finding(
+                "M409",
+                destination.whence(f"max_accepted_{what}").place,
+                f"{title(destination)} accepts {what} {amount_text(accepted)}, but partition "
+                f"{shortened(partition.name)} takes {most} at most",
+                "Larger jobs are refused by the partition; write its limit here",
+                "note",
+            )
+
+
+# Coverage
+
+_MOST_PAIRS = 1_000_000  # of tools and destinations that are compared for the nearest destination
+
+
+def _coverage(
+    configuration: Configuration,
+    lookup: StaticLookup,
+    destinations: Sequence[Destination],
+    sides: Sides,
+) -> Iterator[Finding]:
+    offers = offers_of(destinations, None)
+    places = _Places(offers, sides)
+    left = _MOST_PAIRS
+    for key, tool in configuration.of_kind("tools").items():
+        is_default = key == configuration.default_inherits
+        if tool.abstract or is_default or ("tools", key) in configuration.broken:
+            continue
+        request = MappingRequest(sample_of(key) or key)
+        whole = _whole(lookup, request, tool)
+        if whole is None:
+            continue
+        amounts = Amounts(*(constant_amount(whole, name) for name in AMOUNTS))
+        job = _Asked(whole, amounts)
+        if places.any_takes(job):
+            continue
+        message = f"no destination can take {title(tool)}"
+        left -= len(offers)
+        if left < 0:  # finding the nearest destination for thousands of tools would take minutes
+            yield Finding("M405", tool.place, message)
+            continue
+        nearest = offers[min(range(len(offers)), key=lambda at: places.distance(at, job))]
+        failed = _certain_failures(nearest, whole, amounts, request, sides)
+        hint = f"Nearest is {visible(nearest.entity.id)}: {'; '.join(map(_words, failed))}"
+        if any("_accepted_" in each.constraint for each in failed):
+            hint += ". Only a role or a user with lower amounts could change that"
+        yield Finding("M405", tool.place, message, hint)
+
+
+class _Asked:
+    """The requirements of a tool that none of its rules can change."""
+
+    def __init__(self, tool: Entity, amounts: Amounts) -> None:
+        self.amounts = amounts
+        self.tags = tool.tpv_tags.strengths()
+        rules = tool.rules.values()
+        # Code may set any tag, so no tag check fails for certain.
+        self.open = any(rule.execute for rule in rules)
+        self.in_rules = {tag for rule in rules for tag in rule.tpv_tags.all_tag_values()}
+        self.required = {
+            tag
+            for tag, strength in self.tags.items()
+            if strength == "require" and tag not in self.in_rules
+        }
+
+
+class _Places:
+    """All destinations with their tags, for counting the failures of `_certain_failures`."""
+
+    def __init__(self, offers: Sequence[Offer], sides: Sides) -> None:
+        self.offers = offers
+        self.tags = [offer.entity.tpv_dest_tags.strengths() for offer in offers]
+        self.with_tag: dict[str, list[int]] = {}
+        for at, tags in enumerate(self.tags):
+            for tag in tags:
+                self.with_tag.setdefault(tag, []).append(at)
+        self.lifted = {
+            tag
+            for tag in self.with_tag
+            if sides.computed
+            or tag in sides.code
+            or tag.startswith("tool_type_")
+            or any(
+                mention.strength != "reject" and mention.origin.kind in {"role", "user"}
+                for mention in sides.jobs.get(tag, ())
+            )
+        }
+
+    def any_takes(self, job: _Asked) -> bool:
+        """Whether there is a destination with no certain failure for the job."""
+        among: Sequence[int] = range(len(self.offers))
+        # only destinations with the rarest required tag are candidates
+        if job.required and not job.open:
+            among = min((self.with_tag.get(tag, ()) for tag in job.required), key=len)
+        return any(self.distance(at, job) == (0, 0) for at in among)
+
+    def distance(self, at: int, job: _Asked) -> tuple[int, int]:
+        """Return how many checks fail for certain, and how many of these concern tags."""
+        amounts = 0
+        for which, most, least in self.offers[at].limits:
+            asked = job.amounts[which]
+            if asked is not None:
+                amounts += most is not None and asked > most
+                amounts += least is not None and asked < least
+        if job.open:
+            return amounts, 0
+        tags, offered = 0, self.tags[at]
+        met = 0
+        for tag, its in offered.items():
+            mine = job.tags.get(tag)
+            met += tag in job.required
+            if tag in job.in_rules:
+                continue
+            if mine is None:
+                tags += its == "require" and tag not in self.lifted
+            else:
+                tags += "reject" in {mine, its}
+        tags += len(job.required) - met
+        return amounts + tags, tags
+
+
+def _words(check: Check) -> str:
+    prefix = f"{check.constraint}: " if check.constraint.startswith("tag ") else ""
+    return f"{prefix}{check.asked}, {check.offered}"
+
+
+def _whole(lookup: StaticLookup, request: MappingRequest, tool: Entity) -> Entity | None:
+    """Return the tool with all entities that its name matches; None if its jobs are stopped."""
+    found = lookup.tool(request)
+    if found.entity is None or all(each.origin != tool.origin for each in found.matched):
+        return None  # a pattern without a known matching name
+    return found.entity
+
+
+def _certain_failures(
+    offer: Offer, tool: Entity, amounts: Amounts, request: MappingRequest, sides: Sides
+) -> list[Check]:
+    """Return the checks that fail regardless of the tags that rules, roles and users may add."""
+    return [
+        check
+        for check in checks(offer, tool, amounts, request, NOTHING_KNOWN)
+        if not check.passed
+        and not (check.constraint.startswith("tag ") and _may_be_lifted(check, offer, tool, sides))
+    ]
+
+
+def _may_be_lifted(check: Check, offer: Offer, tool: Entity, sides: Sides) -> bool:
+    shown = check.constraint.removeprefix("tag ")
+    of_job = tool.tpv_tags.strengths()
+    tags = {*of_job, *offer.entity.tpv_dest_tags.strengths()}
+    tag = next((each for each in tags if visible(each) == shown), shown)
+    if any(rule.execute or tag in rule.tpv_tags.strengths() for rule in tool.rules.values()):
+        return True
+    if tag in of_job:
+        return False  # a tag that a tool requires or rejects is not changed by roles or users
+    return any(
+        mention.strength != "reject" and mention.origin.kind in {"role", "user"}
+        for mention in sides.jobs.get(tag, ())
+    ) or (sides.computed or tag in sides.code or tag.startswith("tool_type_"))

@@ -1,0 +1,236 @@
+"""Copy files by rsync if both ends have it: one rsync sends only the differences.
+
+One rsync copies any number of files. The names are passed to rsync on stdin; rsync uses the
+connection that is already open (`bridge`). The received part of an interrupted file stays in
+`PARTIAL`, and the next attempt continues it. Source: rsync(1). The `./` before each name prevents a
+special meaning of `#`, `;`, `-` and `:`; `--no-implied-dirs` keeps a workspace that is a link;
+nanoseconds are compared if the receiver is rsync 3.1.3 or later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.commands import CommandResult, client_environment, run_command
+from rowtui.core.mirror.compare import Copy
+from rowtui.core.mirror.errors import Cause, cut, explain, explain_result
+from rowtui.core.mirror.facts import LINK, PARTIAL, parents
+from rowtui.core.mirror.listing import facts_here, facts_there
+from rowtui.core.mirror.transfer.arriving import HERE, explain_here
+from rowtui.core.mirror.transfer.bridge import Bridge, open_bridge
+from rowtui.core.mirror.transfer.files import MOST_NOTICES, Counting, Progress
+from rowtui.core.mirror.transfer.streams import CHUNK, end_process, has_streams
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+
+_OLDEST = (3, 1, 0)  # the first with --info=progress2
+_NANOSECONDS = (3, 1, 3)
+_VERSION = re.compile(rb"rsync\s+version v?(\d+)\.(\d+)\.(\d+)")
+_PROGRESS = re.compile(
+    rb"\s*([\d,.]+)\s+\d+%\s+\S+\s+[\d:]+(?:\s+\(xfr#\d+, (?:to|ir)-chk=(\d+)/\d+\))?"
+)
+_GRACE = 3.0  # seconds for rsync to store the received part of a file
+_KEPT = 1 << 16
+_SOME_FAILED = (23, 24)  # exit statuses: some files were not copied, or were deleted before
+Version = tuple[int, int, int]
+
+
+class RsyncFiles:
+    """Copies files with rsync over a transport that has streams."""
+
+    name = "rsync"
+
+    def __init__(
+        self,
+        root: Path,
+        transport: Transport,
+        there: str,
+        where: str,
+        *,
+        program: str = "rsync",
+        remote_version: Version = _NANOSECONDS,
+    ) -> None:
+        self._root = root
+        self._transport = transport
+        self._there = there
+        self._where = where
+        self._program = program
+        self._old = remote_version < _NANOSECONDS
+
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+        """Copy files to the cluster. See `Files`."""
+        # `./` is the copy's folder: the bridge starts the remote rsync in this folder.
+        return self._copy(copies, ["./", "cluster:./"], "sending files")
+
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+        """Copy files to this machine. See `Files`."""
+        return self._copy(copies, ["cluster:./", "./"], "fetching files")
+
+    async def _copy(
+        self, copies: Sequence[Copy], ends: Sequence[str], what: str
+    ) -> AsyncGenerator[Progress, None]:
+        count = Counting(copies)
+        yield count.progress()
+        for base, some in (await self._by_base(copies)).items():
+            await self._make_base(base, what)
+            run = self._run(base, some, ends, what, count.notices)
+            async with contextlib.aclosing(run):
+                async for done_files, done_bytes in run:
+                    yield count.progress(done_bytes, done_files)
+            count.add(some)
+        yield count.progress()
+
+    async def _by_base(self, copies: Sequence[Copy]) -> dict[str, list[Copy]]:
+        """Group the files by the innermost link above them on either side; "" if there is none.
+
+        A workspace may be a link to another disk; rsync follows no link except in its own start
+        folder.
+        """
+        above = {parent for copy in copies for parent in parents(copy.path)}
+        here = await asyncio.to_thread(facts_here, self._root, above)
+        links = {path for path, facts in here.items() if facts.kind == LINK}
+        there = await facts_there(self._transport, self._there, sorted(above), self._where)
+        links |= {path for path, facts in there.items() if facts.kind == LINK}
+        found: dict[str, list[Copy]] = {}
+        for copy in copies:
+            behind = [path for path in parents(copy.path) if path in links] if links else []
+            found.setdefault(behind[-1] if behind else "", []).append(copy)
+        return found
+
+    async def _make_base(self, base: str, what: str) -> None:
+        """Make the folder on both sides."""
+        if not base:
+            return
+        try:
+            os.makedirs(self._root / base, exist_ok=True)
+        except OSError as error:
+            raise explain_here(error, what, self._root) from None
+        result = await self._transport.run(
+            ["mkdir", "-p", "--", f"./{base}"], timeout=60.0, cwd=Path(self._there)
+        )
+        if result.exit_status != 0:
+            raise explain_result(result, self._where, what, self._there)
+
+    async def _run(
+        self, base: str, copies: Sequence[Copy], ends: Sequence[str], what: str, notices: list[str]
+    ) -> AsyncGenerator[tuple[int, int], None]:
+        """Run one rsync; yield how many files and bytes it has copied."""
+        cut_off = len(base) + 1 if base else 0
+        names = b"".join(b"./" + os.fsencode(copy.path[cut_off:]) + b"\0" for copy in copies)
+        options = [
+            "--files-from=-", "--from0", "--no-implied-dirs", "--links", "--times",
+            "--omit-dir-times", "--omit-link-times", "--executability",
+            f"--partial-dir={PARTIAL}", "--modify-window=-1", *(["-I"] if self._old else []),
+            "--info=progress2", "--no-human-readable", "--outbuf=L",
+        ]  # fmt: skip
+        there = os.path.join(self._there, base)
+        async with open_bridge(self._transport, there, self._where) as (bridge, shell):
+            pipe = asyncio.subprocess.PIPE
+            began = time.monotonic()
+            process = await asyncio.create_subprocess_exec(
+                self._program, *options, f"--rsh={shell}", *ends,
+                stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._root / base,
+                env=client_environment({"LC_ALL": "C", "RSYNC_RSH": None}),
+                start_new_session=True,
+            )  # fmt: skip
+            said = bytearray()
+            feeding = asyncio.create_task(_feed(process, names))
+            listening = asyncio.create_task(_listen(process, said))
+            try:
+                async for done_bytes, left in _progress(process):
+                    yield 0 if left is None else max(0, len(copies) - left), done_bytes
+                await listening
+                status = await process.wait()
+                await bridge.wait_for_last_words(_GRACE)
+            finally:
+                feeding.cancel()
+                listening.cancel()
+                await end_process(process, _GRACE)
+                self._note((self._program, *options, *ends), process.returncode, said, began)
+            text = said.decode(errors="surrogateescape")
+            fetches = ends[-1] == "./"
+            notices += self._conclude(status, text, bridge, what, fetches=fetches)
+
+    def _note(self, argv: Sequence[str], status: int | None, said: bytearray, began: float) -> None:
+        log = getattr(self._transport, "log", None)
+        if log is not None:
+            seconds = time.monotonic() - began
+            log.note(self._where, CommandResult(tuple(argv), status, b"", bytes(said), seconds))
+
+    def _conclude(
+        self, status: int, said: str, bridge: Bridge, what: str, *, fetches: bool
+    ) -> tuple[str, ...]:
+        """Return notices on the files not copied, if the others were. Raises: MirrorError."""
+        if bridge.error is not None:
+            raise bridge.error
+        status = status or bridge.status or 0
+        if status == 0:
+            return ()
+        # Each end reports the other's failure; an error of a file is more informative, so look for
+        # it first.
+        said = f"{said}\n{bridge.said}"
+        error = explain(said, self._where, what, self._there)
+        if fetches and error.cause in (Cause.FULL, Cause.DENIED):  # this machine is the receiver
+            error = explain(said, HERE, what, str(self._root))
+        if status in _SOME_FAILED and error.cause is not Cause.FULL:
+            lines = [line for line in said.splitlines() if line.startswith(("rsync: ", "file has"))]
+            return tuple(visible(line) for line in lines[:MOST_NOTICES])
+        if error.cause is Cause.OTHER and status in (10, 12, 30):
+            raise cut(self._where, error.message)
+        raise error
+
+
+async def _progress(process: asyncio.subprocess.Process) -> AsyncIterator[tuple[int, int | None]]:
+    """Yield the copied bytes, and the number of files still to be checked, if rsync reports it."""
+    assert process.stdout is not None
+    left: int | None = None
+    kept = b""
+    while chunk := await process.stdout.read(CHUNK):
+        *lines, kept = re.split(rb"[\r\n]", kept + chunk)
+        found = [match for line in lines if (match := _PROGRESS.match(line))]
+        for match in found:
+            left = int(match[2]) if match[2] else left
+        if found:
+            yield int(re.sub(rb"\D", b"", found[-1][1])), left
+        kept = kept[-_KEPT:]
+
+
+async def _feed(process: asyncio.subprocess.Process, names: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.write(names)
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _listen(process: asyncio.subprocess.Process, said: bytearray) -> None:
+    assert process.stderr is not None
+    while chunk := await process.stderr.read(CHUNK):
+        said += chunk[: _KEPT - len(said)]
+
+
+def version_in(output: bytes) -> Version | None:
+    """Return the version that `rsync --version` prints; None if the output is of another
+    program.
+    """
+    found = _VERSION.match(output)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+async def rsync_there(transport: Transport) -> Version | None:
+    """Return the version of the cluster's rsync; None unless both ends have a suitable rsync."""
+    if not has_streams(transport) or shutil.which("rsync") is None:
+        return None
+    ours = version_in((await run_command(["rsync", "--version"], timeout=20.0)).stdout)
+    theirs = version_in((await transport.run(["rsync", "--version"], timeout=60.0)).stdout)
+    return theirs if ours and ours >= _OLDEST and theirs and theirs >= (3, 0, 0) else None

@@ -1,0 +1,4 @@
+"""A network.toml as a `Network`: parsing, checking, building and writing.
+
+Gives every problem with its position. Reading the rows of sources is left to `core/runs`.
+"""

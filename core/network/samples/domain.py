@@ -1,0 +1,140 @@
+"""The values of one dimension in the whole network: each value has one position.
+
+Samples of two outputs match where their dimensions have the same values. Values are therefore
+compared once, here, and are small integers everywhere else.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from rowtui.core.network.samples.names import text_of, value_of
+from rowtui.core.network.samples.sources import value_key
+
+
+class Domain:
+    """The distinct values of a dimension, in order.
+
+    A domain is immutable; a longer one replaces it.
+    """
+
+    __slots__ = ("_codes", "_codes_of_labels", "_labels", "name", "values")
+
+    def __init__(self, name: str, values: Iterable[Any], labels: Iterable[str] | None = None):
+        """Create a domain.
+
+        `labels`: the unique text of each value in ids; by default the text used in names of
+        directories.
+        """
+        self.name = name
+        self.values = tuple(values)
+        self._labels = None if labels is None else tuple(labels)
+        self._codes: Mapping[Hashable, int] | None = None
+        self._codes_of_labels: Mapping[str, int] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        """Return name and size."""
+        return f"Domain({self.name!r}, {len(self)})"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the text of each value in ids."""
+        return tuple(map(text_of, self.values)) if self._labels is None else self._labels
+
+    def label(self, code: int) -> str:
+        """Return the text of one value in ids."""
+        return text_of(self.values[code]) if self._labels is None else self._labels[code]
+
+    def code(self, value: Any) -> int:
+        """Return the position of a value. Raises: KeyError."""
+        return self._positions()[value_key(value)]
+
+    def codes(self, values: Iterable[Any]) -> Iterable[int]:
+        """Return the position of each value. Raises: KeyError."""
+        return map(self._positions().__getitem__, _keys(tuple(values)))
+
+    def code_of_label(self, label: str) -> int:
+        """Return the position of the value with this label. Raises: KeyError."""
+        if self._labels is not None:
+            if self._codes_of_labels is None:
+                self._codes_of_labels = {each: at for at, each in enumerate(self._labels)}
+            return self._codes_of_labels[label]
+        try:
+            code = self.code(value_of(label))
+        except ValueError:
+            raise KeyError(label) from None
+        if self.label(code) != label:  # 1.0 has the same key as 1, but the label is "1"
+            raise KeyError(label)
+        return code
+
+    def extended(self, values: Iterable[Any], text: Callable[[Any], str] = text_of) -> Domain:
+        """Return a domain with these values appended; itself if it has all of them.
+
+        `text` makes labels of new values, if this domain has labels of its own.
+        """
+        known = dict(self._positions())
+        new = []
+        values = _distinct(tuple(values))
+        for key, value in zip(_keys(values), values, strict=True):
+            if key not in known:
+                known[key] = len(known)
+                new.append(value)
+        if not new:
+            return self
+        labels = None if self._labels is None else (*self._labels, *map(text, new))
+        longer = Domain(self.name, (*self.values, *new), labels)
+        longer._codes = known
+        return longer
+
+    def codes_in(self, other: Domain) -> list[int] | None:
+        """Return the position of each value in another domain; None if the positions are the same.
+
+        Values that the other domain does not have are numbered behind its last one.
+        """
+        shorter = min(len(self), len(other))
+        if other is self or all(
+            map(operator.is_, self.values[:shorter], other.values[:shorter])
+        ):  # values behind the shorter end are missing there and have the right number already
+            return None
+        known = other._positions()
+        behind = len(other)
+        codes = []
+        for key in _keys(self.values):
+            code = known.get(key)
+            if code is None:
+                code, behind = behind, behind + 1
+            codes.append(code)
+        return codes
+
+    def _positions(self) -> Mapping[Hashable, int]:
+        if self._codes is None:
+            self._codes = dict(zip(_keys(self.values), range(len(self.values)), strict=True))
+        return self._codes
+
+
+def _keys(values: tuple[Any, ...]) -> Iterable[Hashable]:
+    """Return the `value_key` of each value; most values are their own key, which is much faster."""
+    return values if set(map(type, values)) <= _OWN_KEYS else map(value_key, values)
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return each value once, at its first place, if the values are their own keys."""
+    return tuple(dict.fromkeys(values)) if set(map(type, values)) <= _OWN_KEYS else values
+
+
+_OWN_KEYS = {int, float, str}
+
+
+def natural(value: Any) -> tuple[int, Any]:
+    """Return a sort key of values: null, true and false, numbers, texts."""
+    if value is None:
+        return (0, 0)
+    if isinstance(value, bool):
+        return (1, value)
+    return (2, value) if isinstance(value, (int, float)) else (3, str(value))

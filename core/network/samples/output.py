@@ -1,0 +1,165 @@
+"""The content of an output of a node or source: samples, their lists, and the unknown ones.
+
+Source: Fastr's documentation, "Sample flow".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from rowtui.core.network.samples.columns import Codes, Columns, Rows, ranges
+from rowtui.core.network.samples.domain import Domain
+from rowtui.core.network.samples.mixins import ContainsSamples, Key
+from rowtui.core.network.samples.model import Dimension, Sample, SampleIndex, SampleState
+
+UNKNOWN = -1  # a cardinality before the job has run; a code that is not known yet
+
+
+class Entries(NamedTuple):
+    """The entries of an output's lists, where they become samples.
+
+    Row r has the codes `codes[starts[r]:starts[r + 1]]` of the domain, in its list's order.
+    """
+
+    domain: Domain
+    starts: Rows
+    codes: Codes
+
+
+class Opens(NamedTuple):
+    """Samples that are not known yet. `codes[a][i]` is on axis a, UNKNOWN where it is not known.
+
+    `owners[i]` and `rows[i]`: the node and the job whose list will determine the samples.
+    """
+
+    codes: tuple[Codes, ...]
+    owners: Rows
+    rows: Rows
+
+    @property
+    def number(self) -> int:
+        """Return the number of open samples."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """The samples of an output, and what is known of their content.
+
+    `cards` is the cardinality of all, or of each (UNKNOWN: the job has not run). `values`: samples
+    by row. `owner`: the number of the output's node. `states`: by row.
+    """
+
+    columns: Columns
+    cards: int | Codes
+    values: dict[int, Sample]
+    owner: int
+    states: Mapping[int, SampleState]
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Return names and sizes."""
+        return self.columns.dimensions
+
+    def row(self, key: Key) -> int:
+        """Return the row of an index or id. Raises: KeyError."""
+        return row_of(self.columns, key)
+
+    def get(self, key: Key) -> Sample:
+        """Return one sample. Raises: KeyError."""
+        row = self.row(key)
+        found = self.values.get(row)
+        if found is not None:
+            return found
+        state = self.states.get(row, SampleState.VALID)
+        jobs = frozenset({(self.owner, row)})
+        return Sample(self.columns.index(row), self.columns.id(row), (), jobs, state)
+
+    def put(self, key: Key, sample: Sample) -> None:
+        """Replace a sample. Raises: KeyError."""
+        self.values[self.row(key)] = sample
+
+
+class Output(ContainsSamples):
+    """An output of a node or source: it holds samples."""
+
+    def __init__(
+        self,
+        table: Columns,
+        owner: int,
+        *,
+        name: str = "",
+        cards: int | Codes = 1,
+        lists: Mapping[str, Entries] | None = None,
+        opens: Opens | None = None,
+        states: Mapping[int, SampleState] | None = None,
+    ) -> None:
+        """Create an output. `owner`: the number of its node; the job of row r is that node's job r.
+
+        `lists` are the entries of its lists, by the name of the dimension that they become; without
+        them, entries are their positions.
+        """
+        self.name = name
+        self.owner = owner
+        self.columns = table
+        self.cards = cards
+        self.lists = lists or {}
+        self.opens = opens if opens is not None else no_opens(table)
+        self._held = Held(table, cards, {}, owner, states or {})
+
+    @property
+    def samples(self) -> Held:
+        """Return the samples."""
+        return self._held
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the sample exists."""
+        return contains(self.columns, key)
+
+    def __iter__(self) -> Iterator[SampleIndex]:
+        """Yield the indexes, in order."""
+        return map(self.columns.index, range(self.columns.count))
+
+    def entries(self, dimension: str) -> Entries:
+        """Return the entries of its lists as values of a dimension."""
+        if dimension in self.lists:
+            return self.lists[dimension]
+        return positions_as_entries(dimension, counted(self.cards, self.columns.count))
+
+
+def row_of(table: Columns, key: Key) -> int:
+    """Return the row of an index or of an id. Raises: KeyError."""
+    if key and isinstance(key[0], str):
+        return table.row_of_id(tuple(map(str, key)))
+    return table.row(tuple(int(at) for at in key))
+
+
+def contains(table: Columns, key: object) -> bool:
+    """Whether a row has this index or id."""
+    try:
+        row_of(table, key)  # type: ignore[arg-type]
+    except (KeyError, ValueError, TypeError):
+        return False
+    return True
+
+
+def counted(cards: int | Codes, count: int) -> Codes:
+    """Return the cardinality of each sample."""
+    return np.full(count, cards, dtype=np.int32) if isinstance(cards, int) else cards
+
+
+def positions_as_entries(dimension: str, cards: Codes) -> Entries:
+    """Return entries that are their positions in the lists."""
+    known = np.maximum(cards, 0).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(known))).astype(np.int64)
+    codes = ranges(np.zeros(len(known), dtype=np.int64), known).astype(np.int32)
+    return Entries(Domain(dimension, range(int(known.max(initial=0)))), starts, codes)
+
+
+def no_opens(table: Columns) -> Opens:
+    """Return an empty set of open samples."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return Opens(tuple(np.zeros(0, dtype=np.int32) for _ in table.axes), nothing, nothing)

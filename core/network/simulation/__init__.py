@@ -1,0 +1,1 @@
+"""A simulated run of a job graph on machines, and its chart."""

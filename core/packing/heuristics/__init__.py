@@ -1,0 +1,1 @@
+"""Fast packers, and the steps that make a packing cheaper."""

@@ -1,0 +1,276 @@
+"""Make a packing with times cheaper: take some bundles apart and pack their requests again.
+
+Bundles that waste much are divided into requests (or lanes). These are added one by one, the
+longest first, where they increase the cost least: behind a lane, beside the lanes, on a larger
+node, or in a bundle of their own. The weight of free room in this decision is drawn at random, so
+that large nodes are tried as well as small ones. The better of the old and the new bundles is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import NamedTuple
+
+from rowtui.core.packing.heuristics.downsize import FOR_EVER, CheapestType
+from rowtui.core.packing.model import (
+    HOUR,
+    Amounts,
+    Bundle,
+    GoOn,
+    Lane,
+    Problem,
+    Run,
+    bundle_requests,
+    bundle_seconds,
+    lane_amounts,
+    lane_seconds,
+)
+from rowtui.core.packing.optimal.bound import Worth
+from rowtui.core.packing.static import numbers_by_name
+
+# Taken apart together: enough to find other combinations, few enough to be quick.
+MOST_BUNDLES, MOST_UNITS = 6, 60
+
+# Lanes of a bundle behind which a request is tried, and types that a new bundle is tried on.
+MOST_LANES, MOST_TYPES = 12, 10
+
+# The probability of skipping a bundle, and the relative difference below which costs are equal.
+BLINK, SAME = 0.05, 1e-9
+
+
+class Unit(NamedTuple):
+    """A request or a lane, which is moved as a whole."""
+
+    runs: tuple[Run, ...]
+    amounts: Amounts
+    seconds: int
+    requests: int
+    node_type: int | None
+
+
+class Open:
+    """A bundle that is being filled."""
+
+    __slots__ = ("bound", "cost", "lanes", "load", "node_type", "requests", "room_worth", "seconds")
+
+    def __init__(self) -> None:
+        self.lanes: list[Unit] = []
+        self.load = Amounts()
+        self.seconds = 0
+        self.requests = 0
+        self.node_type = -1
+        self.cost = 0.0
+        self.room_worth = 0.0
+        self.bound: int | None = None  # the only type that the bundle may be on, or None
+
+
+class _Place(NamedTuple):
+    """Where a unit may go, and the state of the bundle then; `lane` is -1 beside the lanes."""
+
+    score: float
+    bundle: Open
+    lane: int
+    load: Amounts
+    seconds: int
+    node_type: int
+    cost: float
+    room_worth: float
+
+
+def mend(
+    problem: Problem, bundles: tuple[Bundle, ...], value: Worth, go_on: GoOn
+) -> tuple[Bundle, ...]:
+    """Return the same requests in cheaper bundles, or the same bundles.
+
+    The function calls `go_on` in each turn.
+    """
+    return _Mender(problem, bundles, value).run(go_on) if bundles else bundles
+
+
+class _Mender:
+    """Bundles that change, each with the cost of one copy."""
+
+    def __init__(self, problem: Problem, bundles: tuple[Bundle, ...], value: Worth) -> None:
+        self.problem = problem
+        self.random = Random(1)
+        self.finder = CheapestType(problem, timed=True)
+        self.usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
+        self.duals = dict(zip(self.usable, value.duals, strict=True))
+        self.by_name = numbers_by_name(problem)
+        self.limits = [
+            FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
+            for kind in problem.node_types
+        ]
+        self.largest = problem.largest_bundle or FOR_EVER
+        self.held = list(bundles)
+        self.costs = [self._cost(one) for one in bundles]
+        self.patience = 0.0
+
+    def run(self, go_on: GoOn) -> tuple[Bundle, ...]:
+        """Improve the bundles until `go_on` returns False, and return them."""
+        while go_on():
+            self._turn()
+        return tuple(self.held)
+
+    def _turn(self) -> None:
+        chosen = self._choose()
+        units = self._units(chosen)
+        before = sum(self.costs[at] for at in chosen)
+        self.patience = self.random.random()
+        opened = self._pack(units)
+        after = sum(one.cost for one in opened)
+        fewer = len(opened) < len(chosen)
+        if after < before - SAME * before or (fewer and after <= before * (1 + SAME)):
+            self._replace(chosen, opened)
+
+    # Taking apart
+
+    def _choose(self) -> list[int]:
+        """Choose some bundles at random, one copy of each; the first is likely an expensive one."""
+        there = range(len(self.held))
+        first = max(self.random.sample(there, min(3, len(there))), key=lambda at: self.costs[at])
+        chosen, units = [first], bundle_requests(self.held[first])
+        for at in self.random.sample(there, min(len(there), 4 * MOST_BUNDLES)):
+            more = bundle_requests(self.held[at])
+            if at != first and len(chosen) < MOST_BUNDLES and units + more <= MOST_UNITS:
+                chosen.append(at)
+                units += more
+        return chosen
+
+    def _units(self, chosen: Iterable[int]) -> list[Unit]:
+        whole = self.random.random() < 0.3
+        units: list[Unit] = []
+        for at in chosen:
+            bundle = self.held[at]
+            in_lanes = whole or bundle_requests(bundle) > MOST_UNITS
+            for lane in bundle.lanes:
+                parts = [lane.runs] if in_lanes else [(run,) for run in lane.runs]
+                for runs in parts:
+                    copies = lane.times if in_lanes else lane.times * runs[0].times
+                    one = runs if in_lanes else (Run(runs[0].demand, 1),)
+                    units += [self._unit(one)] * copies
+        noise = self.random.choice((0.0, 0.1, 0.5))
+        units.sort(key=lambda unit: -unit.seconds * (1 + noise * self.random.random()))
+        return units
+
+    def _unit(self, runs: tuple[Run, ...]) -> Unit:
+        demands = self.problem.demands
+        lane = Lane(runs)
+        hint = demands[runs[0].demand].hint
+        return Unit(
+            runs,
+            lane_amounts(lane, demands),
+            lane_seconds(lane, demands),
+            sum(run.times for run in runs),
+            self.by_name[hint] if hint else None,
+        )
+
+    # Packing again
+
+    def _pack(self, units: Sequence[Unit]) -> list[Open]:
+        opened: list[Open] = []
+        for unit in units:
+            places = list(self._alone(unit))
+            for bundle in opened:
+                if self.random.random() >= BLINK:
+                    places.extend(self._places(unit, bundle))
+            best = min(places, key=lambda place: place.score)
+            bundle = best.bundle
+            if not bundle.lanes:
+                opened.append(bundle)
+                bundle.bound = unit.node_type
+            if best.lane < 0:
+                bundle.lanes.append(unit)
+            else:
+                bundle.lanes[best.lane] = _behind(bundle.lanes[best.lane], unit)
+            bundle.load, bundle.seconds = best.load, best.seconds
+            bundle.node_type, bundle.cost = best.node_type, best.cost
+            bundle.room_worth = best.room_worth
+            bundle.requests += unit.requests
+            if unit.node_type is not None:
+                bundle.bound = unit.node_type
+        return opened
+
+    def _alone(self, unit: Unit) -> Iterable[_Place]:
+        """Return places in a new bundle, on the cheapest type and on some others."""
+        numbers: list[int] = self.usable
+        if unit.node_type is not None:
+            numbers = [unit.node_type]
+        elif len(numbers) > MOST_TYPES:
+            numbers = self.random.sample(numbers, MOST_TYPES)
+        bundle = Open()
+        cheapest = self._type_for(unit.amounts, unit.seconds, unit.node_type)
+        for number in {cheapest, *numbers}:
+            kind = self.problem.node_types[number]
+            if unit.amounts.fits(kind.amounts) and unit.seconds <= self.limits[number]:
+                yield self._place(bundle, -1, unit.amounts, unit.seconds, number)
+
+    def _places(self, unit: Unit, bundle: Open) -> Iterable[_Place]:
+        """Return the places in a bundle: beside its lanes, or behind one of them."""
+        if bundle.requests + unit.requests > self.largest:
+            return
+        bound = bundle.bound if unit.node_type is None else unit.node_type
+        if bundle.bound not in {None, bound}:
+            return  # the unit and the bundle have to be on different types
+        loads = [(-1, bundle.load.plus(unit.amounts), max(bundle.seconds, unit.seconds))]
+        for at, lane in enumerate(bundle.lanes[:MOST_LANES]):
+            grown = lane.amounts.most(unit.amounts)
+            load = bundle.load.plus(lane.amounts, -1).plus(grown)
+            loads.append((at, load, max(bundle.seconds, lane.seconds + unit.seconds)))
+        for at, load, seconds in loads:
+            now = bundle.node_type if bound is None else bound
+            kind = self.problem.node_types[now]
+            if not load.fits(kind.amounts) or seconds > self.limits[now]:
+                now = -1 if bound is not None else self._type_for(load, seconds, None)
+            if now >= 0:
+                yield self._place(bundle, at, load, seconds, now)
+
+    def _type_for(self, load: Amounts, seconds: int, bound: int | None) -> int:
+        return bound if bound is not None else self.finder.for_load((*load, seconds), -1)
+
+    def _place(self, bundle: Open, lane: int, load: Amounts, seconds: int, number: int) -> _Place:
+        kind = self.problem.node_types[number]
+        cost = kind.price * (kind.boot_seconds + seconds) / HOUR
+        room = zip(self.duals[number], kind.amounts, load, strict=False)
+        room_worth = sum(dual * (there - taken) for dual, there, taken in room) * seconds / HOUR
+        change = cost - bundle.cost - self.patience * (room_worth - bundle.room_worth)
+        return _Place(change, bundle, lane, load, seconds, number, cost, room_worth)
+
+    # Keeping the better bundles
+
+    def _replace(self, chosen: Iterable[int], opened: Iterable[Open]) -> None:
+        for at in sorted(chosen, reverse=True):
+            one = self.held[at]
+            if one.times > 1:
+                self.held[at] = Bundle(one.node_type, one.lanes, one.times - 1)
+                continue
+            last, cost = self.held.pop(), self.costs.pop()
+            if at < len(self.held):  # the last one takes its place
+                self.held[at], self.costs[at] = last, cost
+        for bundle in opened:
+            lanes: dict[tuple[Run, ...], int] = {}
+            for unit in bundle.lanes:
+                lanes[unit.runs] = lanes.get(unit.runs, 0) + 1
+            made = Bundle(bundle.node_type, tuple(Lane(*each) for each in lanes.items()))
+            self.held.append(made)
+            self.costs.append(self._cost(made))
+
+    def _cost(self, bundle: Bundle) -> float:
+        kind = self.problem.node_types[bundle.node_type]
+        seconds = bundle_seconds(bundle, self.problem.demands)
+        return kind.price * (kind.boot_seconds + seconds) / HOUR
+
+
+def _behind(lane: Unit, unit: Unit) -> Unit:
+    """Return the lane with the unit at its end."""
+    runs: dict[int, int] = {}
+    for run in (*lane.runs, *unit.runs):
+        runs[run.demand] = runs.get(run.demand, 0) + run.times
+    return Unit(
+        tuple(Run(*each) for each in runs.items()),
+        lane.amounts.most(unit.amounts),
+        lane.seconds + unit.seconds,
+        lane.requests + unit.requests,
+        lane.node_type if unit.node_type is None else unit.node_type,
+    )

@@ -1,0 +1,1 @@
+"""Proven packings and lower bounds of their cost; HiGHS is used where it is installed."""

@@ -1,0 +1,1 @@
+"""CAVATICA's scheduling while jobs arrive: the online engine, and its simulation."""

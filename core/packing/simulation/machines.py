@@ -1,0 +1,101 @@
+"""Mutable jobs and instances of the online engine, which no other module uses.
+
+Other modules use the immutable values of `online_model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rowtui.core.packing.model import Amounts
+from rowtui.core.packing.seed import Job
+from rowtui.core.packing.simulation.free_space import Rooms
+from rowtui.core.packing.simulation.waiting import Rank
+
+
+class Kind:
+    """The data that all jobs with the same need and hint share.
+
+    `node_type`: the number of the hinted type, or -1. `types`: the set of suitable types, as bits
+    of the catalogue. `price`: the price of the cheapest of these types.
+    """
+
+    __slots__ = ("need", "node_type", "price", "types")
+
+    def __init__(self, need: Amounts, node_type: int, types: int, price: float) -> None:
+        self.need, self.node_type, self.types, self.price = need, node_type, types, price
+
+
+class Task:
+    """A job that has not ended."""
+
+    __slots__ = ("arrival", "job", "machine", "need", "node_type", "rank", "restarts", "types")
+
+    def __init__(self, job: Job, arrival: int, kind: Kind, rank: Rank, restarts: int) -> None:
+        self.job, self.arrival, self.rank, self.restarts = job, arrival, rank, restarts
+        self.need, self.node_type, self.types = kind.need, kind.node_type, kind.types
+        self.machine: Machine | None = None
+
+
+class Machine:
+    """An allocated instance."""
+
+    __slots__ = ("allocated_at", "node_type", "number", "ready", "room", "tasks")
+
+    def __init__(self, number: int, node_type: int, room: Amounts, at: float) -> None:
+        self.number, self.node_type, self.room, self.allocated_at = number, node_type, room, at
+        self.ready = False
+        self.tasks: dict[str, Task] = {}
+
+    def put(self, task: Task) -> None:
+        """Put the job on this instance."""
+        (cpus, memory, gpus, disk), need = self.room, task.need
+        self.room = Amounts(cpus - need[0], memory - need[1], gpus - need[2], disk - need[3])
+        self.tasks[task.job.id] = task
+        task.machine = self
+
+    def take_off(self, task: Task) -> None:
+        """Take the job off this instance."""
+        (cpus, memory, gpus, disk), need = self.room, task.need
+        self.room = Amounts(cpus + need[0], memory + need[1], gpus + need[2], disk + need[3])
+        del self.tasks[task.job.id]
+        task.machine = None
+
+
+class Pool:
+    """Instances that accept jobs, sorted by their room, for jobs with and without a hint."""
+
+    __slots__ = ("_all", "_machines", "_of_type", "_ready")
+
+    def __init__(self, machines: Mapping[int, Machine], ready: bool | None = None) -> None:
+        """Use the instances that are ready (True), not ready (False), or all (None)."""
+        self._machines, self._ready = machines, ready
+        self._all = Rooms()
+        self._of_type: dict[int, Rooms] = {}  # only of types that were the hint of a job
+
+    def add(self, machine: Machine) -> None:
+        """Add an instance with its present room."""
+        self._all.add(machine.number, machine.room)
+        if machine.node_type in self._of_type:
+            self._of_type[machine.node_type].add(machine.number, machine.room)
+
+    def remove(self, machine: Machine) -> None:
+        """Remove an instance, whose room has not changed since `add`."""
+        self._all.remove(machine.number, machine.room)
+        if machine.node_type in self._of_type:
+            self._of_type[machine.node_type].remove(machine.number, machine.room)
+
+    def first(self, task: Task) -> Machine | None:
+        """Return the first instance that suits the job, in the order of the seed algorithm."""
+        rooms = self._all if task.node_type < 0 else self._rooms_of(task.node_type)
+        number = rooms.first(task.need)
+        return None if number is None else self._machines[number]
+
+    def _rooms_of(self, node_type: int) -> Rooms:
+        rooms = self._of_type.get(node_type)
+        if rooms is None:
+            rooms = self._of_type[node_type] = Rooms()
+            for machine in self._machines.values():
+                if machine.node_type == node_type and self._ready in {None, machine.ready}:
+                    rooms.add(machine.number, machine.room)
+        return rooms

@@ -1,0 +1,232 @@
+"""The waiting jobs, and the first of them that fits in some room.
+
+Jobs with the same need and rank form one line with a head, since a workflow has a few dozen needs
+and a million jobs. Lines are in blocks, each with the sets of bits that `within` makes; a few new
+lines are in no block, and blocks of similar size are merged (so that a line is moved log n times).
+A lookup finds in each block the set of its lines that fit. The lines of a block are in the order
+that their heads had when the block was made. Heads only get later, so the search for the best line
+usually ends soon, and a block with too many fruitless steps is made again. Source: CAVATICA's
+documentation, "Multi-instance scheduling algorithm" (prioritise, fit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Generic, Protocol, TypeVar
+
+from rowtui.core.packing.fits_index import Within
+from rowtui.core.packing.model import Amounts
+
+Rank = tuple[float, ...]  # smaller ranks come first
+
+
+class Waits(Protocol):
+    """A job that may wait. `arrival`: unique; `node_type`: the only one allowed, or -1."""
+
+    @property
+    def need(self) -> Amounts:
+        """The room that the job needs."""
+        ...
+
+    @property
+    def rank(self) -> Rank:
+        """The rank; smaller ranks come first."""
+        ...
+
+    @property
+    def arrival(self) -> int:
+        """The number of the arrival; of the same rank, smaller numbers come first."""
+        ...
+
+    @property
+    def node_type(self) -> int:
+        """The number of the only node type that the job may be on, or -1."""
+        ...
+
+
+W = TypeVar("W", bound=Waits)
+
+# So few lines are checked one by one outside of blocks, which costs less than sets.
+_FEW = 24
+
+# A block is made again after this many fruitless checks for each of its lines.
+_PATIENCE = 4
+
+_Key = tuple[Amounts, Rank, int]
+_Head = tuple[Rank, int]
+
+
+class _Line(Generic[W]):
+    """The jobs with the same need and rank, in the order of their arrival."""
+
+    __slots__ = ("block", "head", "key", "members", "need", "node_type", "place", "rank")
+
+    def __init__(self, first: W, key: _Key) -> None:
+        self.key = key
+        self.need, self.rank, self.node_type = first.need, first.rank, first.node_type
+        self.members: list[tuple[int, int, W]] = []  # arrival, ticket, job
+        self.head: _Head | None = None  # rank and arrival of the first member, None without members
+        self.block: _Block[W] | None = None  # None: the line is in no block
+        self.place = 0
+
+    def fits(self, room: Amounts, node_type: int) -> bool:
+        """Whether the members fit in this room, on an instance of this type."""
+        return self.node_type in {-1, node_type} and self.need.fits(room)
+
+
+class _Block(Generic[W]):
+    """Lines in an earlier order of their heads, and sets of them."""
+
+    __slots__ = ("_bound", "_free", "_within", "alive", "lines", "no_sooner", "vain")
+
+    def __init__(self, lines: list[_Line[W]]) -> None:
+        self.lines = sorted(lines, key=_head_of)
+        self.no_sooner = [_head_of(line) for line in self.lines]
+        self.vain = 0  # checks of lines that were not the best
+        self._within = Within([line.need for line in self.lines])
+        self._free, self._bound = 0, dict[int, int]()
+        self.alive = self._within.all
+        for place, line in enumerate(self.lines):
+            line.block, line.place = self, place
+            if line.node_type >= 0:
+                before = self._bound.get(line.node_type, 0)
+                self._bound[line.node_type] = before | self.bit(place)
+                self._free |= self.bit(place)
+        self._free ^= self.alive
+
+    def bit(self, place: int) -> int:
+        """Return the bit of a line."""
+        return 1 << (len(self.lines) - 1 - place)
+
+    def first(self, room: Amounts, node_type: int, best: _Line[W] | None) -> _Line[W] | None:
+        """Return the line with the best head that fits, or `best` if that line is better."""
+        fitting = self.alive & (self._free | self._bound.get(node_type, 0))
+        for resource, there in enumerate(room):
+            if not fitting:
+                return best
+            fitting &= self._within.below(resource, there)
+        best_head = None if best is None else best.head
+        last = len(self.lines) - 1
+        while fitting:
+            highest = fitting.bit_length() - 1
+            place = last - highest
+            if best_head is not None and best_head < self.no_sooner[place]:
+                break
+            line = self.lines[place]
+            head = line.head
+            if (
+                head is not None
+                and (best_head is None or head < best_head)
+                and (self._within.exact or line.fits(room, node_type))
+            ):
+                best, best_head = line, head
+            self.vain += 1
+            fitting ^= 1 << highest
+        return best
+
+
+class Waiting(Generic[W]):
+    """The waiting jobs, in the order of rank and arrival."""
+
+    def __init__(self) -> None:
+        self._lines: dict[_Key, _Line[W]] = {}
+        self._few: list[_Line[W]] = []
+        self._blocks: list[_Block[W]] = []
+        # Arrival -> ticket of the waiting jobs. Lines may still hold entries with other tickets,
+        # which are removed when they become the head.
+        self._there: dict[int, int] = {}
+        self._tickets = 0
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._there)
+
+    def __bool__(self) -> bool:
+        """Whether any job waits."""
+        return bool(self._there)
+
+    def add(self, one: W) -> None:
+        """Add a waiting job."""
+        key = (one.need, one.rank, one.node_type)
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = _Line(one, key)
+            self._few.append(line)
+        self._tickets += 1
+        self._there[one.arrival] = self._tickets
+        heappush(line.members, (one.arrival, self._tickets, one))
+        self._set_head(line)
+        if len(self._few) > _FEW:
+            self._tidy()
+
+    def remove(self, one: W) -> None:
+        """Remove a waiting job."""
+        del self._there[one.arrival]
+        self._set_head(self._lines[one.need, one.rank, one.node_type])
+
+    def first(self, room: Amounts, node_type: int) -> W | None:
+        """Return the first job that fits in this room on an instance of this type (its number)."""
+        if not self._there:
+            return None
+        best: _Line[W] | None = None
+        for line in self._few:
+            head = line.head
+            if (
+                head is not None
+                and (best is None or best.head is None or head < best.head)
+                and line.fits(room, node_type)
+            ):
+                best = line
+        for at, block in enumerate(self._blocks):
+            best = block.first(room, node_type, best)
+            if block.vain > _PATIENCE * len(block.lines):
+                self._blocks[at] = _Block(self._alive(block.lines))
+        return None if best is None else best.members[0][2]
+
+    def heads(self) -> Iterator[W]:
+        """Yield the first job of each line, in no particular order."""
+        for lines in (self._few, *(block.lines for block in self._blocks)):
+            for line in lines:
+                if line.head is not None:
+                    yield line.members[0][2]
+
+    def _set_head(self, line: _Line[W]) -> None:
+        members = line.members
+        while members and self._there.get(members[0][0]) != members[0][1]:
+            heappop(members)
+        head = (line.rank, members[0][0]) if members else None
+        block = line.block
+        if block is not None:
+            if (head is None) != (line.head is None):
+                block.alive ^= block.bit(line.place)
+            if head is not None and head < block.no_sooner[line.place]:
+                # The head is sooner than ever before, so the line cannot keep its place.
+                block.alive ^= block.bit(line.place)
+                block.lines[line.place] = _Line(members[0][2], line.key)
+                line.block = None
+                self._few.append(line)
+        line.head = head
+
+    def _tidy(self) -> None:
+        """Make a block of the lines without a block, and merge it with blocks of similar size."""
+        lines = self._alive(self._few)
+        self._few = lines
+        if len(lines) > _FEW // 2:
+            while self._blocks and len(self._blocks[-1].lines) < 2 * len(lines):
+                lines = [*self._alive(self._blocks.pop().lines), *lines]
+            self._blocks.append(_Block(lines))
+            self._few = []
+
+    def _alive(self, lines: list[_Line[W]]) -> list[_Line[W]]:
+        """Return the lines that have members, and remove the others."""
+        for line in lines:
+            if line.head is None and self._lines.get(line.key) is line:
+                del self._lines[line.key]
+        return [line for line in lines if line.head is not None]
+
+
+def _head_of(line: _Line[W]) -> _Head:
+    if line.head is None:
+        raise ValueError("a line without members has no place in a block")
+    return line.head

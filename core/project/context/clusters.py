@@ -1,0 +1,167 @@
+"""The clusters of a project as users see them: their configuration and their last known state.
+
+The input is an open project, the result is a `ClustersView`. The module reads files and memory
+only. It sends no request to a cluster and opens no connection, so it returns at once even if a
+cluster hangs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.builtin import LOCAL
+from rowtui.core.clusters.config.places import Place, cluster_places
+from rowtui.core.clusters.model import Cluster, NodeKind, Partition
+from rowtui.core.clusters.polling.policy import pace_of
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.context.cluster_views import ClusterDetail, ClustersView
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.polling.poll import Polled
+    from rowtui.core.project.project import Project
+
+MOST_PARTITIONS = 200
+"""Most partitions of one cluster that are shown; the largest sites have about fifty."""
+
+_RUNNING = (JobState.RUNNING, JobState.COMPLETING)
+
+
+def look_at_clusters(project: Project) -> ClustersView:
+    """Return all relevant clusters. The call may wait for the disk and, at first, for `sinfo`."""
+    chosen, because = _chosen(project)
+    places = cluster_places(project.environment)
+    details = [
+        _detail(project, cluster, because if name == _name(chosen) else "", places)
+        for name, cluster in _of_interest(project, chosen, places).items()
+    ]
+    details.sort(key=lambda one: (not one.chosen, bool(one.away), one.name))
+    return ClustersView(
+        time.time(), tuple(details), project.configured.problems, project.mapping.loads_at
+    )
+
+
+def _chosen(project: Project) -> tuple[Cluster | None, str]:
+    try:
+        found = project.recognised
+    except RowtuiError:
+        return None, ""
+    return found.cluster, found.because
+
+
+def _name(cluster: Cluster | None) -> str | None:
+    return None if cluster is None else cluster.name
+
+
+def _of_interest(
+    project: Project, chosen: Cluster | None, places: Sequence[Place]
+) -> dict[str, Cluster]:
+    """Return the clusters to show: all except the unused built-in ones.
+
+    These are the chosen cluster, the user's clusters, this machine and the clusters with jobs.
+    """
+    configured = project.configured
+    named = {place.name for place in places}
+    found: dict[str, Cluster] = {}
+    if chosen is not None:
+        found[chosen.name] = chosen
+    for cluster in configured.clusters:
+        if cluster.name in named:
+            found.setdefault(cluster.name, cluster)
+    for name in sorted({LOCAL.name, *project.submitted_clusters()}):
+        known = project.reach.known(name) or configured.named(name)
+        if known is not None:
+            found.setdefault(name, known)
+    return found
+
+
+def _detail(
+    project: Project, cluster: Cluster, chosen: str, places: Sequence[Place]
+) -> ClusterDetail:
+    reach, name, loads = project.reach, cluster.name, project.mapping.facts.loads.items()
+    remote = reach.is_remote(cluster)
+    away = "" if chosen or reach.known(name) is not None else _why_away(cluster)
+    described, note = _described(project, cluster, away)
+    kinds, kinds_note = _kinds(project, described, note)
+    detail = ClusterDetail(
+        name=name,
+        scheduler=cluster.scheduler,
+        where=reach.where(name) if remote else ("" if away else "here"),
+        chosen=chosen,
+        places=tuple(str(place) for place in places if place.name == name) or (cluster.source,),
+        away=away,
+        transport=cluster.remote.transport if remote and cluster.remote else "",
+        connected=reach.connected(name) if remote else None,
+        login=reach.login_needed(name) if remote else "",
+        login_command=reach.login_command(name) if remote else "",
+        interval=cluster.poll_seconds,
+        partitions=described.partitions[:MOST_PARTITIONS],
+        partitions_note=note,
+        kinds=kinds[:MOST_PARTITIONS],
+        kinds_note=kinds_note,
+        currency=cluster.currency,
+        load=tuple(load for (of, _), load in loads if of == name)[:MOST_PARTITIONS],
+    )
+    polled = project.jobs.queues.looks.latest.get(name)
+    return detail if polled is None else _with_looks(detail, polled)
+
+
+def _with_looks(detail: ClusterDetail, polled: Polled) -> ClusterDetail:
+    jobs = polled.snapshot.jobs if polled.snapshot is not None else ()
+    running = sum(1 for job in jobs if job.state in _RUNNING)
+    interval = detail.interval if polled.next_at else 0.0
+    return detail._replace(
+        error=polled.error,
+        as_of=polled.as_of,
+        next_at=polled.next_at,
+        latency=polled.latency,
+        failures=polled.failures,
+        interval=interval,
+        pace=pace_of(polled.latency, polled.failures, interval),
+        running=running,
+        waiting=sum(1 for job in jobs if job.state.active) - running,
+    )
+
+
+def _why_away(cluster: Cluster) -> str:
+    if cluster.identify.by_environment is not None:
+        variable, value = cluster.identify.by_environment
+        wanted = f"{visible(variable)} is not '{visible(value)}' here"
+    elif cluster.identify.always:
+        wanted = "another cluster was taken before it"
+    else:
+        wanted = "it is only taken by name"
+    return f"{wanted}, and no [cluster.ssh] says how to reach it"
+
+
+def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, str]:
+    if away:
+        return cluster, ""
+    try:
+        described = project.reach.described(cluster, ask=False)
+    except RowtuiError as error:
+        return cluster, error.message
+    asked = described.partitions and not cluster.partitions
+    return described, "as the cluster said of itself" if asked else ""
+
+
+def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeKind, ...], str]:
+    from rowtui.core.clusters.config.node_types import node_types_for
+
+    if cluster.node_types:
+        return cluster.node_types, ""
+    found: dict[str, NodeKind] = {}
+    partitions = cluster.partitions or (Partition(""),)
+    try:
+        for partition in partitions:
+            for kind in node_types_for(cluster, partition.name, project.environment):
+                found.setdefault(f"{kind.partition} {kind.name}", kind)
+    except RowtuiError as error:
+        return (), error.message
+    if found:
+        sources = sorted({kind.source for kind in found.values()})
+        return tuple(found.values()), f"from {', '.join(sources)}" if any(sources) else ""
+    return (), note or "nobody described them: n asks the cluster"

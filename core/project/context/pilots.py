@@ -1,0 +1,146 @@
+"""The pilots of a project: start one, list the open ones, and submit work to one.
+
+The input is a project; the result is plans and views. `Jobs.submit` submits the plans, as any plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.submission.bundles.pilot import NO_OPTIONS, IntoPilot
+from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
+from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
+from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
+from rowtui.core.submission.bundles.pilot_spool import Look, look_at, take_numbers
+from rowtui.core.submission.plan.model import JobRecord, Plan, PlannedJob, Step
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import SubmitOptions
+
+
+class PilotView(NamedTuple):
+    """A pilot that may take requests. `begun`: it runs; before that, all capacity is free.
+
+    `free_memory_mb` is None if memory is not counted. `seconds_left`: the longest time that a
+    request may take. `running` and `waiting`: the pilot's requests, as the pilot recorded them
+    seconds ago.
+    """
+
+    job: PlannedJob
+    job_id: int
+    cluster: str
+    partition: str
+    begun: bool
+    free_cpus: int
+    free_memory_mb: int | None
+    free_gpus: int
+    seconds_left: int
+    running: int
+    waiting: int
+
+    @property
+    def token(self) -> str:
+        """Return the pilot's token."""
+        return self.job.token
+
+
+def start_pilot(
+    project: Project,
+    allocation: Allocation,
+    *,
+    cluster: str = "",
+    partition: str = "",
+    options: SubmitOptions = NO_OPTIONS,
+) -> Plan:
+    """Return the plan that starts a pilot on a cluster ("": the default cluster of jobs).
+
+    Raises: RowtuiError if there is no such cluster, or pilots cannot run there.
+    """
+    known = project.cluster
+    if cluster and cluster != known.name:
+        found = project.reach.known(cluster) or project.configured.named(cluster)
+        if found is None:
+            raise RowtuiError(f"there is no cluster '{visible(cluster)}'")
+        known = found
+    return pilot_plan(
+        allocation,
+        known,
+        partition,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        user=user_name(),
+        nonce=secrets.token_hex(8),
+        options=options,
+    )
+
+
+def into_pilot(project: Project, view: PilotView) -> IntoPilot:
+    """Return the `packing` for `plan_formed` that turns jobs into requests of this pilot."""
+    numbers = partial(take_numbers, project.root, view.token)
+    return IntoPilot(view.job, numbers, view.seconds_left)
+
+
+async def open_pilots(project: Project) -> tuple[PilotView, ...]:
+    """Return the pilots that take requests, oldest first, from the last polls of the queues.
+
+    A pilot whose cluster cannot be polled is left out, with a notice.
+    """
+    records, planned = await asyncio.to_thread(_open, project)
+    views: list[PilotView] = []
+    for cluster in dict.fromkeys(record.cluster for record in records):
+        here = [record for record in records if record.cluster == cluster]
+        try:
+            access = await project.reach.access(cluster)
+            if access is None:
+                continue
+            found = await access.scheduler.find([record.token for record in here])
+            looks = await look_at([record.token for record in here], access)
+        except (OSError, RowtuiError) as error:
+            project.notice(f"pilots on {visible(cluster)} cannot be seen: {visible(str(error))}")
+            continue
+        if found is None:
+            project.notice(f"pilots on {visible(cluster)} cannot be seen: it does not answer")
+            continue
+        for record in here:
+            states = {job.state for job in found.get(record.token, ())}
+            look = looks.get(record.token, Look(None, 0))
+            closed = look.state is not None and look.state.closed
+            if states & {JobState.RUNNING, JobState.PENDING} and not closed:
+                running = JobState.RUNNING in states
+                views.append(_view(record, planned[record.token], look, running))
+    return tuple(views)
+
+
+def _open(project: Project) -> tuple[list[JobRecord], Mapping[str, PlannedJob]]:
+    records = [
+        record
+        for record in reversed(project.jobs.records())
+        if is_pilot(record.token) and record.step is Step.ACCEPTED
+    ]
+    return records, project.jobs.planned()
+
+
+def _view(record: JobRecord, job: PlannedJob, look: Look, running: bool) -> PilotView:
+    state = look.state
+    return PilotView(
+        job=job,
+        job_id=record.job_id,
+        cluster=record.cluster,
+        partition=record.partition,
+        begun=running and state is not None,
+        free_cpus=job.cpus if state is None else state.free_cpus,
+        free_memory_mb=job.memory_mb if state is None else state.free_mb,
+        free_gpus=job.gpus if state is None else state.free_gpus,
+        seconds_left=job.walltime_seconds - END_SECONDS if state is None else state.left,
+        running=0 if state is None else state.running,
+        waiting=look.waiting,
+    )

@@ -1,0 +1,4 @@
+"""From eligible directories to a plan: requests, mapping, packing, prices, budgets.
+
+Takes a project's status and mapper, gives a `Plan` in which every refused job has its reason.
+"""

@@ -1,0 +1,147 @@
+"""Jobs and nodes as packers see them: the demand of a job and the capacity of a node.
+
+The input is planned jobs and the node types of clusters.toml. The result is demands and node types,
+from which the overhead of a bundle is deducted: time for the start of the bundle and of each job,
+and memory for the bundle's script.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rowtui.core.clusters.model import NodeKind
+from rowtui.core.packing.model import HOUR, Amounts, Demand, NodeType, Problem
+from rowtui.core.project.planning.pack_views import NodeTypeView
+from rowtui.core.submission.bundles.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
+from rowtui.core.submission.plan.model import CPU_HOURS, PlannedJob
+
+# MB. The memory of the node is unknown, so that packing must not limit it.
+UNKNOWN_MEMORY = 1 << 50
+
+
+def core_share_mb(kinds: Sequence[NodeKind]) -> float:
+    """Return the smallest memory per core among the node types; 0 if no memory is known."""
+    shares = (usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None)
+    return min(shares, default=0.0)
+
+
+def demand_of(job: PlannedJob, core_mb: float, factor: float) -> Demand:
+    """Return what a job asks of a node.
+
+    A job without stated memory asks `core_mb` for each core.
+    """
+    memory = job.memory_mb
+    if memory is None:
+        memory = math.floor(core_mb * job.cpus)
+    seconds = seconds_of(job, factor) + STEP_SECONDS
+    return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
+
+
+def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
+    """Return a node type as packers see it.
+
+    Its limits leave time for a bundle's own start and end.
+    """
+    limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
+    return NodeType(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, usable_mb(kind), kind.gpus, kind.disk_mb or 0),
+        price=price_of(kind),
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
+    )
+
+
+def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
+    """Return a node type as users see it: its full capacity, including the reserved part."""
+    return NodeTypeView(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
+        price=price_of(kind),
+        priced=kind.price is not None,
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=kind.longest_seconds or partition,
+        whole_node=kind.whole_node,
+        source=kind.source,
+    )
+
+
+def usable_mb(kind: NodeKind) -> int:
+    """Return a node's memory for jobs, without what a bundle needs with one lane for each core."""
+    if kind.memory_mb is None:
+        return UNKNOWN_MEMORY
+    return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
+
+
+def price_of(kind: NodeKind) -> float:
+    """Return the price of an hour; without a configured price, the number of cores."""
+    return float(kind.cpus) if kind.price is None else kind.price
+
+
+def unit_of(kinds: Sequence[NodeKind], currency: str) -> str:
+    """Return the unit of these node types' prices."""
+    if any(kind.price is None for kind in kinds):
+        return CPU_HOURS
+    return currency
+
+
+def seconds_of(job: PlannedJob, factor: float) -> int:
+    """Return how many seconds a job may take."""
+    return max(1, math.ceil(job.walltime_seconds * factor))
+
+
+def by_cpus(kinds: Sequence[NodeKind]) -> bool:
+    """Whether some of these node types are charged by the CPUs that jobs ask for."""
+    return any(kind.price is None and not kind.whole_node for kind in kinds)
+
+
+def cpu_hours(demand: Demand) -> float:
+    """Return the CPU-hours of one such request for the CPUs that it asks for."""
+    return demand.amounts.cpus * demand.seconds / HOUR
+
+
+def charge(kind: NodeKind, amounts: Amounts, seconds: int) -> float:
+    """Return the charge for a job with these amounts and this duration on this node type.
+
+    A node with a price is charged as a whole. A node without a price is charged by the CPUs that
+    the job asks for, as in any plan, unless the job gets the whole node.
+    """
+    price = float(amounts.cpus) if by_cpus([kind]) else price_of(kind)
+    return price * (kind.boot_seconds + seconds) / HOUR
+
+
+def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> float:
+    """Return the cost of one such request as a job of its own, on the cheapest node.
+
+    `kinds`: the node types of the problem, in their order.
+    """
+    prices = [
+        charge(kind, demand.amounts, demand.seconds)
+        for kind, node_type in zip(kinds, problem.node_types, strict=True)
+        if demand.amounts.fits(node_type.amounts)
+        and demand.hint in ("", node_type.name)
+        and (node_type.longest_seconds is None or demand.seconds <= node_type.longest_seconds)
+    ]
+    return min(prices, default=0.0)
+
+
+def price_on_cheapest(
+    kinds: Sequence[NodeKind], asked: Amounts, seconds: int, hint: str = ""
+) -> float | None:
+    """Return the charge for a job on the cheapest of these node types that holds the job.
+
+    Returns None if no type holds the job, or if a type that holds it has no price, because the job
+    may run there. `hint`: the node type that the job must run on, "" for any.
+    """
+    holding = [it for it in kinds if asked.fits(_whole(it)) and hint in ("", it.name)]
+    if any(kind.price is None for kind in holding):
+        return None
+    return min((charge(kind, asked, seconds) for kind in holding), default=None)
+
+
+def _whole(kind: NodeKind) -> Amounts:
+    memory = UNKNOWN_MEMORY if kind.memory_mb is None else kind.memory_mb
+    return Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0)

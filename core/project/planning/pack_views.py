@@ -1,0 +1,151 @@
+"""Values that screens and commands show of a packing.
+
+All are immutable; memory in MB, times in s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rowtui.core.packing.model import Amounts
+    from rowtui.core.submission.plan.model import Destination, Packed, Plan
+
+
+class PackChoice(NamedTuple):
+    """The user's choices for packing. "", None or (): as in clusters.toml, else no limit.
+
+    `largest_bundle`: jobs in one bundle; `longest_seconds`: of a bundle; `node_types`: the only
+    node types to use; `time_factor`: factor by which each job's time is extended beyond its
+    walltime; `budget`: seconds that may be spent on finding a better packing.
+    """
+
+    packer: str = ""
+    largest_bundle: int | None = None
+    longest_seconds: int | None = None
+    node_types: tuple[str, ...] = ()
+    time_factor: float | None = None
+    budget: float = 2.0
+
+
+class NodeTypeView(NamedTuple):
+    """A node type of a destination.
+
+    `price`: for an hour; `priced`: whether the price is configured.
+    """
+
+    name: str
+    amounts: Amounts
+    price: float
+    priced: bool
+    at_most: int | None
+    boot_seconds: int
+    longest_seconds: int | None
+    whole_node: bool
+    source: str
+
+
+class LaneView(NamedTuple):
+    """Jobs that run one after another: their positions in the plan, and how long each may take."""
+
+    amounts: Amounts
+    jobs: tuple[int, ...]
+    seconds: tuple[int, ...]
+
+
+class BundleView(NamedTuple):
+    """One bundle: the total amounts of its lanes, the walltime that it asks for and its cost.
+
+    `node_type` is a position in the destination's list. `token`: see `InBundle`; "" for a job that
+    is alone on its node.
+    """
+
+    token: str
+    node_type: int
+    used: Amounts
+    seconds: int
+    cost: float
+    lanes: tuple[LaneView, ...]
+
+    @property
+    def busy_seconds(self) -> int:
+        """Return the longest time of a lane in seconds, without the start and end of the bundle."""
+        return max((sum(lane.seconds) for lane in self.lanes), default=0)
+
+    @property
+    def jobs(self) -> int:
+        """Return the number of jobs in the bundle."""
+        return sum(len(lane.jobs) for lane in self.lanes)
+
+
+class LeftAlone(NamedTuple):
+    """Jobs of a destination that are not packed, by their positions in the plan, and the reason."""
+
+    jobs: tuple[int, ...]
+    reason: str
+
+
+class Utilisation(NamedTuple):
+    """Used shares, 0 to 1, of the paid capacity on one node type.
+
+    None: the type has no such capacity.
+    """
+
+    cpus: float | None
+    memory: float | None
+    gpus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDestination:
+    """The packing of the jobs that go to one destination.
+
+    `packers`: (name, summary) of each packer.
+    """
+
+    destination: Destination
+    packed: Packed
+    node_types: tuple[NodeTypeView, ...]
+    bundles: tuple[BundleView, ...]
+    left_alone: tuple[LeftAlone, ...] = ()
+    proven: bool = False
+    took: float = 0.0  # seconds
+
+    @property
+    def gap(self) -> float | None:
+        """Return the largest possible distance from the optimum (0.014: 1.4 %).
+
+        Returns None if everything is free.
+        """
+        if self.packed.bound > 0:
+            return max(0.0, self.packed.cost / self.packed.bound - 1)
+        return None if self.packed.cost > 0 else 0.0
+
+    def used_of(self, node_type: int | None = None) -> Utilisation:
+        """Return how full the bundles on one node type are over their time; None: on all types."""
+        paid = [0.0, 0.0, 0.0]
+        used = [0.0, 0.0, 0.0]
+        for bundle in self.bundles:
+            if node_type not in (None, bundle.node_type):
+                continue
+            there = self.node_types[bundle.node_type].amounts
+            for at in range(3):
+                paid[at] += there[at] * (bundle.busy_seconds or 1)
+            for lane in bundle.lanes:
+                time = sum(lane.seconds) or 1
+                for at in range(3):
+                    used[at] += lane.amounts[at] * time
+        shares = [used[at] / paid[at] if paid[at] else None for at in range(3)]
+        return Utilisation(*shares)
+
+
+class PackedPlan(NamedTuple):
+    """A plan with its packing: one value for each destination that has node types.
+
+    `packers`: (name, one line) of each packer that the user may choose.
+    """
+
+    plan: Plan
+    destinations: tuple[PackedDestination, ...]
+    packers: tuple[tuple[str, str], ...] = ()

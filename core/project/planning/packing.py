@@ -1,0 +1,475 @@
+"""Packing of a plan's jobs onto as few and as cheap nodes as possible: planned jobs become bundles.
+
+The input is planned jobs, the clusters' node types and the user's choices. The result is the jobs
+in bundles, with their cost and savings. Jobs that go to one destination with the same options are
+packed together. A job that fits on no node type, or cannot share a node with others, is sent alone,
+with the reason. Source: CAVATICA's documentation, "Multi-instance scheduling algorithm"; Fastr's
+rule for a list of jobs (a lane).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base import errors
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.config.node_types import node_types_for, packing_for
+from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
+from rowtui.core.packing.members import assign
+from rowtui.core.packing.model import (
+    Amounts,
+    Demand,
+    GoOn,
+    PackResult,
+    Problem,
+    bundle_seconds,
+)
+from rowtui.core.packing.pack import ROUNDING, pack, packers
+from rowtui.core.packing.packers import OURS
+from rowtui.core.packing.plug_ins import installed_packers
+from rowtui.core.packing.unplaced import find_unplaced
+from rowtui.core.project.planning.pack_terms import (
+    alone_cost,
+    by_cpus,
+    charge,
+    core_share_mb,
+    cpu_hours,
+    demand_of,
+    node_type_of,
+    seconds_of,
+    type_view,
+    unit_of,
+)
+from rowtui.core.project.planning.pack_views import (
+    BundleView,
+    LaneView,
+    LeftAlone,
+    PackChoice,
+    PackedDestination,
+    PackedPlan,
+)
+from rowtui.core.submission.bundles.bundles import (
+    Layout,
+    with_bundles,
+)
+from rowtui.core.submission.plan.model import Destination, Packed, PlannedJob
+from rowtui.core.submission.plan.plan import PackedJobs
+from rowtui.core.submission.plan.planner import PlanError
+from rowtui.core.submission.plan.sharing import cannot_share, shared_options
+from rowtui.core.workflow.toml_file import did_you_mean
+
+if TYPE_CHECKING:
+    from rowtui.core.packing.model import Packer
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+SHOWN_TYPES = 10  # most node types that a refusal names
+
+
+class _Made(NamedTuple):
+    """One bundle: the index of its node type, its cost, and the amounts of each lane."""
+
+    layout: Layout
+    node_type: int
+    cost: float
+    lanes: tuple[Amounts, ...]
+
+
+@dataclass
+class _Found:
+    """The packing result for the jobs of one destination.
+
+    Positions are in the list that was packed.
+    """
+
+    destination: Destination
+    kinds: tuple[NodeKind, ...]
+    unit: str
+    packer: str = ""
+    jobs: int = 0
+    bundles: int = 0
+    alone: float = 0.0
+    cost: float = 0.0
+    bound: float = 0.0
+    proven: bool = True
+    took: float = 0.0
+    made: list[_Made] = field(default_factory=list)
+    left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+
+
+class Packing:
+    """Packs the jobs of one plan: see `Setting.pack`.
+
+    Afterwards `destinations` returns the result.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        choice: PackChoice | None,
+        others: Mapping[str, Packer] | None = None,
+        go_on: GoOn = lambda: True,
+    ) -> None:
+        """Set up the packing. `choice` None: pack only as clusters.toml configures it.
+
+        `others`: packers of third parties; None: the installed ones. `go_on` is called while a
+        better packing is searched, within the choice's budget.
+        """
+        self._project, self._go_on = project, go_on
+        self._choice = choice or PackChoice()
+        self._wanted = choice is not None
+        self._others = others
+        self._found: list[_Found] = []
+        self._before: tuple[PlannedJob, ...] = ()
+
+    def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+        """Return the jobs in bundles.
+
+        Raises: RowtuiError for an unknown packer or node type; PlanError for a job that does not
+        fit on the node type on which it must run.
+        """
+        self._before = jobs
+        self._found = []
+        there: dict[Destination, list[int]] = {}
+        for position, job in enumerate(jobs):
+            there.setdefault(job.destination, []).append(position)
+        self._refuse_unknown_types(there)
+        deadline = time.monotonic() + self._choice.budget
+        left = len(there)
+        for destination, positions in there.items():
+            defaults = self._defaults(destination)
+            if self._wanted or (defaults is not None and defaults.enabled):
+                now = time.monotonic()
+                # time that one destination does not use passes to the others
+                own = now + (deadline - now) / left
+                self._found.append(self._pack_there(destination, positions, defaults, own))
+            left -= 1
+        layouts = [made.layout for found in self._found for made in found.made]
+        packed = tuple(_packed(found) for found in self._found if found.jobs)
+        return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
+
+    def _cluster(self, name: str) -> Cluster | None:
+        project = self._project
+        if project.cluster.name == name:
+            return project.cluster
+        return project.reach.known(name) or project.configured.named(name)
+
+    def _defaults(self, destination: Destination) -> PackingDefaults | None:
+        cluster = self._cluster(destination.cluster)
+        return None if cluster is None else packing_for(cluster, destination.partition)
+
+    def _refuse_unknown_types(self, there: Collection[Destination]) -> None:
+        """Refuse a chosen node type that no destination has, if any destination has node types."""
+        known: dict[str, None] = {}
+        for destination in there if self._choice.node_types else ():
+            cluster = self._cluster(destination.cluster)
+            if cluster is not None:
+                kinds = node_types_for(cluster, destination.partition)
+                known.update(dict.fromkeys(kind.name for kind in kinds))
+        unknown = [name for name in self._choice.node_types if known and name not in known]
+        if unknown:
+            names = list(known)
+            more = ", ..." if len(names) > SHOWN_TYPES else ""
+            there_are = f"there are {', '.join(map(visible, names[:SHOWN_TYPES]))}{more}"
+            meant = did_you_mean(unknown[0], names)
+            where = " or ".join(visible(str(destination)) for destination in there)
+            raise RowtuiError(
+                f"there is no node type {visible(unknown[0])} in {where}",
+                f"{meant} {there_are}" if meant else there_are,
+            )
+
+    def _refuse_small_hints(self, kinds: Sequence[NodeKind], positions: Sequence[int]) -> None:
+        """Refuse a job that does not fit on the node type on which it must run.
+
+        Raises: PlanError.
+        """
+        asked: dict[tuple[int, Demand], int] = {}
+        for job in map(self._before.__getitem__, positions if kinds else ()):
+            if job.node_type:
+                demand = demand_of(job, 0.0, 1.0)._replace(seconds=0)
+                key = (job.action_index, demand)
+                asked[key] = asked.get(key, 0) + 1
+        if not asked:
+            return
+        problem = Problem(
+            node_types=tuple(node_type_of(kind, None, None) for kind in kinds),
+            demands=tuple(demand for _, demand in asked),
+            counts=tuple(asked.values()),
+        )
+        actions = [action for action, _ in asked]
+        workflow = self._project.workflow
+        problems = tuple(
+            errors.Problem(
+                str(workflow.path),
+                0,
+                0,
+                f"action '{visible(workflow.actions[actions[each.demand]].name)}': "
+                f"{plural(each.requests, 'job')} must run on a node type that is too small: {each}",
+                "name another `node_type` in the mapping file, or ask for less",
+                action=actions[each.demand],
+            )
+            for each in find_unplaced(problem)
+        )
+        if problems:
+            raise PlanError(problems)
+
+    def _pack_there(
+        self,
+        destination: Destination,
+        positions: Sequence[int],
+        defaults: PackingDefaults | None,
+        deadline: float,
+    ) -> _Found:
+        cluster = self._cluster(destination.cluster)
+        kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
+        found = _Found(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
+        self._refuse_small_hints(kinds, positions)
+        if not kinds:
+            name = visible(destination.cluster)
+            why = (
+                f"{visible(str(destination))} has no node types in clusters.toml "
+                f"(`rowtui doctor --node-types {name}` finds them)"
+            )
+            found.left.append((tuple(positions), why))
+            return found
+        chosen = self._choice.node_types
+        if chosen:
+            found.kinds = kinds = tuple(kind for kind in kinds if kind.name in chosen)
+            if not kinds:
+                names = " or ".join(map(visible, chosen))
+                found.left.append((tuple(positions), f"no node there is a {names}"))
+                return found
+        together: dict[object, list[int]] = {}
+        refused: dict[str, list[int]] = {}
+        for position in positions:
+            job = self._before[position]
+            if why := cannot_share(job):
+                refused.setdefault(why, []).append(position)
+            else:
+                together.setdefault(shared_options(job), []).append(position)
+        found.left += [(tuple(those), why) for why, those in refused.items()]
+        for number, those in enumerate(together.values()):
+            now = time.monotonic()
+            own = now + (deadline - now) / (len(together) - number)
+            self._pack_group(found, those, defaults or PackingDefaults(), own)
+        return found
+
+    def _pack_group(
+        self,
+        found: _Found,
+        positions: Sequence[int],
+        defaults: PackingDefaults,
+        deadline: float,
+    ) -> None:
+        """Pack jobs that may share a scheduler job."""
+        choice = self._choice
+        factor = choice.time_factor or defaults.time_factor
+        name = choice.packer or defaults.packer
+        longest = choice.longest_seconds or defaults.longest_seconds
+        core_mb = core_share_mb(found.kinds)
+        demands: dict[Demand, int] = {}
+        classes = []
+        for position in positions:
+            demand = demand_of(self._before[position], core_mb, factor)
+            classes.append(demands.setdefault(demand, len(demands)))
+        counts = [0] * len(demands)
+        for number in classes:
+            counts[number] += 1
+        partition = self._limit(found.destination)
+        problem = Problem(
+            node_types=tuple(node_type_of(kind, longest, partition) for kind in found.kinds),
+            demands=tuple(demands),
+            counts=tuple(counts),
+            largest_bundle=choice.largest_bundle or defaults.largest_bundle,
+        )
+        began = time.monotonic()
+        others = self._known_packers(name)
+        result = pack(problem, name, lambda: self._go_on() and time.monotonic() < deadline, others)
+        found.took += time.monotonic() - began
+        self._take(found, result, positions, classes, factor)
+
+    def _known_packers(self, name: str) -> Mapping[str, Packer]:
+        """Return the packers of third parties.
+
+        They are loaded once, and only if the user chose one.
+        """
+        if self._others is None and name not in OURS:
+            self._others = installed_packers().packers
+        return self._others or {}
+
+    def _limit(self, destination: Destination) -> int | None:
+        cluster = self._cluster(destination.cluster)
+        partitions = cluster.partitions if cluster is not None else ()
+        limits = (
+            it.maximum_walltime_seconds for it in partitions if it.name == destination.partition
+        )
+        return next(limits, None)
+
+    def _take(
+        self,
+        found: _Found,
+        result: PackResult,
+        positions: Sequence[int],
+        classes: Sequence[int],
+        factor: float,
+    ) -> None:
+        """Record one result; its numbers refer to the classes and positions that were packed."""
+        problem = result.problem
+        placed = assign(result, classes)
+        for bundle, lanes in placed.bundles:
+            kind = found.kinds[bundle.node_type]
+            own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
+            amounts = tuple(
+                reduce(Amounts.most, (problem.demands[classes[at]].amounts for at in lane))
+                for lane in lanes
+            )
+            total = reduce(Amounts.plus, amounts)
+            layout = self._layout(own, kind, total, factor)
+            cost = charge(kind, total, bundle_seconds(bundle, problem.demands))
+            found.made.append(_Made(layout, bundle.node_type, cost, amounts))
+            found.cost += cost
+        for unplaced in result.unplaced:
+            those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
+            found.left.append((those, str(unplaced)))
+        left = sum(unplaced.requests for unplaced in result.unplaced)
+        found.packer = result.packer
+        found.jobs += len(positions) - left
+        found.bundles += result.nodes
+        out = {unplaced.demand for unplaced in result.unplaced}
+        packed = [
+            (demand, count)
+            for number, (demand, count) in enumerate(
+                zip(problem.demands, problem.counts, strict=True)
+            )
+            if number not in out
+        ]
+        found.alone += sum(
+            count * alone_cost(demand, problem, found.kinds) for demand, count in packed
+        )
+        if by_cpus(found.kinds):  # any packing is charged at least what its jobs ask for
+            least = sum(count * cpu_hours(demand) for demand, count in packed)
+            found.bound += least
+            found.proven = found.proven and found.cost <= found.bound * (1 + ROUNDING)
+        else:
+            found.bound += result.bound
+            found.proven = found.proven and result.proven
+
+    def _layout(
+        self,
+        own: tuple[tuple[int, ...], ...],
+        kind: NodeKind,
+        total: Amounts,
+        factor: float,
+    ) -> Layout:
+        jobs = [self._before[position] for lane in own for position in lane]
+        stated = any(job.memory_mb is not None for job in jobs)
+        return Layout(
+            node_type=kind.name,
+            cpus=total.cpus,
+            memory_mb=total.memory_mb if stated and total.memory_mb else None,
+            gpus=total.gpus,
+            whole_node=kind.whole_node,
+            lanes=own,
+            seconds=tuple(
+                tuple(seconds_of(self._before[position], factor) for position in lane)
+                for lane in own
+            ),
+        )
+
+    # Results
+
+    def _warnings(self) -> tuple[str, ...]:
+        """Return a sentence for each reason for which jobs are not packed."""
+        sentences = []
+        for found in self._found:
+            for positions, why in found.left:
+                first = visible(self._before[positions[0]].name)
+                jobs = plural(len(positions), "job")
+                start = f"pack: {visible(str(found.destination))}: {jobs} not packed"
+                sentences.append(f"{start}, from {first} on: {why}")
+        return tuple(sentences)
+
+    def destinations(self, jobs: Sequence[PlannedJob]) -> tuple[PackedDestination, ...]:
+        """Return the result for each destination, with the positions of jobs in the packed list."""
+        after = _positions(self._before, jobs)
+        return tuple(self._destination(found, jobs, after) for found in self._found)
+
+    def _destination(
+        self, found: _Found, jobs: Sequence[PlannedJob], after: Mapping[int, int]
+    ) -> PackedDestination:
+        bundles = []
+        for layout, kind, cost, amounts in found.made:
+            lanes = tuple(
+                LaneView(own, tuple(after[position] for position in lane), times)
+                for own, lane, times in zip(amounts, layout.lanes, layout.seconds, strict=True)
+            )
+            first = jobs[lanes[0].jobs[0]]
+            bundles.append(
+                BundleView(
+                    token=first.bundle.token if first.bundle else "",
+                    node_type=kind,
+                    used=Amounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
+                    # As submitted: a job that is alone on its node is an ordinary job.
+                    seconds=layout.longest if first.bundle else first.walltime_seconds,
+                    cost=cost,
+                    lanes=lanes,
+                )
+            )
+        limit = self._limit(found.destination)
+        return PackedDestination(
+            destination=found.destination,
+            packed=_packed(found),
+            node_types=tuple(type_view(kind, limit) for kind in found.kinds),
+            bundles=tuple(bundles),
+            left_alone=tuple(
+                LeftAlone(tuple(after[position] for position in those), why)
+                for those, why in found.left
+            ),
+            proven=found.proven and found.jobs > 0,
+            took=found.took,
+        )
+
+
+def pack_submission(
+    project: Project,
+    actions: Sequence[Action],
+    choice: PackChoice,
+    among: Sequence[int] | None = None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+    go_on: GoOn = lambda: True,
+) -> PackedPlan:
+    """See `Project.pack`."""
+    from rowtui.core.project.planning.plan import plan_submission
+
+    installed = installed_packers()
+    for left_out in installed.left_out:
+        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
+    packing = Packing(project, choice, installed.packers, go_on)
+    plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
+    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
+
+
+def _packed(found: _Found) -> Packed:
+    return Packed(
+        destination=found.destination,
+        packer=found.packer,
+        jobs=found.jobs,
+        bundles=found.bundles,
+        alone=found.alone,
+        cost=found.cost,
+        bound=found.bound,
+        unit=found.unit,
+    )
+
+
+def _positions(before: Sequence[PlannedJob], after: Sequence[PlannedJob]) -> dict[int, int]:
+    """Return where each job of the first list is in the second, by action and directories."""
+    there = {(job.action_index, job.directories): at for at, job in enumerate(after)}
+    return {at: there[(job.action_index, job.directories)] for at, job in enumerate(before)}

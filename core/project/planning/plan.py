@@ -1,0 +1,268 @@
+"""A plan for some actions of a project: the jobs to submit, with everything that stops a job.
+
+An action that cannot be submitted is left out with the reason, so that it does not stop the others.
+It is an error only if no action is left.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from rowtui.core.network.definition.find import has_network
+from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.submission.plan.planner import PlanError, Setting
+from rowtui.core.submission.scripts.bash_syntax import bash_complaint
+
+if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
+    from rowtui.core.clusters.model import Cluster
+    from rowtui.core.groups.model import JobRequest
+    from rowtui.core.project.planning.packing import Packing
+    from rowtui.core.project.planning.placing import Mapped
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.plan.apply_placement import Placed
+    from rowtui.core.submission.plan.model import Plan, PlannedJob, Refused
+    from rowtui.core.submission.plan.planner import PackedJobs
+    from rowtui.core.workflow.model import Action
+
+    Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]  # see `Setting.pack`
+
+T = TypeVar("T")
+
+# If at least one in this many directories is needed, all names are decoded at once.
+ALL_NAMES_FROM = 8
+
+
+class Formed(NamedTuple):
+    """The input of `make_plan`. `again`: every job retries failed work."""
+
+    requests: Sequence[JobRequest]
+    places: Sequence[Placed] | None = None
+    skipped: Sequence[str] = ()
+    again: bool = False
+    refused: Sequence[Refused] = ()
+
+
+def plan_submission(
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None = None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+    packing: Packing | None = None,
+) -> Plan:
+    """Return the plan for the eligible directories of these actions. See `Project.requests`.
+
+    `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
+    PlanError if none of the actions can be submitted; RowtuiError.
+    """
+
+    def form(usable: Sequence[Action]) -> Formed:
+        found = project.requests(usable, among, only=only, limit=limit)
+        formed = formed_requests(project, counted_on(project, found.requests), found.problems)
+        return formed._replace(refused=(*found.refused, *formed.refused))
+
+    return plan_formed(project, actions, form, packing, among)
+
+
+def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[JobRequest]:
+    """Return the requests with their attempts: in a network, a job that failed is retried."""
+    if not has_network(project.root):
+        return requests
+    from rowtui.core.project.failed_jobs import with_attempts
+
+    return with_attempts(project, requests)
+
+
+def formed_requests(
+    project: Project, requests: Sequence[JobRequest], skipped: Sequence[str] = ()
+) -> Formed:
+    """Return these requests, placed by mapping files if the project has any. Raises: RowtuiError.
+
+    `skipped`: sentences about work that was left out before.
+    """
+    decode_names(project, requests)
+    mapped = _placed(project, requests)
+    if mapped is None:
+        return Formed(requests, None, skipped)
+    return Formed(mapped.requests, mapped.places, skipped, refused=mapped.refused)
+
+
+def plan_formed(
+    project: Project,
+    actions: Sequence[Action],
+    form: Callable[[Sequence[Action]], Formed],
+    packing: Pack | None = None,
+    among: Sequence[int] | None = None,
+) -> Plan:
+    """Return the plan of the requests that `form` makes for the actions that can be submitted.
+
+    `among`: the positions of the chosen directories, None for all. Raises: PlanError if none of the
+    actions can be submitted; RowtuiError.
+    """
+    from rowtui.core.clusters.schedulers.local.machine import user_name
+    from rowtui.core.submission.plan.plan import make_plan
+
+    user = user_name()
+
+    def make(usable: Sequence[Action], left_out: Sequence[Problem]) -> Plan:
+        formed = form(usable)
+        refused, without = refused_actions(project, left_out, among)
+        return make_plan(
+            project.workflow,
+            formed.requests,
+            project.state.directories,
+            plan_setting(project, packing or project_packing(project), user),
+            ends=None if formed.again else project.state.ends,
+            skipped=[*(f"left out: {it}" for it in without), *formed.skipped],
+            places=formed.places,
+            refused=[*refused, *formed.refused],
+        )
+
+    return without_broken(project, actions, make)
+
+
+def refused_actions(
+    project: Project, problems: Sequence[Problem], among: Sequence[int] | None
+) -> tuple[list[Refused], list[Problem]]:
+    """Return the jobs of actions that cannot be submitted, with problems; and other problems."""
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.groups.model import Status
+    from rowtui.core.submission.plan.model import Refused, RefusedAt
+
+    found: list[Refused] = []
+    others: list[Problem] = []
+    name = project.state.directories.name
+    seen: set[int] = set()
+    for problem in problems:
+        assert problem.action is not None
+        action = project.workflow.actions[problem.action]
+        jobs: tuple[tuple[str, ...], ...] = ()
+        if problem.action not in seen:
+            try:
+                groups = project.groups(action, (Status.ELIGIBLE,), among)
+                jobs = tuple(tuple(map(name, group.indices)) for group in groups)
+            except RowtuiError:
+                pass  # the action's directories cannot be listed either
+        seen.add(problem.action)
+        if not jobs:
+            others.append(problem)
+            continue
+        text = f"left out: {problem}"
+        found.append(
+            Refused(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
+        )
+    return found, others
+
+
+def without_broken(
+    project: Project,
+    actions: Sequence[Action],
+    make: Callable[[Sequence[Action], Sequence[Problem]], T],
+) -> T:
+    """Call `make` with the actions that can be submitted, and the problems of the others.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+    problems = [problem for problem in project.problems() if problem.severity == "error"]
+    everywhere = [problem for problem in problems if problem.action is None]
+    if everywhere:  # the chosen cluster may be the one whose configuration cannot be read
+        raise PlanError(tuple(everywhere))
+    left_out: list[Problem] = []
+    while True:
+        broken = {problem.action for problem in problems if problem.action is not None}
+        left_out += [
+            problem
+            for problem in problems
+            if any(action.index == problem.action for action in actions)
+        ]
+        usable = [action for action in actions if action.index not in broken]
+        if left_out and not usable:
+            raise PlanError(tuple(left_out))
+        try:
+            return make(usable, left_out)
+        except PlanError as error:
+            problems = list(error.problems)
+            if not any(problem.action is not None for problem in problems):
+                raise
+            actions = usable
+
+
+def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:
+    """Decode all names at once if many of them will be needed."""
+    named = sum(len(request.group.indices) for request in requests)
+    if named * ALL_NAMES_FROM > len(project.state.directories):
+        project.state.directories.names()  # caches the names
+
+
+def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
+    """Return the places that mapping files give these jobs; None without mapping files."""
+    if not maps(project):
+        return None
+    from rowtui.core.project.planning.placing import place_requests
+
+    return place_requests(project, requests)
+
+
+def maps(project: Project) -> bool:
+    """Whether mapping files decide where jobs go. Changed files are read again."""
+    if not has_mapping_files(project.root, project.environment):
+        return False
+    project.mapping.read()
+    return project.mapping.exists
+
+
+def project_packing(project: Project) -> Packing | None:
+    """Return the packing for a plan: the project's setting, else that of its clusters' files."""
+    wanted = project.packing
+    if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):
+        return None
+    from rowtui.core.project.planning.packing import Packing
+
+    return Packing(project, wanted)
+
+
+def _packs(cluster: Cluster) -> bool:
+    packing = cluster.packing
+    return packing is not None and (
+        packing.enabled or any(there.enabled for _, there in packing.partitions)
+    )
+
+
+def plan_setting(project: Project, packing: Pack | None = None, user: str = "") -> Setting:
+    """Return the clusters, user, time and token source with which jobs are planned now."""
+    return Setting(
+        cluster=project.cluster,
+        launchers=project.launchers,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        user=user,
+        nonce=os.urandom(8).hex(),
+        check_shell=bash_complaint,
+        array_tasks=partial(_array_tasks, project),
+        pack=packing,
+    )
+
+
+def _array_tasks(project: Project, cluster: Cluster) -> int:
+    """Return how many jobs of the same shape become one array on the cluster; 0 for none.
+
+    By default only clusters that are reached over a connection get arrays: Row does not recognise
+    an array's tasks once they run, and would submit their directories again.
+    """
+    if cluster.scheduler != "slurm":
+        return 0
+    from rowtui.core.submission.plan.arrays import MOST_TASKS
+
+    wanted = project.arrays
+    if wanted is None:
+        wanted = cluster.arrays
+    if wanted is None:
+        wanted = project.reach.is_remote(cluster)
+    if not wanted:
+        return 0
+    return MOST_TASKS if cluster.maximum_array_size is None else cluster.maximum_array_size

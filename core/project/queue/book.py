@@ -1,0 +1,319 @@
+"""The engine's store of queue data for screens: it holds all jobs and returns bounded values.
+
+`take` turns a poll of all jobs into the copy for a screen, and notes jobs that ended since the last
+call. `page`, `all_of`, `marked`, `chosen` and `tokens` serve the queue view. The caller must not
+run two calls at the same time. No I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.text import plural
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.project.queue.entries import Entry, Fold, Foreign, Listed
+from rowtui.core.project.queue.needs import QueueNeed, queue_needs
+from rowtui.core.project.queue.rows import row_of
+from rowtui.core.project.queue.table import QueueTable, in_order, states_of
+from rowtui.core.project.queue.views import (
+    MOST_AGAIN,
+    MOST_MARKED,
+    MOST_SHOWN,
+    PROJECT,
+    ChosenJobs,
+    MarkedRow,
+    QueueAsked,
+    QueuePage,
+    RowKey,
+)
+from rowtui.core.project.views.throughput import paces
+from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
+from rowtui.core.submission.plan.model import NO_ID
+from rowtui.core.submission.sending.fence import without_directory
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.plan.model import JobRecord
+
+MOST_JOBS = 300
+"""Number of newest jobs in the copy for a screen; the views beside the queue show them."""
+
+MOST_DIRECTORIES = 64
+"""Most directories of one of these jobs that are named."""
+
+MOST_ENDED = 20
+"""Most jobs ended since the last poll that are reported individually."""
+
+NEEDS_SECONDS = 60.0
+"""Passing time alone can make a job need the user, so needs are computed at least this often."""
+
+VERBS: Mapping[str, Callable[[JobState], bool]] = {
+    "cancel": lambda state: state.active,
+    "hold": lambda state: state is JobState.PENDING,
+    "release": lambda state: state is JobState.HELD,
+    "retry": lambda state: state.bad,
+}
+"""The verbs for jobs, and the states in which each applies."""
+
+WHICH: Mapping[str, Callable[[JobState], bool]] = {
+    "active": lambda state: state.active,
+    "failed": lambda state: state.bad,
+}
+"""The sets of rows that can be marked at once."""
+
+
+class QueueBook:
+    """The latest poll of all clusters, and the list that is made from it."""
+
+    def __init__(self) -> None:
+        self._view: JobsView | None = None
+        self._clusters: dict[str, ClusterView] = {}
+        self._table: QueueTable | None = None
+        self._keys: Mapping[str, RowKey] = {}  # of the previous table
+        self._foreign: tuple[Foreign, ...] = ()
+        self._active: set[str] = set()
+        self._queues: dict[str, tuple[Job, ...]] = {}
+        self._counts: dict[str, tuple[tuple[JobState, int], ...]] = {}
+        self._asked: QueueAsked | None = None  # the newest request
+        self._bounded: tuple[JobView, ...] = ()
+        self._states: tuple[tuple[JobState, int], ...] = ()
+        self._needs: tuple[QueueNeed, ...] = ()
+        self._needs_at = 0.0
+
+    # Polls of all clusters
+
+    def take(self, view: JobsView) -> JobsView:
+        """Store the view, and return the copy for a screen."""
+        old = self._view
+        same_jobs = old is not None and old.jobs is view.jobs
+        queues = {one.name: one.jobs for one in view.clusters}
+        same = {name for name, jobs in queues.items() if self._queues.get(name) is jobs}
+        ended: list[EndedJob] = []
+        many = 0
+        if not same_jobs:
+            many = self._note_ended(view, ended, first=old is None)
+            self._bounded = tuple(map(in_brief, view.jobs[:MOST_JOBS]))
+            self._states = in_order(Counter(job.state for job in view.jobs))
+        if not same_jobs or len(same) < len(queues) or len(queues) != len(self._queues):
+            self._table = None
+        self._counts = {
+            name: self._counts[name] if name in same else _counted(jobs)
+            for name, jobs in queues.items()
+        }
+        if not same_jobs or view.at - self._needs_at >= NEEDS_SECONDS:
+            self._needs, self._needs_at = queue_needs(view.jobs, view.at), view.at
+        self._queues, self._view = queues, view
+        self._clusters = {one.name: one for one in view.clusters}
+        if self._table is None and self._asked is not None:
+            self.table.ordered(self._asked)  # prepared before a screen waits for it
+        return view._replace(
+            jobs=self._bounded,
+            clusters=tuple(
+                one._replace(jobs=(), counts=self._counts[one.name]) for one in view.clusters
+            ),
+            counts=self._states,
+            ended=tuple(ended),
+            ended_in_all=many,
+            needs=self._needs,
+            paces=paces((job.record for job in view.jobs), view.at),
+        )
+
+    def _note_ended(self, view: JobsView, ended: list[EndedJob], *, first: bool) -> int:
+        active = {job.record.token for job in view.jobs if job.state.active}
+        gone = self._active - active
+        many = 0
+        if gone and not first:
+            for job in view.jobs:
+                if job.record.token in gone:
+                    many += 1
+                    if len(ended) < MOST_ENDED:
+                        ended.append(_ended(job))
+        self._active = active
+        return many
+
+    def take_foreign(self, foreign: Iterable[Foreign]) -> None:
+        """Store other users' jobs, as last polled."""
+        self._foreign = tuple(foreign)
+        self._table = None
+
+    @property
+    def clusters(self) -> Collection[str]:
+        """Return the clusters of the last poll."""
+        return self._clusters.keys()
+
+    @property
+    def table(self) -> QueueTable:
+        """Return the list; it is made on first use."""
+        if self._table is None:
+            view = self._view
+            jobs, clusters = (view.jobs, view.clusters) if view is not None else ((), ())
+            self._table = QueueTable(jobs, clusters, self._foreign, self._keys)
+            self._keys = self._table.by_token
+        return self._table
+
+    # Queue view
+
+    def page(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """Return the rows from `start` on, of the list in this order."""
+        self._asked = asked._replace(follow=None)
+        table = self.table
+        ordered = table.ordered(asked)
+        start = max(0, start)
+        rows = tuple(
+            row_of(one, inside=_is_inside(one, table), cluster=self._clusters)
+            for one in ordered.rows[start : start + max(0, length)]
+        )
+        hidden = 0
+        if asked.whose == PROJECT:
+            hidden = sum(
+                number
+                for name, number in table.hidden.items()
+                if not asked.clusters or name in asked.clusters
+            )
+        every = ordered.jobs
+        if asked.text and not ordered.problem:
+            every = table.ordered(asked._replace(text="")).jobs
+        return QueuePage(
+            total=len(ordered.rows),
+            start=start,
+            rows=rows,
+            jobs=ordered.jobs,
+            all_jobs=every,
+            hidden=hidden,
+            followed=self._place(asked.follow, ordered.places),
+            problem=ordered.problem,
+        )
+
+    def _place(self, key: RowKey | None, places: Mapping[RowKey, int]) -> int | None:
+        """Return the position of a row; a folded job has the position of its array or bundle."""
+        if key is None:
+            return None
+        if not key.cluster:  # only the token of the row is known
+            known = self.table.by_token.get(key.token)
+            if known is None:
+                return None
+            key = known
+        at = places.get(key)
+        if at is None and (parent := key.parent) is not None:
+            at = places.get(parent)
+        return at
+
+    def all_of(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """Return this project's rows with `active` or `failed` jobs, at most MOST_MARKED."""
+        test = WHICH[which]
+        found: list[MarkedRow] = []
+        for one in self.table.ordered(asked._replace(follow=None)).rows:
+            entries = one.entries if isinstance(one, Fold) else (one,)
+            if isinstance(one, Entry) and _is_inside(one, self.table):
+                continue  # its array or bundle is marked
+            if entries[0].view is not None and any(test(it.state) for it in entries):
+                found.append(MarkedRow(one.key, states_of(entries)))
+                if len(found) == MOST_MARKED:
+                    break
+        return tuple(found)
+
+    def marked(self, keys: Iterable[RowKey]) -> tuple[MarkedRow, ...]:
+        """Return the current state of these rows, without rows that no longer exist."""
+        found = []
+        for key in keys:
+            entries = self.table.meant(key)
+            if entries:
+                found.append(MarkedRow(key, states_of(entries)))
+        return tuple(found)
+
+    def _meant(self, keys: Iterable[RowKey]) -> list[Entry]:
+        """Return the jobs of this project that these rows stand for, each once."""
+        found = {one.key: one for key in keys for one in self.table.meant(key)}
+        return [one for one in found.values() if one.view is not None]
+
+    def chosen(self, keys: Iterable[RowKey], verb: str) -> ChosenJobs:
+        """Return the jobs to which a verb would be applied."""
+        meant = self._meant(keys)
+        may = [one for one in meant if VERBS[verb](one.state)]
+        failed: tuple[FailedJob, ...] = ()
+        if verb == "retry":
+            failed = tuple(_failed(one) for one in may[:MOST_AGAIN])
+        return ChosenJobs(len(meant), len(may), tuple(map(_told, may[:MOST_SHOWN])), failed)
+
+    def tokens(self, keys: Iterable[RowKey], verb: str) -> list[str]:
+        """Return the tokens of the jobs to which a verb is applied."""
+        may = VERBS[verb]
+        return [
+            one.view.record.token
+            for one in self._meant(keys)
+            if one.view is not None and may(one.state)
+        ]
+
+    def find(self, action: str, directory: str) -> JobView | None:
+        """Return the newest job of an action that has this directory."""
+        for job in self._view.jobs if self._view is not None else ():
+            if job.record.action == action and directory in job.record.directories:
+                return in_brief(job)
+        return None
+
+    def named(self, label: str) -> JobView | None:
+        """Return the newest job of this project with this label: `4711`, `4711_3` or `4711.3`.
+
+        The number of an array or a bundle alone gives the first of its jobs.
+        """
+        number = re.split(r"[_.]", label, maxsplit=1)[0]
+        found: JobView | None = None
+        for job in self._view.jobs if self._view is not None else ():
+            record = job.record
+            if not record.job_id or str(record.job_id) != number:
+                continue
+            if record.label == label:
+                return in_brief(job)
+            if number == label and (found is None or _within(record) < _within(found.record)):
+                found = job
+        return in_brief(found) if found is not None else None
+
+    def job(self, key: RowKey) -> Entry | None:
+        """Return the job of a row; for an array or bundle a waiting job, else the first one."""
+        meant: Sequence[Entry] = self.table.meant(key)
+        waits = (JobState.PENDING, JobState.HELD)
+        return next((one for one in meant if one.state in waits), meant[0] if meant else None)
+
+
+def _within(record: JobRecord) -> int:
+    """Return the job's number in its array or bundle."""
+    return record.task if record.task is not None else record.member or 0
+
+
+def in_brief(job: JobView) -> JobView:
+    """Return the job with at most MOST_DIRECTORIES directories."""
+    names = job.record.directories
+    if len(names) <= MOST_DIRECTORIES:
+        return job
+    record = replace(job.record, directories=names[:MOST_DIRECTORIES])
+    return job._replace(record=record, directories=job.size)
+
+
+def _is_inside(one: Listed, table: QueueTable) -> bool:
+    """Whether it is a job of an array or bundle that has its own row."""
+    parent = one.key.parent
+    return parent is not None and parent in table.folds
+
+
+def _counted(jobs: Iterable[Job]) -> tuple[tuple[JobState, int], ...]:
+    return in_order(Counter(job.state for job in jobs))
+
+
+def _ended(job: JobView) -> EndedJob:
+    record = job.record
+    return EndedJob(record.token, record.label, record.action, job.state, job.why)
+
+
+def _failed(one: Entry) -> FailedJob:
+    assert one.view is not None
+    record = one.view.record
+    label = record.label if record.job_id else ""
+    return FailedJob(record.token, label, record.action, without_directory(one.reason), one.size)
+
+
+def _told(one: Entry) -> str:
+    label = "no id yet" if one.label == NO_ID else one.label
+    return f"{label}  {one.name}  {plural(one.size, 'directory', 'directories')}  {one.word}"

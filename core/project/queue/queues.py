@@ -1,0 +1,250 @@
+"""Polls of the schedulers for a project's jobs, as seldom as the site administrators would like.
+
+The input is the records of submitted jobs. The result is `Answers`, which `jobs.py` enters into the
+records. `looks.py` polls all clusters at the same time, and a failing cluster does not affect the
+others. This module does not change the records, so no one holds the lock on the records while a
+cluster is slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.polling.poll import Polled
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
+from rowtui.core.project.context.cluster_context import REST_SECONDS
+from rowtui.core.project.queue.poll import Looks
+from rowtui.core.project.views.views import ClusterView
+from rowtui.core.state.model import Submitted
+from rowtui.core.submission.reconcile.reconcile import settle
+from rowtui.core.submission.reconcile.reconcile_result import Settled
+from rowtui.core.submission.sending.journal import RELEASED, Journal, is_later_note
+from rowtui.core.submission.sending.reservations import StoredReservations
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The current knowledge of the jobs: queues by cluster, settled jobs, vanished jobs.
+
+    `gone`: snapshots with the ids of jobs that Row submitted, for which no other information
+    exists.
+    """
+
+    queues: Mapping[str, Polled]
+    settled: tuple[Settled, ...] = ()
+    gone: tuple[tuple[QueueSnapshot, tuple[int, ...]], ...] = ()
+
+    @property
+    def any_ended(self) -> bool:
+        """Whether the records of some jobs must be released."""
+        return bool(self.gone) or any(answer.release for answer in self.settled)
+
+
+@dataclass
+class Queues:
+    """The queues that a project's jobs are in.
+
+    `unanswered`: the clusters without an answer, and why.
+    """
+
+    project: Project
+    journal: Journal
+    clock: Callable[[], float] = time.monotonic
+    unanswered: dict[str, str] = field(default_factory=dict)
+    failure: str = ""  # why the cluster of this machine cannot be determined
+    _failed_at: float = 0.0
+    looks: Looks = field(init=False)
+    _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Start without any known queue."""
+        self.looks = Looks(self.project)
+
+    def here(self) -> Cluster | None:
+        """Return the default cluster of jobs, with its partitions; None if it is unknown now.
+
+        With None, screens can show the known data of a project while its cluster does not answer.
+        """
+        if self.failure and self.clock() - self._failed_at < REST_SECONDS:
+            return None
+        try:
+            cluster = self.project.cluster
+        except RowtuiError as error:
+            self.failure, self._failed_at = error.message, self.clock()
+            return None
+        self.failure = ""
+        return cluster
+
+    async def ask(
+        self,
+        *,
+        now: bool = False,
+        among: Collection[str] = (),
+        everywhere: bool = False,
+        may_send: bool = False,
+    ) -> Answers:
+        """Poll the clusters that are due. `now`: poll at once, on the user's request.
+
+        `everywhere`: also clusters that have no jobs of this project; `among`: these clusters
+        alone. `may_send`: jobs of unfinished submissions are sent again; commands that only show
+        must not do that.
+        """
+        parts = await self.looks.everywhere(
+            lambda name: self.ask_cluster(name, now=now, may_send=may_send),
+            among or self.names(everywhere=everywhere),
+            here=not among,
+        )
+        settled = tuple(chain.from_iterable(part.settled for part in parts))
+        gone = tuple(chain.from_iterable(part.gone for part in parts))
+        return Answers(dict(self.looks.latest), settled, gone)
+
+    def names(self, *, everywhere: bool = False) -> set[str]:
+        """Return the clusters with jobs of this project; with `everywhere`, also all others."""
+        names = self.project.submitted_clusters()
+        return names | self.looks.all_names() if everywhere else names
+
+    async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
+        """Poll one cluster, and derive the state of the project's jobs there."""
+        self.unanswered.pop(name, None)
+        scheduler = self.project.reach.scheduler(name)
+        if scheduler is None:
+            if self.project.failure:
+                self.unanswered[name] = self.project.failure
+            return Answers({})
+        try:
+            polled = await self.looks.look(
+                name, now=now, others=lambda polled: self._others(name, scheduler, polled)
+            )
+            if polled is not None and polled.error:
+                self.unanswered[name] = polled.error
+            settled = await self._settle(name, polled, may_send)
+            if any(it.detail == RELEASED for it in settled):
+                self.submitted(name)  # the last poll still shows just released jobs as held
+        except (RowtuiError, OSError) as error:
+            self.unanswered[name] = str(error) or "no answer"
+            return Answers({})
+        snapshot = polled.snapshot if polled is not None else None
+        sent = await asyncio.to_thread(self._sent_to, name)
+        strangers = tuple(sorted({job.job_id for job in sent if job.job_id and not job.token}))
+        if snapshot is None or snapshot.error or not strangers:
+            return Answers({}, settled)
+        return Answers({}, settled, ((snapshot, strangers),))
+
+    def submitted(self, cluster: str) -> None:
+        """Poll this cluster soon, because jobs were sent to it."""
+        self.looks.submitted(cluster)
+
+    def views(self) -> tuple[ClusterView, ...]:
+        """Return the clusters as of their last polls, ordered by name."""
+        return self.looks.views()
+
+    async def _others(self, name: str, scheduler: Scheduler, polled: Polled) -> tuple[Job, ...]:
+        """Return recorded jobs that are not in this user's queue: other users' jobs, or ended jobs.
+
+        Jobs that were sent after the poll are left to the next poll.
+        """
+        assert polled.snapshot is not None
+        there = {job.id for job in polled.snapshot.jobs}
+        sent = await asyncio.to_thread(self._sent_to, name)
+        ids = {job.job_id for job in sent if job.job_id} - there
+        if ids and polled.as_of is not None:
+            ids -= await asyncio.to_thread(self._sent_since, name, polled.as_of)
+        if not ids:
+            return ()
+        more = await scheduler.queue(sorted(ids))
+        if more.error:
+            return tuple(Job(it, JobState.UNKNOWN, reason=more.error) for it in sorted(ids))
+        return more.jobs
+
+    def _sent_since(self, name: str, at: float) -> set[int]:
+        """Return the ids of jobs that a cluster was given after this time."""
+        now = time.time()
+        return {
+            entry.job_id
+            for plan_id in self.journal.open_plan_ids()
+            for entry in self.journal.entries(plan_id)
+            if entry.cluster == name
+            and entry.at > at
+            and entry.age(now) is not None
+            and not is_later_note(entry)
+        }
+
+    async def _settle(
+        self, name: str, polled: Polled | None, may_send: bool
+    ) -> tuple[Settled, ...]:
+        """Settle once for each new answer, and whenever the journals have changed."""
+        journals = await asyncio.to_thread(self.journal.stamp)
+        seen = (polled.as_of if polled is not None else None, journals)
+        if polled is not None and not may_send and self._settled_at.get(name) == seen:
+            return ()
+        if not await asyncio.to_thread(self._may_have_jobs, name):
+            return ()
+        try:
+            access = await self.project.reach.access(name)
+        except RowtuiError as error:
+            self.unanswered[name] = error.message
+            return ()
+        if access is None:
+            return ()
+        snapshot = None
+        if polled is not None:
+            snapshot = polled.snapshot
+            if snapshot is None or polled.error:
+                snapshot = QueueSnapshot(name, 0.0, error=polled.error or "not asked yet")
+            elif polled.as_of is not None:
+                snapshot = replace(snapshot, at=polled.as_of)
+        # a plan may have jobs on several clusters, but it has one journal
+        async with self._settling:
+            settled = await settle(
+                self.journal,
+                access,
+                self.project.root,
+                snapshot=snapshot,
+                reservations=StoredReservations(self.project.store),
+                may_send=may_send,
+            )
+        if not settled:
+            self._settled_at[name] = seen
+        return settled
+
+    def _may_have_jobs(self, name: str) -> bool:
+        """Whether a cluster may have jobs of this project. No copy is created there to find out."""
+        project = self.project
+        cluster = project.reach.known(name)
+        if cluster is None or not project.reach.is_copied(cluster):
+            return True
+        if name in project.submitted_clusters():
+            return True
+        open_plans = self.journal.open_plan_ids()
+        entries = (it for plan in open_plans for it in self.journal.entries(plan))
+        return any(entry.cluster == name for entry in entries)
+
+    def job(self, cluster: str, key: JobKey) -> Job | None:
+        """Return a job as of the last poll."""
+        polled = self.looks.latest.get(cluster)
+        if polled is None or polled.snapshot is None:
+            return None
+        return next((job for job in polled.snapshot.jobs if job.key == key), None)
+
+    def _sent_to(self, cluster: str) -> set[Submitted]:
+        """Return the jobs recorded on a cluster.
+
+        Do not call this on the event loop: half a million jobs take a quarter of a second.
+        """
+        return {
+            job
+            for jobs in self.project.state.submitted.values()
+            for job in jobs.values()
+            if job.cluster == cluster
+        }

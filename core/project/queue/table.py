@@ -1,0 +1,279 @@
+"""The jobs of all clusters in one list, and its rows in an order, folded and filtered.
+
+The input is the project's jobs, the queues and other users' jobs. The result is `Ordered` rows,
+from which pages are cut. Expensive steps run once for each answer of the queues and each requested
+order. Pure: no clock, no disk.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, cast
+
+from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
+from rowtui.core.project.queue.entries import Entry, Fold, Foreign, Listed
+from rowtui.core.project.queue.filter import read_filter
+from rowtui.core.project.queue.views import (
+    EVERYBODY,
+    MINE,
+    PROJECT,
+    QueueAsked,
+    RowKey,
+)
+from rowtui.core.project.views.views import ClusterView, JobView
+
+FOLD_FROM = 3
+"""Number of jobs from which an array or a bundle becomes one row; two jobs do not need folding."""
+
+KEPT_ORDERS = 4
+"""Number of cached orders of one list: those of one screen, before and after a key."""
+
+RANKS = {
+    state: at
+    for at, state in enumerate(
+        (
+            JobState.RUNNING,
+            JobState.COMPLETING,
+            JobState.SUSPENDED,
+            JobState.PENDING,
+            JobState.HELD,
+            JobState.RESERVED,
+            JobState.UNKNOWN,
+            JobState.FAILED,
+            JobState.TIMEOUT,
+            JobState.OUT_OF_MEMORY,
+            JobState.NODE_FAIL,
+            JobState.LOST,
+            JobState.REFUSED,
+            JobState.NOT_REACHED,
+            JobState.NEVER_SENT,
+            JobState.CANCELLED,
+            JobState.COMPLETED,
+        )
+    )
+}
+"""The state of a folded row is the first state of its jobs in this order."""
+
+_NO_KEYS: Mapping[str, RowKey] = {}
+_WHOSE = {PROJECT: 0, MINE: 1, EVERYBODY: 2}
+
+
+class Ordered:
+    """The rows for one request. `problem`: why its filter was not applied."""
+
+    def __init__(self, rows: list[Listed], jobs: int, problem: str = "") -> None:
+        self.rows = rows
+        self.jobs = jobs
+        self.problem = problem
+
+    @cached_property
+    def places(self) -> dict[RowKey, int]:
+        """Return the position of each row."""
+        return {row.key: at for at, row in enumerate(self.rows)}
+
+
+_KEYS: dict[str, Callable[[Entry], int | str]] = {
+    "active": lambda one: (one.state is not JobState.RUNNING) + (not one.state.active),
+    "state": lambda one: RANKS[one.state],
+    "id": lambda one: one.id,
+    "action": lambda one: one.name,
+    "elapsed": lambda one: one.elapsed,
+    "left": lambda one: one.left,
+    "cluster": lambda one: one.cluster,
+    "partition": lambda one: one.partition,
+    "size": lambda one: one.size,
+    "reason": lambda one: one.reason,
+    "nodes": lambda one: one.nodes,
+    "first": lambda one: one.first,
+    "user": lambda one: one.user,
+}
+
+
+class QueueTable:
+    """The list as of one poll of the queues; each poll gets a new table."""
+
+    def __init__(
+        self,
+        jobs: Sequence[JobView],
+        clusters: Iterable[ClusterView],
+        foreign: Iterable[Foreign] = (),
+        known: Mapping[str, RowKey] = _NO_KEYS,
+    ) -> None:
+        """Set up the table.
+
+        `known`: keys of this project's jobs in the previous table, by token.
+        """
+        self.ours = [_ours(view, known) for view in jobs]
+        self.others = sorted(
+            chain(_mine(jobs, clusters), _theirs(clusters, foreign)),
+            key=_newest_first,
+        )
+        self.entries = [*self.ours, *self.others]
+        self._ordered: dict[QueueAsked, Ordered] = {}
+
+    @cached_property
+    def by_key(self) -> dict[RowKey, Entry]:
+        """Return each job by its key."""
+        return {one.key: one for one in self.entries}
+
+    @cached_property
+    def by_token(self) -> dict[str, RowKey]:
+        """Return the keys of this project's jobs, by token."""
+        return {one.key.token: one.key for one in self.ours}
+
+    @cached_property
+    def folds(self) -> dict[RowKey, list[Entry]]:
+        """Return the jobs of each array and bundle that is large enough for its own row."""
+        found: dict[RowKey, list[Entry]] = {}
+        for one in self.entries:
+            if one.key.task is not None:
+                parent = one.key.parent
+                assert parent is not None
+                found.setdefault(parent, []).append(one)
+        folds = {key: those for key, those in found.items() if len(those) >= FOLD_FROM}
+        for those in folds.values():
+            those.sort(key=lambda one: one.number)
+        return folds
+
+    @cached_property
+    def hidden(self) -> Counter[str]:
+        """Return the number of the user's jobs outside this project, by cluster."""
+        return Counter(one.cluster for one in self.others if one.whose == 1)
+
+    def meant(self, key: RowKey) -> Sequence[Entry]:
+        """Return the jobs that a row stands for; none if the row no longer exists."""
+        if key.folded:
+            return self.folds.get(key, ())
+        one = self.by_key.get(key)
+        return (one,) if one is not None else ()
+
+    def ordered(self, asked: QueueAsked) -> Ordered:
+        """Return the rows, cached for the next page. `follow` is ignored."""
+        asked = asked._replace(follow=None)
+        found = self._ordered.get(asked)
+        if found is None:
+            if len(self._ordered) >= KEPT_ORDERS:
+                del self._ordered[next(iter(self._ordered))]
+            found = self._ordered[asked] = self._order(asked)
+        return found
+
+    def _order(self, asked: QueueAsked) -> Ordered:
+        most = _WHOSE.get(asked.whose, 0)
+        chosen: Iterable[Entry] = self.ours if not most else self.entries
+        if most == 1:
+            chosen = (one for one in chosen if one.whose < 2)
+        if asked.clusters:
+            where = frozenset(asked.clusters)
+            chosen = (one for one in chosen if one.cluster in where)
+        test, problem = _test(asked.text)
+        entries = [one for one in chosen if test(one)] if test else list(chosen)
+        units: list[Listed] = [*(self._folded(entries) if self.folds else entries)]
+        units = self._sorted(units, asked)
+        rows = units
+        if asked.unfolded or not asked.folding:
+            rows = []
+            for unit in units:
+                rows.append(unit)
+                if isinstance(unit, Fold) and (unit.key in asked.unfolded) is asked.folding:
+                    rows += unit.entries
+        return Ordered(rows, len(entries), problem)
+
+    def _folded(self, entries: Sequence[Entry]) -> Iterator[Listed]:
+        """Fold the jobs of each array or bundle into one row, at the position of its first job."""
+        folds = self.folds
+        made: dict[RowKey, Fold] = {}
+        for one in entries:
+            parent = one.key.parent if one.key.task is not None else None
+            if parent is None or parent not in folds:
+                yield one
+            elif parent in made:
+                made[parent].entries.append(one)
+            else:
+                fold = made[parent] = Fold(parent, [one])
+                yield fold
+        for fold in made.values():
+            fold.entries.sort(key=lambda one: one.number)
+
+    def _sorted(self, units: list[Listed], asked: QueueAsked) -> list[Listed]:
+        key = _KEYS.get(asked.sort, _KEYS["active"])
+        # A folded row is sorted by the job that comes first in this order.
+        least = max if asked.sort in ("elapsed", "id") else min
+
+        def of_unit(unit: Listed) -> int | str:
+            if isinstance(unit, Entry):
+                return key(unit)
+            if asked.sort == "size":
+                return sum(one.size for one in unit.entries)
+            return least(map(key, unit.entries))
+
+        units.sort(key=of_unit if self.folds else cast("Any", key), reverse=asked.descending)
+        if asked.whose == PROJECT:
+            return units
+        ours = [unit for unit in units if not unit.whose]  # rows of this project stay together
+        mine = [unit for unit in units if unit.whose == 1]
+        return ours + mine + [unit for unit in units if unit.whose > 1]
+
+
+def _test(text: str) -> tuple[Callable[[Entry], bool] | None, str]:
+    from rowtui.core.base.errors import RowtuiError
+
+    try:
+        return read_filter(text), ""
+    except RowtuiError as error:
+        return None, error.message
+
+
+def _ours(view: JobView, known: Mapping[str, RowKey]) -> Entry:
+    record = view.record
+    key = known.get(record.token)
+    if key is None:
+        task = record.task
+        if task is None and is_in_bundle(record.token):
+            task = record.member
+        key = RowKey(record.cluster, 0, task, record.token)
+    return Entry(key, 0, view=view)
+
+
+def _newest_first(one: Entry) -> tuple[int, int]:
+    return -one.key.id, -(one.key.task or 0)
+
+
+def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[Entry]:
+    """Yield the user's jobs on the clusters that have no record in this project."""
+    ours: dict[str, set[tuple[int, int | None]]] = {}
+    tokens = set()
+    for view in jobs:
+        record = view.record
+        ours.setdefault(record.cluster, set()).add((record.job_id, record.task))
+        tokens.add(token_in_queue(record.token))
+    for cluster in clusters:
+        name, known = cluster.name, ours.get(cluster.name, set())
+        numbers = {number for number, _ in known}
+        for job in cluster.jobs:
+            number = job.id
+            if number in numbers and (number, job.task) in known:
+                continue
+            if not job.token or job.token not in tokens:
+                yield Entry(RowKey(name, number, job.task), 1, job=job)
+
+
+def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[Entry]:
+    """Yield other users' jobs that are not already among this user's jobs."""
+    mine = {(cluster.name, job.id) for cluster in clusters for job in cluster.jobs}
+    for one in foreign:
+        if (one.cluster, one.job.id) not in mine:
+            key = RowKey(one.cluster, one.job.id, one.job.task)
+            yield Entry(key, 2, job=one.job, user=one.user)
+
+
+def states_of(entries: Iterable[Entry]) -> tuple[tuple[JobState, int], ...]:
+    """Return how many jobs are in each state, the most active state first."""
+    return in_order(Counter(one.state for one in entries))
+
+
+def in_order(counts: Mapping[JobState, int]) -> tuple[tuple[JobState, int], ...]:
+    """Return counts by state, the most active state first."""
+    return tuple(sorted(counts.items(), key=lambda it: RANKS[it[0]]))

@@ -1,0 +1,222 @@
+"""Requests of the queue view, and the bounded values that it receives.
+
+The engine holds thousands of jobs. A screen receives pages of rows, with an array or a bundle as
+one row, and keys that identify rows across polls and foldings.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
+from rowtui.core.project.views.views import FailedJob, JobView
+
+SORTS = (
+    "active",
+    "state",
+    "id",
+    "action",
+    "elapsed",
+    "left",
+    "cluster",
+    "partition",
+    "size",
+    "reason",
+    "nodes",
+    "first",
+    "user",
+)
+"""Orders of the queue.
+
+The first lists running, then waiting, then ended jobs, each newest first.
+"""
+
+PROJECT, MINE, EVERYBODY = "project", "mine", "everybody"
+"""Whose jobs are listed; each value includes the values before it."""
+
+MOST_MARKED = 5_000
+"""Most rows that can be marked at a time; an array is one row."""
+
+MOST_SHOWN = 50
+"""A running job is near its limit if at most this many seconds, and at most a quarter of the limit,
+remain.
+"""
+
+NEAR_SECONDS = 15 * 60
+"""A job is near its limit with this many seconds or a quarter of its limit left."""
+
+MOST_AGAIN = 2_000
+"""Most failed jobs that are planned again at a time."""
+
+
+class RowKey(NamedTuple):
+    """Identity of a row, independent of its index: the token, else cluster and id; and the task.
+
+    `folded`: the row stands for all jobs of an array or a bundle; `task` is None then.
+    """
+
+    cluster: str
+    id: int
+    task: int | None = None
+    token: str = ""
+    folded: bool = False
+
+    @property
+    def parent(self) -> RowKey | None:
+        """Return the key of the array or bundle that contains this job, None for any other job."""
+        if self.task is None:
+            return None
+        token = self.token.partition("~")[0].removesuffix(f".{self.task}") if self.token else ""
+        return RowKey(self.cluster, self.id, None, token, folded=True)
+
+
+class QueueAsked(NamedTuple):
+    """The requested rows and their order.
+
+    `whose`: one of PROJECT, MINE, EVERYBODY; `clusters`: () for all. `unfolded`: the arrays and
+    bundles in which each job has its own row; if `folding` is False, the exceptions that stay
+    folded. `follow`: a row whose index is requested.
+    """
+
+    text: str = ""
+    sort: str = SORTS[0]
+    descending: bool = False
+    whose: str = PROJECT
+    clusters: tuple[str, ...] = ()
+    folding: bool = True
+    unfolded: frozenset[RowKey] = frozenset()
+    follow: RowKey | None = None
+
+
+class MarkedRow(NamedTuple):
+    """A marked row, and the number of its jobs in each state."""
+
+    key: RowKey
+    counts: tuple[tuple[JobState, int], ...]
+
+
+class QueueRow(NamedTuple):
+    """One job, or an array or bundle of jobs.
+
+    Times are in seconds; `start_estimate` and `as_of` (the time of the last poll) are epoch
+    seconds. `counts`: the number of jobs in each state. `tasks`: of a folded row, `1-64`. `view`:
+    the view of a job of this project (of a folded row's first job), with some of its directories.
+    `open`: the number of its directories that are not complete, -1 if unknown. `inside`: the row is
+    a job of the array or bundle above. `silent`: the cluster did not answer the last poll, and the
+    job has not ended.
+    """
+
+    key: RowKey
+    cluster: str
+    label: str
+    state: JobState
+    name: str
+    counts: tuple[tuple[JobState, int], ...] = ()
+    tasks: str = ""
+    size: int = 0
+    first: str = ""
+    partition: str = ""
+    nodes: str = ""
+    elapsed: int | None = None
+    limit: int | None = None
+    reason: str = ""
+    start_estimate: int | None = None
+    as_of: float | None = None
+    silent: bool = False
+    user: str = ""
+    view: JobView | None = None
+    open: int = -1
+    inside: bool = False
+
+    @property
+    def jobs(self) -> int:
+        """Return the number of jobs that the row stands for."""
+        return sum(number for _, number in self.counts)
+
+    @property
+    def marked(self) -> MarkedRow:
+        """Return the row's key and the states of its jobs."""
+        return MarkedRow(self.key, self.counts)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the job belongs to this project."""
+        return self.view is not None
+
+    @property
+    def left(self) -> int | None:
+        """Return the seconds to the job's limit, if the limit is near."""
+        if self.state is not JobState.RUNNING or self.elapsed is None or not self.limit:
+            return None
+        left = self.limit - self.elapsed
+        return max(0, left) if left <= min(NEAR_SECONDS, self.limit // 4) else None
+
+
+class QueuePage(NamedTuple):
+    """The rows from `start` on, of `total` rows, which stand for `jobs` jobs.
+
+    `all_jobs`: number of jobs without the filter. `hidden`: number of the user's other jobs, if
+    they are not listed. `followed`: the index of the row of `QueueAsked.follow`. `notice`: what is
+    missing, and why. `problem`: why the filter cannot be parsed; no filter is applied then.
+    """
+
+    total: int
+    start: int
+    rows: tuple[QueueRow, ...]
+    jobs: int = 0
+    all_jobs: int = 0
+    hidden: int = 0
+    followed: int | None = None
+    notice: str = ""
+    problem: str = ""
+
+
+class ChosenJobs(NamedTuple):
+    """The jobs to which a verb would be applied: `jobs` of `total`, with names of the first ones.
+
+    `failed`: the jobs to be retried, at most MOST_AGAIN.
+    """
+
+    total: int
+    jobs: int
+    lines: tuple[str, ...] = ()
+    failed: tuple[FailedJob, ...] = ()
+
+
+class Acted(NamedTuple):
+    """The result of a verb: the number of successes, and the errors of the first failures."""
+
+    done: int
+    refused: int = 0
+    answers: tuple[JobAnswer, ...] = ()
+
+
+class DetailPart(NamedTuple):
+    """One query about a job to its scheduler, such as `scontrol show job 12`.
+
+    `fields`: name and value as the scheduler writes them. `problem`: why there is no answer.
+    """
+
+    asked: str
+    fields: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+class JobDetail(NamedTuple):
+    """All details that its scheduler reports of a job. `at`: epoch seconds of the answers.
+
+    `priority`: the sum first, then its parts. `start`: estimated start in epoch seconds, `on`: the
+    estimated nodes. `ahead`: how many of the `waiting` jobs in the job's partition come before it.
+    None: not requested, or unknown. `estimated`: whether these last three values were requested.
+    """
+
+    key: RowKey
+    at: float
+    parts: tuple[DetailPart, ...] = ()
+    priority: tuple[tuple[str, int], ...] = ()
+    start: int | None = None
+    on: str = ""
+    ahead: int | None = None
+    waiting: int | None = None
+    estimated: bool = False
+    problem: str = ""

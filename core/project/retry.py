@@ -1,0 +1,325 @@
+"""Resubmission of failed work: unchanged, with the user's changes, or by rules of mapping files.
+
+The input is a project, a choice of failed work and a `Change`. The result is an ordinary plan, in
+which each job states its attempt number, why the previous attempt failed, and what differs. A
+change that the user requests replaces the `resubmit` rules. Without a change the rules decide;
+without rules the job is mapped, or given its resources, according to the current files. Changes
+that the user requested for earlier attempts are kept. Source: docs/mapping.md, "Resubmission".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.model import Cluster, PartitionChoice
+from rowtui.core.clusters.partition import choose_partition
+from rowtui.core.groups.model import JobRequest
+from rowtui.core.groups.request import job_requests
+from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
+from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.project.change import NO_CHANGE, Change, suggested_change
+from rowtui.core.project.failed_jobs import Choice, FailedGroup, failed_work
+from rowtui.core.project.next_attempt import (
+    amount_asked,
+    attempt_reason,
+    delayed,
+    had_before,
+    has_more,
+    with_amounts,
+)
+from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
+from rowtui.core.project.planning.plan import Formed, decode_names, maps, plan_formed
+from rowtui.core.submission.plan.apply_placement import Placed
+from rowtui.core.submission.plan.attempt import Asked, Basis, read_basis
+from rowtui.core.submission.plan.model import Plan, Refused, RefusedAt
+from rowtui.core.submission.plan.plan import choice_reasons
+from rowtui.core.submission.scripts.header import options_for
+from rowtui.core.workflow.model import Action, Resources, Walltime
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+
+class Cause(NamedTuple):
+    """The number of jobs of a plan that are retried for one cause.
+
+    `suggestion`: the change that would help `unchanged` of these jobs, which would get no more than
+    before. Nothing changes unless the user requests it.
+    """
+
+    cause: str
+    jobs: int
+    suggestion: Change = NO_CHANGE
+    unchanged: int = 0
+
+
+class Again(NamedTuple):
+    """A plan that retries failed work, and the causes of the failures, the most frequent first."""
+
+    plan: Plan
+    causes: tuple[Cause, ...] = ()
+
+
+def plan_again(
+    project: Project, choice: Choice, change: Change = NO_CHANGE, *, limit: int | None = None
+) -> Again:
+    """Return the plan for failed work. Work that cannot be sent is left out with its reason.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+    tried: list[_Tried] = []
+
+    def form(usable: Sequence[Action]) -> Formed:
+        found = failed_work(project, choice._replace(actions=tuple(usable)))
+        resubmitter = _Resubmitter(project, change)
+        tried[:] = resubmitter.tried(found.groups, limit)
+        decode_names(project, [each.place.request for each in tried])
+        places = [each.place for each in tried]
+        refused = resubmitter.all_refused()
+        requests = [place.request for place in places]
+        return Formed(requests, places, found.skipped, again=True, refused=refused)
+
+    plan = plan_formed(project, choice.actions, form)
+    return Again(plan, _causes(tried))
+
+
+class _Tried(NamedTuple):
+    failed: FailedGroup
+    place: Placed
+
+
+class _Wish(NamedTuple):
+    """The request for one job of the next attempt, before its destination is chosen.
+
+    `memory_mb` and `cpus` are for the whole job, None if the user did not set them.
+    """
+
+    failed: FailedGroup
+    request: JobRequest
+    cluster: Cluster | None  # None: the mapping files choose
+    memory_mb: int | None
+    cpus: int | None
+    asked: Asked
+    rule: Resubmission | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class _Resubmitter:
+    def __init__(self, project: Project, change: Change) -> None:
+        self.project = project
+        self.change = change
+        self.mapped = maps(project)
+        self.refused: dict[tuple[str, str, str], list[JobRequest]] = {}
+        self.not_placed: tuple[Refused, ...] = ()
+        self.choices: dict[tuple[str, Resources, int, str], PartitionChoice] = {}
+        self.clusters: dict[str, Cluster] = {}
+
+    def tried(self, groups: Sequence[FailedGroup], limit: int | None) -> list[_Tried]:
+        """Return the groups that have a place, at most `limit`."""
+        wishes: list[_Wish] = []
+        for failed in groups:
+            if limit is not None and len(wishes) >= limit:
+                break
+            wish = self.attempt(failed, self.wish)
+            if wish is not None:
+                wishes.append(wish)
+        return self.by_mapping(wishes) if self.mapped else self.by_partition(wishes)
+
+    def all_refused(self) -> tuple[Refused, ...]:
+        """Return the groups that have no place, and why."""
+        return (*refused_requests(self.project, self.refused, RefusedAt.GROUP), *self.not_placed)
+
+    def attempt(
+        self, failed: FailedGroup, how: Callable[[FailedGroup], _Wish | None]
+    ) -> _Wish | None:
+        try:
+            return how(failed)
+        except RowtuiError as error:
+            self.refuse(job_requests((failed.group,))[0], error)
+            return None
+
+    def refuse(self, request: JobRequest, error: RowtuiError) -> None:
+        key = (request.action.name, error.message, error.hint)
+        self.refused.setdefault(key, []).append(request)
+
+    # Requests
+
+    def wish(self, failed: FailedGroup) -> _Wish | None:
+        """Return the request of the next attempt.
+
+        Raises: RowtuiError with the reason if there is none.
+        """
+        change = self.change
+        (plain,) = job_requests((failed.group,))
+        cluster = self.cluster(failed)
+        if change.partition and cluster is not None and not cluster.has_partitions:
+            raise RowtuiError(f"{visible(cluster.name)} has no partitions to choose from")
+        elsewhere = "" if change.cluster == failed.cluster else change.cluster
+        same = change._replace(cluster=elsewhere).is_nothing
+        rule = self.rule(failed, plain) if self.mapped and same else None
+        before = Asked()
+        if failed.planned is not None and rule is None:  # with a rule, the rule decides instead
+            before = read_basis(failed.planned.basis).asked
+        had = had_before(failed)
+        count = len(plain.group.indices) if plain.action.resources.walltime.per_directory else 1
+        processes = max(1, plain.processes)
+        cpus = amount_asked("CPUs", change.cpus, had.cpus, before.cpus, processes)
+        memory = amount_asked("memory", change.memory, had.memory_mb, before.memory_mb, processes)
+        seconds = amount_asked(
+            "time", change.walltime, had.walltime_seconds, before.walltime_seconds, count
+        )
+        asked = Asked(
+            memory_mb=None if memory is None else memory / processes,
+            cpus=None if cpus is None else cpus / processes,
+            walltime_seconds=None if seconds is None else seconds / count,
+            partition=change.partition or ("" if elsewhere else before.partition),
+        )
+        warnings: tuple[str, ...] = ()
+        if cpus is not None and cpus % processes:
+            each = -(-cpus // processes)
+            warnings = (f"{cpus} CPUs for {processes} processes: each gets {each}",)
+            cpus = each * processes
+        resources = plain.action.resources
+        if seconds is not None:
+            resources = resources._replace(walltime=Walltime(seconds, per_directory=False))
+        if not self.mapped:  # otherwise the mapper receives these amounts and sets them
+            resources = with_amounts(resources, len(plain.group.indices), processes, cpus, memory)
+        action = plain.action._replace(resources=resources)
+        (request,) = job_requests((failed.group._replace(action=action),))
+        request = request._replace(attempt=failed.attempt + 1)
+        return _Wish(failed, request, cluster, memory, cpus, asked, rule, warnings)
+
+    def cluster(self, failed: FailedGroup) -> Cluster | None:
+        """Return the fixed cluster; None if mapping files choose. Raises: RowtuiError."""
+        name = self.change.cluster or ("" if self.mapped else failed.cluster)
+        if not name:
+            return None
+        if name not in self.clusters:
+            reach = self.project.reach
+            known = reach.known(name)
+            if known is None:
+                raise RowtuiError(
+                    f"{visible(name)}, where it failed, cannot be reached from here"
+                    if not self.change.cluster
+                    else f"{visible(name)} cannot be reached from here",
+                    "another cluster can be named with --cluster",
+                )
+            self.clusters[name] = reach.described(known)
+        return self.clusters[name]
+
+    def rule(self, failed: FailedGroup, plain: JobRequest) -> Resubmission | None:
+        """Return the `resubmit` rule that applies to the failed job.
+
+        Raises: RowtuiError if the rules end the retries.
+        """
+        mapping = self.project.mapping
+        before = read_basis(failed.planned.basis) if failed.planned else Basis()
+        retry = Retry(previous_params=before.previous_params)
+        asked = retry.of(mapping.request(plain._replace(attempt=failed.attempt)))
+        _, placement = mapping.placed(asked)
+        if not placement.chosen or not placement.resubmit:
+            return None
+        rule = next_attempt(placement.resubmit, failed.end)
+        if rule is None:
+            raise RowtuiError(
+                f"its resubmit rules give it up: {visible(failed.cause)} at attempt"
+                f" {failed.attempt}",
+                "a change that is asked for is made all the same, even one of 1x",
+            )
+        if rule.destination and rule.destination not in mapping.mapper.all_offers:
+            raise RowtuiError(
+                f"the rule {visible(rule.handler)} sends it to {visible(rule.destination)},"
+                " which is no destination"
+            )
+        return rule
+
+    # Placement
+
+    def by_partition(self, wishes: Sequence[_Wish]) -> list[_Tried]:
+        """Place by the limits of partitions alone."""
+        found = []
+        for wish in wishes:
+            cluster, request = wish.cluster, wish.request
+            assert cluster is not None
+            of_file = options_for(request.action, cluster.name).partition
+            named = (wish.asked.partition if cluster.has_partitions else "") or of_file
+            key = (
+                cluster.name,
+                request.action.resources,
+                len(request.group.indices),
+                named or "",
+            )
+            choice = self.choices.get(key)
+            if choice is None:
+                choice = choose_partition(cluster, key[1], key[2], named)
+                self.choices[key] = choice
+            if choice.partition is None:
+                why = "; ".join(map(str, choice.refusals)) or "it has no partitions"
+                self.refuse(
+                    request, RowtuiError(f"no partition of {visible(cluster.name)} takes it: {why}")
+                )
+                continue
+            if named and named != of_file:
+                reasons: tuple[str, ...] = (f"{visible(named)}: asked for by hand",)
+            else:
+                reasons = choice_reasons(cluster, choice, of_file)
+            place = Placed(request, cluster, choice.partition, choice.warnings, reasons)
+            found.append(self.with_reason(wish, place))
+        return found
+
+    def by_mapping(self, wishes: Sequence[_Wish]) -> list[_Tried]:
+        """Place by the mapping files, which see the requested amounts."""
+        retries = [self.retry(wish) for wish in wishes]
+        mapped = place_requests(self.project, [wish.request for wish in wishes], retries)
+        self.not_placed = mapped.refused
+        return [
+            self.with_reason(wishes[number], place)
+            for number, place in zip(mapped.numbers, mapped.places, strict=True)
+        ]
+
+    def retry(self, wish: _Wish) -> Retry:
+        planned = wish.failed.planned
+        before = read_basis(planned.basis) if planned is not None else Basis()
+        what_if = WhatIf(
+            Amounts(cores=wish.cpus, mem=None if wish.memory_mb is None else wish.memory_mb / 1024),
+            destination=wish.rule.destination if wish.rule is not None else "",
+            cluster=self.change.cluster,
+        )
+        return Retry(
+            what_if=None if what_if == WhatIf() else what_if,
+            partition="" if wish.rule is not None else wish.asked.partition,
+            previous_params={} if before.params is None else before.params,
+        )
+
+    def with_reason(self, wish: _Wish, place: Placed) -> _Tried:
+        warnings = [*place.warnings, *wish.warnings]
+        request = place.request
+        reason = attempt_reason(wish.failed, place)
+        if wish.rule is not None:
+            reason += f", by the rule {visible(wish.rule.handler)}"
+            if wish.rule.delay_seconds:
+                request = delayed(request, place.cluster, wish.rule.delay_seconds, warnings)
+        place = place._replace(
+            request=request,
+            warnings=tuple(warnings),
+            reasons=(reason, *place.reasons),
+            basis=place.basis._replace(asked=wish.asked),
+        )
+        return _Tried(wish.failed, place)
+
+
+def _causes(tried: Sequence[_Tried]) -> tuple[Cause, ...]:
+    jobs: dict[str, int] = {}
+    unchanged: dict[str, int] = {}
+    for failed, place in tried:
+        jobs[failed.cause] = jobs.get(failed.cause, 0) + 1
+        if not has_more(failed, place):
+            unchanged[failed.cause] = unchanged.get(failed.cause, 0) + 1
+    ordered = sorted(jobs.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        Cause(cause, number, suggested_change(cause), unchanged.get(cause, 0))
+        for cause, number in ordered
+    )

@@ -1,0 +1,1 @@
+"""Checks of a plan before its submission, each in a module of its own."""

@@ -1,0 +1,169 @@
+"""Checks of a plan's hours against budgets of this project and allocations of sites.
+
+A budget is set in rowtui's own clusters.toml (`budget`). The budget is charged with the hours that
+this project's jobs on the cluster asked for, as long as their plans are on record. Used hours are
+not known everywhere, and a budget that counts too much does less harm than one that counts too
+little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost, visible
+from rowtui.core.clusters.model import BudgetLimit
+from rowtui.core.project.review.views import Budget, Check, CheckState, Finding, ranges_of
+from rowtui.core.submission.plan.charges import Balance, charges_of
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, Plan, PlannedJob, Step
+from rowtui.core.submission.sending.journal import Journal
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.slurm.allocations import Allocations
+    from rowtui.core.project.project import Project
+
+BUDGET, ALLOCATION = "budget", "allocation"
+_NOT_SENT = (Step.PLANNED, Step.REJECTED, Step.ABANDONED)
+_ACCOUNT = re.compile(r"^#SBATCH\s+(?:--account[= ]|-A\s*)(\S+)", re.MULTILINE)
+
+
+class ChargedHours:
+    """Computes the hours that the jobs of one project are charged on clusters. Waits for the disk.
+
+    A plan is read only once after all of its jobs have ended.
+    """
+
+    def __init__(self, journal: Journal, plan_of: Callable[[str], Plan]) -> None:
+        self._journal, self._plan_of = journal, plan_of
+        self._done: dict[str, dict[str, Cost]] = {}  # by plan id and cluster
+
+    def on(self, clusters: Collection[str]) -> dict[str, Cost]:
+        """Return what the jobs that were sent to these clusters asked for, by cluster.
+
+        Plans that can no longer be read are not counted.
+        """
+        done = frozenset(self._journal.done_plan_ids())
+        charged = dict.fromkeys(clusters, Cost())
+        for plan_id in self._journal.plan_ids():
+            found = self._done.get(plan_id)
+            if found is None:
+                try:
+                    found = self._of_plan(plan_id)
+                except RowtuiError:
+                    continue
+                if plan_id in done:
+                    self._done[plan_id] = found
+            for name in charged.keys() & found.keys():
+                charged[name] = charged[name].plus(found[name])
+        return charged
+
+    def _of_plan(self, plan_id: str) -> dict[str, Cost]:
+        plan, latest = self._plan_of(plan_id), self._journal.latest(plan_id)
+        sent = {token for token, entry in latest.items() if entry.step not in _NOT_SENT}
+        found: dict[str, Cost] = {}
+        for charge in charges_of(plan):
+            if any(job.token in sent for job in charge.jobs):
+                name = charge.destination.cluster
+                found[name] = found.get(name, Cost()).plus(charge.cost)
+        return found
+
+
+def balances_of(project: Project, plan: Plan) -> dict[str, Balance]:
+    """Return the budgets of the clusters of a plan's jobs, with the amount charged against each."""
+    return balances_on(project, {job.destination.cluster for job in plan.jobs})
+
+
+def balances_on(project: Project, clusters: Iterable[str]) -> dict[str, Balance]:
+    """Return the budgets of these clusters, with the charged amounts. Waits for the disk."""
+    limits: dict[str, BudgetLimit] = {}
+    for name in clusters:
+        cluster = project.reach.known(name) or project.configured.named(name)
+        if cluster is not None and cluster.budget is not None:
+            limits[name] = cluster.budget
+    charged = project.charged_hours.on(limits) if limits else {}
+    return {
+        name: Balance(limit.cpu_hours, limit.gpu_hours, charged[name])
+        for name, limit in limits.items()
+    }
+
+
+def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> Check:
+    """Check the budgets of the clusters that the plan's jobs go to: see `balances_of`."""
+    if not balances:
+        fix = "budget = { cpu_hours = 20000 } in ~/.config/rowtui/clusters.toml sets one"
+        return Check(BUDGET, CheckState.NOT_OFFERED, "no budget is set", fix)
+    jobs = _by(plan, lambda job: job.destination.cluster)
+    budgets = []
+    for name, balance in balances.items():
+        for unit, whole, charged in (
+            (CPU_HOURS, balance.cpu_hours, balance.charged.cpu_hours),
+            (GPU_HOURS, balance.gpu_hours, balance.charged.gpu_hours),
+        ):
+            if whole is not None:
+                ranges = ranges_of(jobs[name])
+                where = f"of this project on {visible(name)}"
+                budgets.append(Budget(BUDGET, unit, whole - charged, whole, ranges, where))
+    return Check(BUDGET, CheckState.OK, budgets=tuple(budgets))
+
+
+async def check_allocation(
+    plan: Plan, ask: Callable[[str, Collection[str]], Awaitable[Allocations | str]]
+) -> Check:
+    """Check the allocations of the accounts that jobs name.
+
+    `ask`: returns the allocations on a cluster, or why the cluster cannot be asked.
+    """
+    places = _by(plan, lambda job: (job.destination.cluster, account_of(job.script)))
+    by_cluster: dict[str, set[str]] = {}
+    for cluster, account in places:
+        by_cluster.setdefault(cluster, set()).add(account)
+    budgets: list[Budget] = []
+    findings: list[Finding] = []
+    why = []
+    for cluster, accounts in by_cluster.items():
+        answer = await ask(cluster, accounts)
+        if isinstance(answer, str):
+            why.append(answer)
+            continue
+        if answer.why:
+            why.append(f"{visible(cluster)}: {answer.why}")
+        for account, share in answer.shares.items():
+            if share is not None:
+                text = f"{visible(account)} on {visible(cluster)}: fair share {share:.2f}"
+                findings.append(Finding(CheckState.OK, text))
+        for limit in answer.found:
+            positions = [
+                at
+                for (there, account), those in places.items()
+                if there == cluster and (account or answer.default) == limit.account
+                for at in those
+            ]
+            name = visible(limit.account) + (f" ({visible(limit.user)})" if limit.user else "")
+            left, ranges = limit.whole - limit.used, ranges_of(sorted(positions))
+            budgets.append(
+                Budget(name, limit.unit, left, limit.whole, ranges, f"on {visible(cluster)}")
+            )
+    if not (budgets or findings):
+        text = "; ".join(dict.fromkeys(why)) or "no account has a limit in hours"
+        return Check(ALLOCATION, CheckState.NOT_OFFERED, text)
+    text = "" if budgets else "no limit in hours"
+    return Check(ALLOCATION, CheckState.OK, text, findings=tuple(findings), budgets=tuple(budgets))
+
+
+def account_of(script: str) -> str:
+    """Return the account that a script's header names, "" for none."""
+    end = script.find("\n\n")
+    match = _ACCOUNT.search(script, 0, end if end >= 0 else len(script))
+    return match[1] if match else ""
+
+
+_Key = TypeVar("_Key")
+
+
+def _by(plan: Plan, key: Callable[[PlannedJob], _Key]) -> dict[_Key, list[int]]:
+    found: dict[_Key, list[int]] = {}
+    for at, job in enumerate(plan.jobs):
+        found.setdefault(key(job), []).append(at)
+    return found

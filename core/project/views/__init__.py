@@ -1,0 +1,1 @@
+"""Small values that screens show of a project: jobs, logs, needs and throughput."""

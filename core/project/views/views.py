@@ -1,0 +1,182 @@
+"""Small immutable values that screens and commands show of jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.mapping.model.request import WhatIf
+
+if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
+    from rowtui.core.clusters.schedulers.base import Job, JobState
+    from rowtui.core.mapping.model.decision import Decision
+    from rowtui.core.mapping.model.decision_json import Loads
+    from rowtui.core.project.queue.needs import QueueNeed
+    from rowtui.core.project.views.throughput import Pace
+    from rowtui.core.submission.plan.model import JobRecord
+
+
+class JobView(NamedTuple):
+    """One row of the jobs screen: rowtui's record and the scheduler's last answer.
+
+    `directories`: the job's number of directories, if the record holds only the first of them.
+    """
+
+    record: JobRecord
+    state: JobState
+    reason: str = ""
+    elapsed: int | None = None
+    limit: int | None = None
+    nodes: str = ""
+    start_estimate: int | None = None
+    directories: int = -1
+
+    @property
+    def why(self) -> str:
+        """Return why the job waits, or how it ended; "" if its state is sufficient."""
+        reason = self.record.end_reason or self.reason
+        return reason.removeprefix(f"{self.state.value}: ")
+
+    @property
+    def size(self) -> int:
+        """Return the job's number of directories."""
+        return len(self.record.directories) if self.directories < 0 else self.directories
+
+
+class ClusterView(NamedTuple):
+    """One cluster: its connection and the known state of its queue. Times: epoch seconds.
+
+    `where`: "here" or `me@host`; `connected`: None where no login is needed; `login`: why the user
+    has to log in, "" if no login is needed; `login_command`: the command for it. `as_of`: time of
+    `jobs`, None if nothing is known yet; `next_at`: time of the next poll. `error`: why the last
+    poll failed, else "". `jobs`: all of this user's jobs there, including those of other projects;
+    empty in the copy for a screen. `counts`: the number of jobs in each state. `slow`: answers take
+    so long that the cluster is polled less often than configured.
+    """
+
+    name: str
+    scheduler: str
+    where: str = "here"
+    connected: bool | None = None
+    login: str = ""
+    login_command: str = ""
+    as_of: float | None = None
+    next_at: float = 0.0
+    error: str = ""
+    jobs: tuple[Job, ...] = ()
+    counts: tuple[tuple[JobState, int], ...] = ()
+    slow: bool = False
+
+
+class FailedJob(NamedTuple):
+    """A job in which directories failed that may be retried.
+
+    `name`: the scheduler's id, "" if unknown; `directories`: the number of these directories.
+    """
+
+    token: str
+    name: str
+    action: str
+    cause: str
+    directories: int
+
+
+class TransferView(NamedTuple):
+    """The files that a plan would copy to one cluster before its jobs are sent. `size`: bytes.
+
+    `first`: the first paths; `unchanged`: number of files that are there already; `conflicts`:
+    files that changed on both sides, which stop the submission; `back`: the files that are fetched
+    when jobs have ended.
+    """
+
+    cluster: str
+    place: str
+    files: int
+    size: int
+    first: tuple[str, ...] = ()
+    unchanged: int = 0
+    conflicts: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class EndedJob(NamedTuple):
+    """A job that has ended since the last poll."""
+
+    token: str
+    label: str
+    action: str
+    state: JobState
+    reason: str = ""
+
+
+class JobsView(NamedTuple):
+    """The jobs of this project, newest first. `error`: why `state` may be out of date.
+
+    A screen receives only the newest jobs, with a summary of all: `counts`, the jobs that `ended`
+    since its last poll (the first of `ended_in_all`), the jobs that need the user (`needs`), and
+    the completion rates of actions (`paces`).
+    """
+
+    generation: int
+    at: float
+    jobs: tuple[JobView, ...]
+    error: str = ""
+    clusters: tuple[ClusterView, ...] = ()
+    counts: tuple[tuple[JobState, int], ...] = ()
+    ended: tuple[EndedJob, ...] = ()
+    ended_in_all: int = 0
+    needs: tuple[QueueNeed, ...] = ()
+    paces: tuple[Pace, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Return the number of this project's jobs."""
+        return sum(number for _, number in self.counts) if self.counts else len(self.jobs)
+
+    @property
+    def states(self) -> dict[JobState, int]:
+        """Return the number of jobs in each state."""
+        return dict(self.counts) or dict(Counter(job.state for job in self.jobs))
+
+
+class LogTail(NamedTuple):
+    """The end of a job's log. `path`: as the user would type it; `error`: why it cannot be read."""
+
+    path: str
+    size: int
+    lines: tuple[str, ...]
+    error: str = ""
+
+
+class WhatIfAsked(NamedTuple):
+    """The user's what-if about a job: other amounts and tags, or another user."""
+
+    change: WhatIf = WhatIf()
+    user: str | None = None
+    roles: tuple[str, ...] | None = None
+
+
+class Explanation(NamedTuple):
+    """Where one group's job would go, and why. `decision` is None if `problem` states why not.
+
+    `files`: the mapping files in effect (none: the cluster's partitions alone). `trusted`: whether
+    each is trusted, and why. `loads_at`: epoch seconds of the known queue loads, 0 for none.
+    `loads`: how busy the decision's destinations are, by cluster and partition.
+    """
+
+    generation: int
+    action_index: int
+    group: int  # numbered from 1
+    groups: int
+    directories: int
+    first: str
+    decision: Decision | None
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[str, ...] = ()
+    loads_at: float = 0.0
+    problem: str = ""
+    trusted: tuple[tuple[bool, str], ...] = ()
+    loads: Loads = {}

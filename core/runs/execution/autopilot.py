@@ -1,0 +1,451 @@
+"""The autopilot: ready -> ordered -> mapped -> packed -> planned -> submitted, round after round.
+
+It stays within limits that the user has confirmed, and asks before it exceeds them. It reports each
+step as it happens. It can be interrupted at any moment and started again. Source: Fastr's
+documentation (network execution: callbacks make jobs ready).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import time
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.project.planning.prices import prices_of
+from rowtui.core.project.review.budgets import balances_of
+from rowtui.core.project.views.follow import Changes
+from rowtui.core.runs.execution.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
+from rowtui.core.runs.execution.plug_ins import find_execution
+from rowtui.core.runs.execution.retry_backoff import Resting
+from rowtui.core.runs.execution.rounds import part_of
+from rowtui.core.runs.limits.limits import Breach, Limits, Spent, fits
+from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.runs.model import Paused, RunStatus, Stopped
+from rowtui.core.runs.redo import said, stale_results
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_of
+from rowtui.core.submission.sending.in_queue import SilentClusterError
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.running import Happened, Running
+    from rowtui.core.submission.plan.model import Plan
+
+_IDLE_LOOKS = 2
+_ROUNDS = 100  # at most, one after another without a poll between them
+LOOK_SECONDS = 1.0  # the longest wait between two polls while no change is announced
+
+
+class Kind(enum.Enum):
+    """The kind of a message of the autopilot."""
+
+    BEGUN = "begun"
+    HAPPENED = "happened"  # jobs ended, or files of lists arrived
+    SENT = "sent"
+    PROBLEM = "problem"
+    PAUSED = "paused"
+    OVER = "over"
+
+
+class Told(NamedTuple):
+    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted."""
+
+    kind: Kind
+    sentence: str
+    happened: Happened | None = None
+    plan: Plan | None = None
+    success: bool = True
+
+
+class Answer(NamedTuple):
+    """The user's answer to a plan that the limits do not allow, or that must be confirmed.
+
+    `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
+    neither, the run pauses.
+    """
+
+    send: bool = False
+    limits: Limits | None = None
+
+
+Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[Answer]]
+
+
+@dataclass
+class Autopilot:
+    """Drive one run. `ask` gets the plan and the reasons why the user must confirm it.
+
+    `by_step`: ask before every plan. `look_seconds`: the longest wait between polls, in seconds.
+    `turn`: the lock held while the project's records are used. `ask_queues`: polls the schedulers
+    and records their answers, if another component polls them as well.
+    """
+
+    running: Running
+    ask: Ask
+    by_step: bool = False
+    look_seconds: float = LOOK_SECONDS
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    ask_queues: Callable[[], Awaitable[None]] | None = None
+    resting: Resting = field(default_factory=Resting)
+    _blocked: tuple[str, ...] = ()
+    execution: ExecutionPlugin = field(init=False)
+    _sent: bool = False
+    _sent_now: bool = False  # in the last planned round
+    _again: bool = False  # more can be planned once the last plan was submitted
+    _waits: bool = False  # the plug-in reports that something will end without further submissions
+    _idle: int = 0  # consecutive polls after which there was nothing to do
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        """Find the execution plug-in. Raises: ExecutionError."""
+        self.execution = find_execution(self.running.execution)
+
+    async def drive(self) -> AsyncGenerator[Told, None]:
+        """Run until nothing is left or the user has to decide. Raises: RowtuiError.
+
+        The caller holds the lock of the run (`Run.hold`).
+        """
+        running = self.running
+        project = running.project
+        try:
+            async with self.turn:
+                made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
+        except _StoppedError:
+            return  # directories made until now are complete
+        yield Told(Kind.BEGUN, _begun(running, len(made.made)))
+        stale = said(await asyncio.to_thread(stale_results, running))
+        if stale:
+            yield Told(Kind.PROBLEM, stale)
+        changes = Changes(project)
+        listening = asyncio.create_task(self._listen(changes))
+        try:
+            while not self._stop.is_set():
+                self._changed.clear()
+                happened = await self._look()
+                if happened:
+                    yield Told(Kind.HAPPENED, _happened(happened), happened)
+                if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
+                    why = "another process stopped the run"
+                    yield Told(Kind.PAUSED, why, success=False)
+                    return
+                if happened.stopped:
+                    await self._take_back(happened.stopped)
+                if running.graph.is_over:
+                    stale_now = said(await asyncio.to_thread(stale_results, running))
+                    if stale_now not in ("", stale):
+                        yield Told(Kind.PROBLEM, stale_now)
+                    yield self._over()
+                    await self._give_back()
+                    return
+                self._sent = False
+                async for told in self._send():
+                    yield told
+                    if told.kind is Kind.PAUSED:
+                        return
+                if self._stop.is_set():
+                    return
+                if self._stuck(happened):
+                    why = "; ".join(self._blocked) or "nothing is eligible and nothing runs"
+                    yield self._paused(why)
+                    return
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), self.look_seconds)
+        finally:
+            changes.close()
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+    def _refuse_if_stopped(self, _: int) -> None:
+        if self._stop.is_set():
+            raise _StoppedError
+
+    async def _listen(self, changes: Changes) -> None:
+        async for _ in changes.words():
+            self._changed.set()
+
+    async def _look(self) -> Happened:
+        """Poll the schedulers that are due, and derive what happened to the run."""
+        project = self.running.project
+        if self.ask_queues is not None:
+            await self.ask_queues()
+        elif project.has_jobs_to_ask_for():
+            await project.jobs.entered(await project.jobs.queues.ask(may_send=True))
+        async with self.turn:
+            await asyncio.to_thread(project.synchronise)
+            return await asyncio.to_thread(self.running.look)
+
+    async def _send(self) -> AsyncGenerator[Told, None]:
+        """Plan and submit what may be submitted, and repeat while more can be planned at once."""
+        for _ in range(_ROUNDS):
+            self._sent_now = self._again = False
+            async for told in self._send_round():
+                yield told
+            if not (self._again and self._sent_now) or self._stop.is_set():
+                return
+
+    async def _send_round(self) -> AsyncGenerator[Told, None]:
+        running = self.running
+        limits = running.run.limits
+        spent = await self._spent()
+        full = limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue
+        resting = self.resting.at(time.monotonic())
+        work = Work(running, self.turn, resting, full)
+        try:
+            found = await self._planned(work)
+        except InvalidFileError as error:
+            found = Round(None, tuple(str(problem) for problem in error.problems))
+        except ExecutionError as error:
+            yield self._paused(str(error))
+            return
+        plan = found.plan
+        self._waits, self._again = found.waits, found.again
+        said = found.blocked if plan is None else (*plan.skipped, *found.blocked)
+        for told in self._problems(said, keep=bool(resting)):
+            yield told
+        if plan is None or not plan.jobs:
+            return
+        money, balances = await self._paid_from(plan)
+        fit = fits(limits, spent, plan, time.time(), money, balances=balances)
+        asked = tuple(it for it in fit.breaches if not it.passes)
+        # Submit what is allowed first; ask the user when only jobs outside the limits are left.
+        if self.by_step or (asked and not fit.jobs):
+            answer = await self.ask(plan, asked)
+            if answer.limits is not None:
+                running.run.confirm(answer.limits, time.time())
+                running.failures_in_a_row = 0
+                spent = await self._spent()
+                fit = fits(answer.limits, spent, plan, time.time(), money, balances=balances)
+            if answer.send:
+                fit = fit._replace(jobs=plan.jobs, breaches=())
+            asked = tuple(it for it in fit.breaches if not it.passes)
+            if asked or not (answer.send or answer.limits):
+                why = (
+                    "; ".join(it.sentence for it in asked) or "nobody confirmed what would be sent"
+                )
+                yield self._paused(why, plan)
+                return
+        if fit.jobs and not self._stop.is_set():
+            part = part_of(plan, frozenset(job.token for job in fit.jobs))
+            async for told in self._carry_out(work, part, money):
+                yield told
+
+    async def _spent(self) -> Spent:
+        async with self.turn:
+            return await asyncio.to_thread(self.running.spent)
+
+    async def _paid_from(self, plan: Plan) -> tuple[Mapping[str, Money], Mapping[str, Balance]]:
+        """Return what the jobs of a plan cost, and the budgets that they are charged against.
+
+        The costs cover the whole plan, because a part of a plan has the costs of all of its
+        bundles.
+        """
+        project = self.running.project
+        async with self.turn:
+            return await asyncio.to_thread(
+                lambda: (prices_of(project, plan), balances_of(project, plan))
+            )
+
+    async def _planned(self, work: Work) -> Round:
+        """Return what the plug-in would submit.
+
+        Raises: RowtuiError, also if a third-party plug-in fails.
+        """
+        with _told_apart(self.execution, RowtuiError):
+            return await self.execution.plan(work)
+
+    async def _carry_out(
+        self, work: Work, plan: Plan, money: Mapping[str, Money]
+    ) -> AsyncGenerator[Told, None]:
+        running = self.running
+        units = tuple(charges_of(plan, money))
+        async with self.turn:
+            await asyncio.to_thread(running.prepare, plan)
+        await asyncio.to_thread(running.note, *submitted_events(plan.id, units))
+        errors: list[str] = []
+        failed = ""
+        silent = False
+        try:
+            with _told_apart(self.execution, RowtuiError):
+                async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
+                    async for step in steps:
+                        if step.error and step.error not in errors:
+                            errors.append(step.error)
+                        if self._stop.is_set():
+                            break
+        except ExecutionError as error:
+            failed = str(error)
+        # nothing was submitted, or what was submitted is in the journal
+        except RowtuiError as error:
+            silent = isinstance(error, SilentClusterError)
+            errors.append(str(error))
+        sent = await asyncio.to_thread(self._settle_plan, plan, units, silent)
+        if sent:
+            self._sent = self._sent_now = True
+            yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
+        for told in self._problems((*self._blocked, *errors)):
+            yield told
+        if failed:
+            yield self._paused(failed)
+
+    def _settle_plan(self, plan: Plan, units: Sequence[Charge], silent: bool) -> int:
+        """Find which jobs of a plan were submitted, and return their number.
+
+        Jobs that were not submitted rest and are refunded. A partly submitted bundle is charged in
+        full. `silent`: a cluster did not answer, and nothing was submitted.
+        """
+        running = self.running
+        unsent = unsent_of(plan, running.project.jobs.journal)
+        now = time.monotonic()
+        for job in plan.jobs:
+            jobs = [PILOT] if is_pilot(job.token) else running.jobs_of(job.action, job.directories)
+            if job.token in unsent:
+                self.resting.refused(jobs, now, by_silence=silent)
+            else:
+                self.resting.sent(jobs)
+        if free := not_sent_events(plan.id, units, unsent):
+            running.note(*free)
+        return len(plan.jobs) - len(unsent)
+
+    def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
+        """Return messages for new problems; report each problem once.
+
+        `keep`: problems that were reported before still hold.
+        """
+        fresh = [why for why in dict.fromkeys(said) if why not in self._blocked]
+        self._blocked = (*self._blocked, *fresh) if keep else tuple(dict.fromkeys(said))
+        return [Told(Kind.PROBLEM, why, success=False) for why in fresh]
+
+    def _paused(self, why: str, plan: Plan | None = None) -> Told:
+        self.running.run.append(Paused(time.time(), why))
+        return Told(Kind.PAUSED, why, plan=plan, success=False)
+
+    async def _take_back(self, jobs: tuple[int, ...]) -> None:
+        """Cancel scheduler jobs all of whose directories are no longer needed."""
+        running = self.running
+        state = running.project.state
+        meant: dict[str, set[tuple[str, int]]] = {}
+        # tokens of jobs that failed themselves, not because of their inputs
+        given_up: set[str] = set()
+        for job in jobs:
+            node = running.growth.flow.network.node(running.growth.where(job).node)
+            position = state.directories.position(running.growth.directory(job))
+            if node is None or position is None:
+                continue
+            found = state.submitted.get(node.action, {}).get(position)
+            if found is not None and found.token in running.tokens:
+                meant.setdefault(found.token, set()).add((node.action, position))
+                if job in running.graph.root_causes(job):
+                    given_up.add(found.token)
+        # An ordered scheduler job that waits for others there is cancelled by the component that
+        # keeps the order; it has not failed.
+        if meant:
+            await asyncio.to_thread(running.project.jobs.records)
+            planned = running.project.jobs.planned()
+            for token in meant.keys() - given_up:
+                if token in planned and planned[token].depends_on:
+                    del meant[token]
+        for action, submitted in state.submitted.items() if meant else ():
+            for position, each in submitted.items():
+                if each.token in meant and (action, position) not in meant[each.token]:
+                    del meant[each.token]
+        if meant:
+            await running.project.jobs.cancel(sorted(meant), for_run=True)
+
+    def _stuck(self, happened: Happened) -> bool:
+        """Return whether nothing can happen any more without a decision of the user.
+
+        The condition must hold at two polls in a row, because other programs submit jobs as well.
+        """
+        counts = self.running.graph.counts()
+        active = sum(each[JobState.SUBMITTED] for each in counts)
+        waits = self._sent or active or happened or self.resting.will_be_tried or self._waits
+        self._idle = 0 if waits else self._idle + 1
+        return self._idle >= _IDLE_LOOKS
+
+    def _over(self) -> Told:
+        running = self.running
+        lost = running.finish()
+        failed = sum(each[JobState.FAILED] for each in running.graph.counts())
+        if not lost:
+            return Told(Kind.OVER, "all is done")
+        cancelled = running.cancelled_by_hand()
+        more = lost - failed - cancelled
+        what = [f"{plural(failed, 'job')} failed"] if failed or not cancelled else []
+        if cancelled:
+            what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
+        sentence = f"nothing is left to do: {', '.join(what)}" + (
+            f", and {more:,} that need their results cannot run" if more else ""
+        )
+        return Told(Kind.OVER, sentence, success=False)
+
+    async def _give_back(self) -> None:
+        """Release what the plug-in still holds. The run is over even if this fails."""
+        try:
+            with _told_apart(self.execution, RowtuiError):
+                await self.execution.over(Work(self.running, self.turn))
+        except (RowtuiError, OSError) as error:
+            self.running.project.notice(str(error))
+
+    def stop(self, why: str = "") -> None:
+        """Make `drive` end soon, and record that the user stopped it. Submitted jobs go on."""
+        self._stop.set()
+        self._changed.set()
+        if self.running.status is RunStatus.RUNNING:
+            self.running.run.append(Stopped(time.time(), why))
+
+
+class _StoppedError(Exception):
+    """The user stopped the run while directories were made."""
+
+
+@contextlib.contextmanager
+def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
+    """Raise an unexpected error of a third-party plug-in as an `ExecutionError`.
+
+    The message names only the type of the original error, not its text.
+    """
+    try:
+        yield
+    except theirs:
+        raise
+    except Exception as error:
+        if execution.__class__.__module__.startswith("rowtui.core."):
+            raise
+        raise ExecutionError(
+            f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
+            "what was sent goes on; mend it, or choose another with --execution",
+        ) from error
+
+
+def _begun(running: Running, made: int) -> str:
+    jobs = plural(len(running.graph), "job")
+    return f"{jobs}, {plural(made, 'new directory', 'new directories')}"
+
+
+def _happened(happened: Happened) -> str:
+    parts = []
+    if happened.completed:
+        parts.append(f"{plural(happened.completed, 'job')} completed")
+    if happened.failed:
+        parts.append(f"{plural(len(happened.failed), 'job')} failed")
+    if happened.cancelled:
+        parts.append(f"{happened.cancelled:,} cannot run for that")
+    if happened.new:
+        parts.append(f"{plural(happened.new, 'new job')}")
+    if happened.published:
+        parts.append(f"{happened.published:,} published")
+    return ", ".join(parts)

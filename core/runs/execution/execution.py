@@ -1,0 +1,132 @@
+"""The interface of execution plug-ins, which turn the jobs of a run's rounds into plans.
+
+`Execution` is the base class of the built-in plug-ins, and third-party plug-ins may use it: plans
+are carried out like any plan of the project. `Work` is what a plug-in gets for one round; its
+methods block on the disk, so `in_turn` runs them in a thread. A plug-in decides which jobs go
+together and when. The records and the journal decide what runs and that it runs once, so a faulty
+plug-in loses nothing. Source: Fastr's documentation, ExecutionPlugin (lists run one after another
+on one host; pilot jobs).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.runs.execution.parts import MOST, Parts
+
+if TYPE_CHECKING:
+    from rowtui.core.network.definition.spec import Schedule
+    from rowtui.core.project.planning.plan import Pack
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.running import Running
+    from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.submission.sending.carry_out import Progress
+
+T = TypeVar("T")
+PILOT = -1  # job number under which a refused pilot rests
+
+
+class ExecutionError(RowtuiError):
+    """The execution plug-in does not exist or is not usable."""
+
+
+class Round(NamedTuple):
+    """What could be submitted now. `plan`: None if nothing. `blocked`: reasons for ready jobs.
+
+    `again`: more can be planned at once after this plan was submitted. `waits`: a running job will
+    end, and more can be planned then.
+    """
+
+    plan: Plan | None
+    blocked: tuple[str, ...] = ()
+    again: bool = False
+    waits: bool = False
+
+
+@dataclass
+class Work:
+    """One round of a run. `resting`: jobs of the graph that must not be submitted for a while.
+
+    `turn`: the lock held while the project's records are used. `queue_is_full`: the limits allow no
+    more jobs in the queue; jobs for an open pilot may still be submitted.
+    """
+
+    running: Running
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    resting: frozenset[int] = frozenset()
+    queue_is_full: bool = False
+
+    @property
+    def project(self) -> Project:
+        """Return the project of the jobs."""
+        return self.running.project
+
+    @property
+    def schedule(self) -> Schedule:
+        """Return the scheduling settings of the run's network.toml."""
+        return self.running.growth.flow.network.schedule
+
+    async def in_turn(self, what: Callable[[], T]) -> T:
+        """Call a function on the project's records in a thread, while holding `turn`."""
+        async with self.turn:
+            return await asyncio.to_thread(what)
+
+    def parts(self, most: int = MOST) -> Parts:
+        """Return the ready jobs as groups. Blocks on the disk. Raises: RowtuiError."""
+        return Parts(self.running, most, self.resting)
+
+    def plan(
+        self, parts: Parts, numbers: Sequence[int] | None = None, pack: Pack | None = None
+    ) -> Round:
+        """Return the plan of these parts in their order; None means all parts. Blocks on the disk.
+
+        `pack`: how planned jobs are packed (None: by the project's packing). Raises: PlanError if
+        none of their actions can be submitted; RowtuiError.
+        """
+        from rowtui.core.runs.execution.rounds import plan_parts
+
+        return plan_parts(self.running, parts, numbers, pack)
+
+
+class ExecutionPlugin(Protocol):
+    """How a run's jobs run. One plug-in object is made each time a run is driven."""
+
+    name: str
+    summary: str  # one sentence, for the user
+
+    async def plan(self, work: Work) -> Round:
+        """Return what to submit next. May be called again at any time. Raises: RowtuiError."""
+        ...
+
+    def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+        """Submit a plan, or a part of one, that `plan` returned and the limits or the
+        user allow.
+        """
+        ...
+
+    async def over(self, work: Work) -> None:
+        """Release what is still held after the run. Without this call, submitted jobs go on."""
+        ...
+
+
+class Execution:
+    """Default methods for plug-ins."""
+
+    name = ""
+    summary = ""
+
+    async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+        """See `ExecutionPlugin`: submits like any plan."""
+        steps = work.project.jobs.submit(plan)
+        try:
+            async for step in steps:
+                yield step
+        finally:
+            await steps.aclose()
+
+    async def over(self, work: Work) -> None:
+        """See `ExecutionPlugin`: holds nothing, so there is nothing to release."""

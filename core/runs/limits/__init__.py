@@ -1,0 +1,1 @@
+"""What a run may use, has used, and will need: limits, estimates, simulated runs."""

@@ -1,0 +1,191 @@
+"""network.json: a snapshot of the network and its sources' rows, taken when a run is made.
+
+Takes a `Network` and `SourceRows`, gives bytes that are identical for the same network, and back.
+Products of dimensions stay factorised: their rows are not written to the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.network.definition.spec import (
+    Existing,
+    Files,
+    Gather,
+    Input,
+    Link,
+    Network,
+    Node,
+    Pilot,
+    Place,
+    Require,
+    Schedule,
+    Selection,
+    Sink,
+    Source,
+    SourceRows,
+    Table,
+    Values,
+)
+from rowtui.core.runs.model import json_line
+
+VERSION = 2
+_READ = (1, VERSION)  # in version 1 schedules had neither `pilot` nor `ahead`
+
+_DATA: dict[str, type[Values | Table | Files | Existing]] = {
+    "values": Values,
+    "table": Table,
+    "files": Files,
+    "existing": Existing,
+}
+_DATA_NAMES: dict[type, str] = {kind: name for name, kind in _DATA.items()}
+
+
+def frozen_bytes(network: Network, rows: Iterable[SourceRows]) -> bytes:
+    """Return the bytes of the file. Raises: RowtuiError for a value that JSON cannot represent."""
+    head = json_line(_fields(network))
+    parts = [b'{"version":%d,"network":' % VERSION, head, b',"rows":[']
+    for at, each in enumerate(rows):
+        parts += [b",\n" if at else b"\n", *_rows_parts(each)]
+    return b"".join([*parts, b"]}\n"])
+
+
+def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
+    """Parse the bytes of the file.
+
+    Raises: RowtuiError for another version and for invalid content.
+    """
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError):
+        raise RowtuiError("its network.json is not JSON") from None
+    version = fields.get("version") if isinstance(fields, dict) else None
+    if version not in _READ:
+        raise RowtuiError(
+            f"its network.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
+            "use the version of rowtui that began the run",
+        )
+    try:
+        return _network(fields["network"]), tuple(map(_rows, fields["rows"]))
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise RowtuiError(f"its network.json makes no sense: {error!r}") from None
+
+
+def _fields(value: Any) -> Any:
+    """Return dataclasses as objects, recursively, and named tuples as arrays."""
+    if dataclasses.is_dataclass(value):
+        found = {it.name: _fields(getattr(value, it.name)) for it in dataclasses.fields(value)}
+        if isinstance(value, Values | Table | Files | Existing):
+            return {"made_of": _DATA_NAMES[type(value)], **found}
+        return found
+    if isinstance(value, tuple):
+        return [_fields(each) for each in value]
+    return value
+
+
+def _rows_parts(rows: SourceRows) -> Iterable[bytes]:
+    small = {
+        "source": rows.source,
+        "dimensions": rows.dimensions,
+        "digest": rows.digest,
+        "missing": sorted(rows.missing),
+        "names": list(rows.names),
+        "values": rows.values,
+    }
+    yield json_line(small)[:-1]
+    yield b',"more":'
+    yield json_line(list(rows.more))
+    yield b',"codes":'
+    if rows.codes is None:
+        yield b"null}"
+        return
+    yield b"["
+    for at, codes in enumerate(rows.codes):
+        yield b"," if at else b""
+        yield _codes(codes)
+    yield b"]}"
+
+
+def _codes(codes: Any) -> bytes:
+    """Return positions as a JSON array, independent of the type that stores them."""
+    import orjson
+
+    return orjson.dumps(codes.tolist() if hasattr(codes, "tolist") else list(codes))
+
+
+def _network(fields: Mapping[str, Any]) -> Network:
+    schedule = fields["schedule"]
+    return Network(
+        name=fields["name"],
+        sources=tuple(map(_source, fields["sources"])),
+        nodes=tuple(map(_node, fields["nodes"])),
+        sinks=tuple(Sink(**{**it, "place": Place(*it["place"])}) for it in fields["sinks"]),
+        schedule=Schedule(
+            priority=schedule["priority"],
+            execution=schedule["execution"],
+            gather=Gather(**schedule["gather"]),
+            pilot=None if schedule.get("pilot") is None else Pilot(**schedule["pilot"]),
+            ahead=schedule.get("ahead", False),
+            place=Place(*schedule["place"]),
+        ),
+    )
+
+
+def _source(fields: Mapping[str, Any]) -> Source:
+    data = dict(fields["data"])
+    kind = _DATA[data.pop("made_of")]
+    if kind is Values:
+        data["dimensions"] = MappingProxyType(data["dimensions"])
+        data["zipped"] = tuple(map(tuple, data["zipped"]))
+    else:
+        data = {key: tuple(it) if isinstance(it, list) else it for key, it in data.items()}
+    return Source(fields["name"], kind(**data), Place(*fields["place"]))
+
+
+def _node(fields: Mapping[str, Any]) -> Node:
+    return Node(
+        name=fields["name"],
+        action=fields["action"],
+        inputs=tuple(map(_input, fields["inputs"])),
+        combine=fields["combine"],
+        constants=MappingProxyType(fields["constants"]),
+        directories=fields["directories"],
+        place=Place(*fields["place"]),
+    )
+
+
+def _input(fields: Mapping[str, Any]) -> Input:
+    links = tuple(map(_link, fields["links"]))
+    return Input(fields["name"], links, fields["group"], Place(*fields["place"]))
+
+
+def _link(fields: Mapping[str, Any]) -> Link:
+    select = fields["select"]
+    return Link(
+        source=fields["source"],
+        output=fields["output"],
+        select=None if select is None else Selection(*select),
+        collapse=tuple(fields["collapse"]),
+        expand=fields["expand"],
+        require=Require(*fields["require"]),
+        place=Place(*fields["place"]),
+    )
+
+
+def _rows(fields: Mapping[str, Any]) -> SourceRows:
+    codes = fields["codes"]
+    return SourceRows(
+        source=fields["source"],
+        dimensions=tuple(fields["dimensions"]),
+        values=tuple(map(tuple, fields["values"])),
+        codes=None if codes is None else tuple(map(tuple, codes)),
+        more=tuple(fields["more"]),
+        names=tuple(fields["names"]),
+        missing=frozenset(fields["missing"]),
+        digest=fields["digest"],
+    )

@@ -1,0 +1,434 @@
+"""Reading and writing of Row's own files, so that Row and rowtui can be used in turn.
+
+The input is the records and the files in `.row/`. The result is records that include Row's changes
+(a three-way merge with the last seen content of the files), and files for Row (written beside and
+renamed). A file from rowtui has a trailer after Row's value, which Row ignores. The trailer
+distinguishes rowtui's writes from Row's, so that two rowtui processes that write at the same time
+never interpret the other's older file as a deletion. Source: docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
+from rowtui.core.base.text import visible
+from rowtui.core.state.model import DirectorySet, Submitted
+from rowtui.core.state.row.postcard import (
+    TRAILER_MAGIC,
+    PostcardError,
+    decode_completed,
+    decode_submitted,
+    encode_completed_blocks,
+    encode_submitted,
+)
+from rowtui.core.state.row.row_bytes import completed_blocks, directories_json
+from rowtui.core.state.store.stored import (
+    Identity,
+    JobKey,
+    RowFiles,
+    Stored,
+    exported_jobs,
+    identity_of,
+)
+
+# A larger project that Row never opened gets no files for Row, because they would be rewritten
+# completely at each completion.
+EXPORT_BELOW = 200_000
+# Row writes its files in place: a file that cannot be parsed is read again until this time has
+# passed.
+SETTLED_SECONDS = 0.5
+PAUSE_SECONDS = 0.05
+SET_ASIDE = "{} is set aside and written anew"
+JOBS_UNREAD = (
+    "nothing is submitted, since only this file knows the jobs that Row submitted: restore it, or, "
+    "if no job of this project is queued, delete it with 'rowtui clean --submitted'"
+)
+# Only the ends of a larger directories.json are checked, because parsing it would take seconds.
+PARSED_BELOW = 8 << 20
+
+_TRAILER = struct.Struct("<8s8sQ")
+T = TypeVar("T")
+
+
+class Paths(NamedTuple):
+    """Row's three files."""
+
+    completed: Path
+    submitted: Path
+    directories: Path
+
+    @classmethod
+    def of(cls, root: Path) -> Paths:
+        """Return the paths in the project at `root`."""
+        folder = root / ".row"
+        return cls(
+            folder / "completed.postcard",
+            folder / "submitted.postcard",
+            folder / "directories.json",
+        )
+
+
+class Imported(NamedTuple):
+    """The records with Row's changes. `damaged`: files to set aside before writing."""
+
+    stored: Stored
+    notices: tuple[str, ...] = ()
+    damaged: tuple[Path, ...] = ()
+
+
+def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Imported:
+    """Merge Row's changes since the last time; three stats if there are none.
+
+    `again`: merge even if the files look the same (there are directories that were unknown).
+    Completions and jobs of actions that are not in the records are kept aside. The result is
+    `stored` itself if nothing is new.
+    """
+    paths = Paths.of(root)
+    notices: list[str] = []
+    damaged: list[Path] = []
+    before = stored
+    row = stored.row
+    read = _Reading(paths.completed, decode_completed, row.completed_identity, stored, again)
+    if read.news:
+        notices += read.notices
+        damaged += read.damaged
+        stored = _with_completed(stored, read)
+    look = again or row.jobs_unread
+    read_jobs = _Reading(paths.submitted, decode_submitted, row.submitted_identity, stored, look)
+    if read_jobs.news or row.jobs_unread:
+        stored = _with_submitted(stored, read_jobs)
+        notices += read_jobs.notices
+        if stored.row.jobs_unread:  # it may be the only record of these jobs: leave it
+            notices += [JOBS_UNREAD]
+        else:
+            damaged += read_jobs.damaged
+    # or another process is saving now, and its records come first
+    if read.is_newer or read_jobs.is_newer:
+        stored = stored._replace(reread=True, uncertain=True)
+    identity = identity_of(paths.directories)
+    if identity != row.directories_identity:
+        read_values = _Reading(paths.directories, _check_values, None, stored, again)
+        if read_values.damaged:
+            notices += read_values.notices
+            damaged += read_values.damaged
+            identity = None
+            stored = stored._replace(row=stored.row._replace(directories=""))
+        # The file is gone: the user deleted the values with `row clean`, so they are read again.
+        cleaned = identity is None and row.directories_identity is not None
+        stored = stored._replace(
+            row=stored.row._replace(directories_identity=identity),
+            reread=stored.reread or (cleaned and not read_values.damaged),
+        )
+    notices += [SET_ASIDE.format(visible(str(path))) for path in damaged]
+    return Imported(stored if stored != before else before, tuple(notices), tuple(damaged))
+
+
+class _Reading:
+    """One of Row's files: whether it has changed, and its records if it could be read.
+
+    `records` is None if the file must not be used for now; `ours`: rowtui wrote the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        decode: Callable[[bytes], dict[str, Any]],
+        known: Identity | None,
+        stored: Stored,
+        again: bool,
+    ) -> None:
+        self.identity = identity_of(path)
+        self.records: dict[str, Any] | None = {}
+        self.ours = False
+        self.is_newer = False  # rowtui's records were newer when the file was written
+        self.notices: list[str] = []
+        self.damaged: list[Path] = []
+        self.news = self.identity != known or (again and self.identity is not None)
+        if not self.news or self.identity is None:
+            return
+        try:
+            data, self.identity, self.records = _read_settled(path, decode)
+        except FileNotFoundError:
+            self.identity = None
+            return
+        except PermissionError as error:
+            self._leave(f"{visible(str(path))} cannot be read: {error.strerror}")
+            return
+        except (PostcardError, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            self.records = None
+            self.damaged.append(path)
+            self.notices.append(f"{visible(str(path))} is damaged ({why})")
+            return
+        if len(data) >= _TRAILER.size:
+            magic, lineage, generation = _TRAILER.unpack_from(data, len(data) - _TRAILER.size)
+            same = magic == TRAILER_MAGIC and lineage.hex() == stored.lineage
+            self.is_newer = same and generation > stored.state.generation
+            self.ours = same and not self.is_newer and not stored.reread
+
+    def _leave(self, notice: str) -> None:
+        self.records = None
+        self.notices.append(notice)
+
+
+def _read_settled(
+    path: Path, decode: Callable[[bytes], dict[str, Any]]
+) -> tuple[bytes, Identity, dict[str, Any]]:
+    """Return the content of a file that did not change during the read (Row writes in place).
+
+    Raises: OSError; PostcardError if the file cannot be parsed for `SETTLED_SECONDS`.
+    """
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while True:
+        before = identity_of(path)
+        data = path.read_bytes()
+        is_over = time.monotonic() >= deadline
+        try:
+            if before is not None and before == identity_of(path) and len(data) == before.size:
+                return data, before, decode(data)
+            if is_over:
+                raise PostcardError("it changes while it is read")
+        except PostcardError:
+            if is_over:
+                raise
+        time.sleep(PAUSE_SECONDS)
+
+
+def _check_values(data: bytes) -> dict[str, Any]:
+    """Check that this can be Row's directories.json; return no records. Raises: PostcardError."""
+    if len(data) < PARSED_BELOW:
+        try:
+            values = json.loads(data)
+        except (ValueError, RecursionError):
+            raise PostcardError("it is not JSON") from None
+        whole = isinstance(values, dict) and {"modified_time", "values"} <= values.keys()
+    else:
+        whole = data.startswith(b"{") and data.rstrip().endswith(b"}}")
+    if not whole:
+        raise PostcardError("it is not what Row writes")
+    return {}
+
+
+def _with_completed(stored: Stored, read: _Reading) -> Stored:
+    """Return records after the three-way merge of completions."""
+    if read.records is None:
+        row = stored.row._replace(completed_identity=None) if read.damaged else stored.row
+        return stored._replace(row=row)
+    table = stored.directories.table
+    theirs = {action: table.find(names)[0] for action, names in read.records.items()}
+    row = stored.row._replace(completed_identity=read.identity, completed=theirs)
+    if read.ours:
+        return stored._replace(row=row)
+    completed = {}
+    for action, ours in stored.state.completed.items():
+        base = 0 if stored.reread else stored.row.completed.get(action, 0)
+        completed[action] = (theirs.get(action, 0) | (ours & ~base)) & ~(base & ~ours)
+    aside = dict(stored.aside)
+    for action, members in theirs.items():
+        if action not in completed and members:
+            aside[action] = aside.get(action, 0) | members
+    return stored._replace(state=stored.state._replace(completed=completed), aside=aside, row=row)
+
+
+def _with_submitted(stored: Stored, read: _Reading) -> Stored:
+    """Return records after the three-way merge of jobs. Jobs of actions unknown to Row are kept.
+
+    If the file is damaged, the records keep its last content that was read. Jobs that Row has added
+    since are found in the queue.
+    """
+    row = stored.row
+    if read.records is None:
+        if read.damaged and not (stored.reread or row.jobs_unread):
+            row = row._replace(submitted_identity=None, submitted={})
+        else:
+            row = row._replace(jobs_unread=True)
+        return stored._replace(row=row, uncertain=True)
+    stored = stored._replace(row=row._replace(jobs_unread=False))
+    table = stored.directories.table
+    theirs: dict[str, dict[int, JobKey]] = {}
+    for action, jobs in read.records.items():
+        found = zip(table.positions(list(jobs)), jobs.values(), strict=True)
+        theirs[action] = {at: job for at, job in found if at is not None}
+    row = stored.row._replace(submitted_identity=read.identity, submitted=theirs)
+    if read.ours:
+        return stored._replace(row=row)
+    state = stored.state
+    submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
+    ends = {action: dict(its) for action, its in state.ends.items()}
+    for action in {*state.completed, *theirs}:
+        base = {} if stored.reread else stored.row.submitted.get(action, {})
+        new = theirs.get(action, {})
+        ours = submitted.setdefault(action, {})
+        for at, job in base.items():
+            if at in new or action not in state.completed or _key(ours.get(at)) != job:
+                continue
+            # Without the file Row has no jobs. The journal still has those with a token.
+            if read.identity is not None or not ours[at].token:
+                del ours[at]
+        for at, (cluster, job_id) in new.items():
+            if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
+                ours[at] = Submitted(cluster, job_id)
+                ends.get(action, {}).pop(at, None)
+    state = state._replace(submitted=without_empty(submitted), ends=without_empty(ends))
+    return stored._replace(state=state, row=row)
+
+
+def _key(job: Submitted | None) -> JobKey | None:
+    return None if job is None else (job.cluster, job.job_id)
+
+
+def without_empty(records: Mapping[str, Mapping[int, T]]) -> dict[str, Mapping[int, T]]:
+    """Return only the actions that have entries."""
+    return {action: jobs for action, jobs in records.items() if jobs}
+
+
+class Due(NamedTuple):
+    """Which of Row's files are older than the records."""
+
+    completed: bool
+    submitted: bool
+    directories: bool
+
+
+def due(stored: Stored) -> Due:
+    """Return the files that must be written for Row. Reads no file, compares no job."""
+    row, state = stored.row, stored.state
+    small = len(stored.directories) < EXPORT_BELOW
+    return Due(
+        completed=(row.completed_identity is not None or small)
+        and (
+            row.completed_identity is None
+            or row.names_gone
+            or _differ(exported_completed(stored), row.completed)
+        ),
+        submitted=not row.jobs_unread
+        and (row.submitted_due or (row.names_gone and row.submitted_identity is not None)),
+        directories=(row.directories_identity is not None or small)
+        and (row.directories_identity is None or row.directories != _version(stored))
+        and bool(state.directories or row.directories_identity),
+    )
+
+
+def _differ(ours: Mapping[str, DirectorySet], theirs: Mapping[str, DirectorySet]) -> bool:
+    return any(ours.get(action, 0) != theirs.get(action, 0) for action in {*ours, *theirs})
+
+
+def _version(stored: Stored) -> str:
+    return f"{stored.directories.file}@{stored.workspace_mtime_ns}"
+
+
+def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
+    """Return the content for completed.postcard: every workflow action, names that are UTF-8."""
+    nameless = stored.directories.nameless_set
+    if not nameless:
+        return dict(stored.state.completed)
+    return {action: members & ~nameless for action, members in stored.state.completed.items()}
+
+
+class Written(NamedTuple):
+    """Row's files that were written; to be entered with `with_written`."""
+
+    row: RowFiles
+    directories: str
+
+
+def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
+    """Write those of Row's files that are due.
+
+    Raises: OSError; each file is then either unchanged or completely written.
+    """
+    paths = Paths.of(root)
+    row, directories = stored.row, stored.directories
+    trailer = _TRAILER.pack(TRAILER_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
+    if what.submitted:
+        jobs = exported_jobs(stored)
+        table = directories.table
+        named = {a: {table[at]: job for at, job in found.items()} for a, found in jobs.items()}
+        identity = _replace(paths.submitted, encode_submitted(named) + trailer)
+        row = row._replace(submitted_identity=identity, submitted=jobs)
+    if what.completed:
+        completed = exported_completed(stored)
+        data = encode_completed_blocks(completed_blocks(directories.table, completed))
+        identity = _replace(paths.completed, data + trailer)
+        row = row._replace(completed_identity=identity, completed=completed)
+    if what.directories:
+        identity = _replace(
+            paths.directories, directories_json(directories, stored.workspace_mtime_ns)
+        )
+        row = row._replace(directories_identity=identity, directories=_version(stored))
+    return Written(row, directories.file)
+
+
+def with_written(stored: Stored, written: Written, what: Due) -> Stored:
+    """Return records with the current content of Row's files.
+
+    If the directories changed in between, the sets in `written` refer to other positions; the files
+    then look changed, their trailer shows that rowtui wrote them, and they are read again.
+    """
+    if stored.directories.file != written.directories:
+        return stored
+    row, new = stored.row, written.row
+    if what.completed or what.submitted:
+        row = row._replace(names_gone=False)
+    if what.completed:
+        row = row._replace(completed_identity=new.completed_identity, completed=new.completed)
+    if what.submitted:
+        row = row._replace(submitted_identity=new.submitted_identity, submitted=new.submitted)
+    if what.directories:
+        row = row._replace(
+            directories_identity=new.directories_identity, directories=new.directories
+        )
+    return stored._replace(row=row)
+
+
+def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:
+    """Delete these of Row's files, as `row clean` does. Raises: OSError."""
+    paths = Paths.of(root)
+    for path, chosen in zip(paths, (completed, submitted, directories), strict=True):
+        if chosen:
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
+            except OSError:  # a folder at this path
+                set_aside(path)
+
+
+def set_aside(path: Path) -> None:
+    """Rename a damaged file, or a folder at its path, so that a new one can be written.
+
+    Raises: OSError.
+    """
+    for number in range(100):
+        aside = path.with_name(f"{path.name}.damaged{number or ''}")
+        # A rename replaces an existing file by a file, and an empty folder by a folder.
+        if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, aside)
+        return
+
+
+def _replace(path: Path, data: bytes) -> Identity:
+    """Replace a file; return the identity that it will have."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data)
+        identity = identity_of(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+    assert identity is not None
+    return identity

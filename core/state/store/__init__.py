@@ -1,0 +1,1 @@
+"""The store: immutable generations of a project's records, and their bytes."""

@@ -1,0 +1,1 @@
+"""Scripts that run many requests in one scheduler job: bundles and pilots."""

@@ -1,0 +1,142 @@
+"""Charges for the jobs of a plan, against the limits of a run and the budgets of clusters.
+
+The input is a plan. The result is the units that are sent together, with the hours that each asks
+for. As in Row, a job with GPUs is charged in GPU-hours, and the CPUs that go with the GPUs are not
+charged; any other job is charged in CPU-hours. A pilot holds CPUs and GPUs for any job and is
+charged for both. Amounts are the most that a job can use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.text import Cost
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob
+
+_HOUR = 3600
+# Tolerance for rounding errors, so that a job that fills a budget exactly is not held back.
+_NEARLY = 1e-9
+_WITHOUT_PRICE = (CPU_HOURS, "core-hours")  # plans of earlier versions have "core-hours"
+
+
+class Money(NamedTuple):
+    """The most that a job can cost."""
+
+    amount: float
+    currency: str
+
+
+class Charge(NamedTuple):
+    """Jobs that can only be sent together, with their charge: one job, or one bundle.
+
+    `paid`: the jobs go into a pilot, which was charged when it was sent.
+    """
+
+    jobs: tuple[PlannedJob, ...]
+    cost: Cost
+    money: Money | None = None
+    paid: bool = False
+
+    @property
+    def destination(self) -> Destination:
+        """Return the destination of the jobs."""
+        return self.jobs[0].destination
+
+
+class Balance(NamedTuple):
+    """The budget of a cluster in hours (None: no limit), and the amount charged so far."""
+
+    cpu_hours: float | None
+    gpu_hours: float | None
+    charged: Cost = Cost()
+
+    def plus(self, cost: Cost) -> Balance:
+        """Return the balance after this charge."""
+        return self._replace(charged=self.charged.plus(cost))
+
+    def over(self, cost: Cost) -> tuple[str, ...]:
+        """Return the units (`CPU_HOURS`, `GPU_HOURS`) in which this charge exceeds the budget."""
+        after = self.charged.plus(cost)
+        asked = (
+            (CPU_HOURS, cost.cpu_hours, after.cpu_hours, self.cpu_hours),
+            (GPU_HOURS, cost.gpu_hours, after.gpu_hours, self.gpu_hours),
+        )
+        return tuple(
+            unit for unit, more, total, allowed in asked if more > 0 and exceeds(total, allowed)
+        )
+
+
+def exceeds(asked: float, allowed: float | None) -> bool:
+    """Whether an amount is more than allowed (None: no limit), beyond rounding errors."""
+    return allowed is not None and asked > allowed + _NEARLY * max(1.0, abs(allowed))
+
+
+def charges_of(plan: Plan, money: Mapping[str, Money] | None = None) -> Iterator[Charge]:
+    """Return the units that are sent together, in the plan's order.
+
+    `money`: by token of a job or of a bundle; a bundle counts once.
+    """
+    money = money or {}
+    jobs = plan.jobs
+    at = 0
+    while at < len(jobs):
+        job = jobs[at]
+        end = at + 1
+        if job.bundle is None:
+            free = job.cpus if job.gpus and not is_pilot(job.token) else 0
+            cost = _held(job.cpus - free, job.gpus, job.walltime_seconds)
+            yield Charge((job,), cost, money.get(job.token))
+        elif is_in_pilot(job.token):
+            yield Charge((job,), Cost(), paid=True)
+        else:
+            bundle = job.bundle
+            while end < len(jobs) and (other := jobs[end].bundle) and other.token == bundle.token:
+                end += 1
+            free = _with_gpus(jobs[at:end])
+            cost = _held(max(0, bundle.cpus - free), bundle.gpus, bundle.seconds)
+            yield Charge(jobs[at:end], cost, money.get(bundle.token))
+        at = end
+
+
+def bundle_prices(plan: Plan) -> dict[str, Money]:
+    """Return the prices of bundles by token: packing costs, shared in proportion to CPU-hours.
+
+    Jobs outside bundles, and jobs on nodes without a price, are left out. The plan must be as it
+    was packed: a part of the plan still holds the packing costs of all its bundles.
+    """
+    prices = {it.destination: it for it in plan.packed if it.unit not in _WITHOUT_PRICE}
+    bundles = [
+        (bundle, it.destination)
+        for it in charges_of(plan)
+        if (bundle := it.jobs[0].bundle) is not None and not it.paid
+    ]
+    hours: dict[Destination, float] = {}
+    for bundle, there in bundles:
+        hours[there] = hours.get(there, 0.0) + bundle.cpus * bundle.seconds
+    found = {}
+    for bundle, there in bundles:
+        packed = prices.get(there)
+        if packed is not None:
+            share = bundle.cpus * bundle.seconds / (hours[there] or 1.0)
+            found[bundle.token] = Money(packed.cost * share, packed.unit)
+    return found
+
+
+def _with_gpus(jobs: Sequence[PlannedJob]) -> int:
+    """Return the CPUs of a bundle that go with its GPUs: in each lane, the most of any GPU job."""
+    lanes: dict[int, int] = {}
+    for job in jobs:
+        if job.gpus and job.bundle is not None:
+            lane = job.bundle.lane
+            lanes[lane] = max(job.cpus, lanes.get(lane, 0))
+    return sum(lanes.values())
+
+
+def _held(cpus: int, gpus: int, seconds: int) -> Cost:
+    hours = seconds / _HOUR
+    return Cost(cpus * hours, gpus * hours)

@@ -1,0 +1,310 @@
+"""Plans as JSON, byte-stable, and saved: the confirmed plan is the plan that is carried out.
+
+The module converts `Plan`s; the id is the SHA-256 of the canonical JSON of everything else, so that
+a plan that was changed on disk is noticed. The JSON is ASCII only: bytes of names that are not
+UTF-8 are lone surrogates, which only escapes can represent. The fixed part that all scripts share
+is written once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from json.encoder import encode_basestring_ascii as _quoted
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded, replace_file
+from rowtui.core.base.text import Cost, visible
+from rowtui.core.submission.plan.model import Destination, InBundle, Packed, Plan, PlannedJob
+from rowtui.core.submission.scripts.script_parts import cut_at
+from rowtui.core.submission.scripts.shell import PRELUDE
+
+VERSION = 1
+LIMIT = 4 << 30
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def plan_id(plan: Plan) -> str:
+    """Return the hash of everything in a plan but its id."""
+    return hashlib.sha256(_canonical(plan).encode("ascii")).hexdigest()
+
+
+def plan_to_json(plan: Plan) -> str:
+    """Return one line of canonical JSON: sorted keys, no spaces, ASCII."""
+    return _canonical(plan, plan.id)
+
+
+def plan_from_json(text: str | bytes) -> Plan:
+    """Return the plan from the text of `plan_to_json`.
+
+    Raises: RowtuiError if the text is damaged, was changed, or is of another version.
+    """
+    try:
+        fields = json.loads(text)
+        version = fields["version"]
+        if version != VERSION:
+            raise RowtuiError(f"the plan has version {version}, this rowtui reads {VERSION}")
+        plan = _plan(fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RowtuiError("the plan is damaged", "make a new one") from error
+    if plan_id(plan) != plan.id:
+        raise RowtuiError("the plan was changed after it was made", "make a new one")
+    return plan
+
+
+def plans_folder(root: Path) -> Path:
+    """Return the folder of a project's plans."""
+    return root / ".row" / "rowtui" / "plans"
+
+
+def save_plan(root: Path, plan: Plan) -> Path:
+    """Save a plan under its id; it is on the disk when this returns.
+
+    Raises: RowtuiError if it cannot be written.
+    """
+    path = plans_folder(root) / f"{plan.id}.json"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, plan_to_json(plan).encode("ascii"))
+    except OSError as error:
+        raise RowtuiError(
+            f"cannot save the plan in {visible(str(path.parent))}: {error.strerror or error}",
+            "nothing was sent; free some space or mend the permissions, then try again",
+        ) from None
+    return path
+
+
+def load_plan(root: Path, identity: str) -> Plan:
+    """Return a saved plan. Raises: RowtuiError if there is none, or it is damaged."""
+    if not _ID.fullmatch(identity):
+        raise RowtuiError(f"{visible(identity)} is not the id of a plan")
+    path = plans_folder(root) / f"{identity}.json"
+    try:
+        return plan_from_json(read_bounded(path, LIMIT))
+    except OSError as error:
+        journal = path.parent.parent / "journal" / f"{identity}.jsonl"
+        raise RowtuiError(
+            f"cannot read plan {identity[:12]}: {error.strerror or error}",
+            f"restore {visible(str(path))} from a backup; if none of its jobs is in a queue any "
+            f"more, remove {visible(str(journal))}",
+        ) from None
+
+
+def _canonical(plan: Plan, identity: str | None = None) -> str:
+    fields = _fields(plan) | ({} if identity is None else {"id": identity})
+    written = {key: _written(value) for key, value in fields.items()}
+    written["jobs"] = f"[{','.join(_jobs_written(plan.jobs))}]"
+    return f"{{{','.join(f'{_quoted(key)}:{written[key]}' for key in sorted(written))}}}"
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
+    """Yield the JSON of each job.
+
+    Neighbours differ in a few fields; the others are encoded once.
+    """
+    same: tuple[Any, ...] = ()
+    to_directories = to_name = to_script = to_task = to_token = end = ""
+    for job in jobs:
+        now = _USUALLY_SAME(job)
+        if now != same:
+            same = now
+            to_directories, to_name, to_script, to_task, to_token, end = _around_own(job)
+        directories = ",".join(map(_quoted, job.directories))
+        # Two parts with `shared` between them, or the whole script.
+        script = ",".join(map(_quoted, cut_at(job.script, PRELUDE) or (job.script,)))
+        task = f"{to_task}{'null' if job.task is None else job.task}" if job.array else ""
+        yield (
+            f"{to_directories}[{directories}]{to_name}{_quoted(job.name)}{to_script}[{script}]"
+            f"{task}{to_token}{_quoted(job.token)}{end}"
+        )
+
+
+_OWN = ("directories", "name", "script", "task", "token")  # in the order of their names
+_USUALLY_SAME = operator.attrgetter(
+    *(it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN)
+)
+
+
+def _around_own(job: PlannedJob) -> list[str]:
+    """Return the texts before each of a job's own fields, and after the last one."""
+    fields = _job_fields(job)
+    own = [key for key in _OWN if job.array or key != "task"]
+    texts = [""]
+    for key in sorted([*fields, *own]):
+        texts[-1] += f"{',' if key != 'action' else '{'}{_quoted(key)}:"
+        if key in own:
+            texts.append("")
+        else:
+            texts[-1] += _written(fields[key])
+    texts[-1] += "}"
+    if not job.array:
+        texts.insert(_OWN.index("task"), "")
+    return texts
+
+
+def _fields(plan: Plan) -> dict[str, Any]:
+    """Return all fields of the plan except its id and its jobs."""
+    return {
+        "version": VERSION,
+        "created": plan.created,
+        "user": plan.user,
+        "cluster": plan.cluster,
+        "scheduler": plan.scheduler,
+        "shared": PRELUDE if any(PRELUDE in job.script for job in plan.jobs) else "",
+        "cost": _cost_fields(plan.cost),
+        "warnings": plan.warnings,
+        "skipped": plan.skipped,
+        **({"packed": [_packed_fields(packed) for packed in plan.packed]} if plan.packed else {}),
+    }
+
+
+def _cost_fields(cost: Cost) -> dict[str, float]:
+    return {"cpu_hours": float(cost.cpu_hours), "gpu_hours": float(cost.gpu_hours)}
+
+
+def _job_fields(job: PlannedJob) -> dict[str, Any]:
+    """Return all fields of the job except its own ones."""
+    return {
+        "action": job.action,
+        "action_index": job.action_index,
+        "destination": {
+            "cluster": job.destination.cluster,
+            "partition": job.destination.partition,
+        },
+        "log_path": job.log_path,
+        "processes": job.processes,
+        "cpus": job.cpus,
+        "gpus": job.gpus,
+        "memory_mb": job.memory_mb,
+        "walltime_seconds": job.walltime_seconds,
+        "cost": _cost_fields(job.cost),
+        "attempt": job.attempt,
+        "warnings": job.warnings,
+        "reasons": job.reasons,
+        "depends_on": job.depends_on,
+        **({"array": job.array} if job.array else {}),
+        **({"basis": job.basis} if job.basis else {}),
+        **({"bundle": _bundle_fields(job.bundle)} if job.bundle else {}),
+        **({"starts_steps": True} if job.starts_steps else {}),
+        **({"node_type": job.node_type} if job.node_type else {}),
+        **({"requires": job.requires} if job.requires else {}),
+    }
+
+
+def _bundle_fields(bundle: InBundle) -> dict[str, Any]:
+    return {field.name: getattr(bundle, field.name) for field in dataclasses.fields(bundle)}
+
+
+def _packed_fields(packed: Packed) -> dict[str, Any]:
+    return dataclasses.asdict(packed)
+
+
+def _plan(fields: Mapping[str, Any]) -> Plan:
+    return Plan(
+        id=_text(fields["id"]),
+        created=_text(fields["created"]),
+        user=_text(fields["user"]),
+        cluster=_text(fields["cluster"]),
+        scheduler=_text(fields["scheduler"]),
+        jobs=tuple(_job(job, _text(fields["shared"])) for job in fields["jobs"]),
+        cost=_cost(fields["cost"]),
+        warnings=_texts(fields["warnings"]),
+        skipped=_texts(fields["skipped"]),
+        packed=tuple(map(_packed, fields.get("packed", ()))),
+    )
+
+
+def _packed(fields: Mapping[str, Any]) -> Packed:
+    return Packed(
+        destination=_destination(fields["destination"]),
+        packer=_text(fields["packer"]),
+        jobs=_number(fields["jobs"]),
+        bundles=_number(fields["bundles"]),
+        alone=float(fields["alone"]),
+        cost=float(fields["cost"]),
+        bound=float(fields["bound"]),
+        unit=_text(fields["unit"]),
+    )
+
+
+def _bundle(fields: Mapping[str, Any]) -> InBundle:
+    memory = fields["memory_mb"]
+    return InBundle(
+        token=_text(fields["token"]),
+        node_type=_text(fields["node_type"]),
+        cpus=_number(fields["cpus"]),
+        memory_mb=None if memory is None else _number(memory),
+        gpus=_number(fields["gpus"]),
+        seconds=_number(fields["seconds"]),
+        whole_node=bool(fields["whole_node"]),
+        lane=_number(fields["lane"]),
+        own_seconds=_number(fields["own_seconds"]),
+    )
+
+
+def _destination(fields: Mapping[str, Any]) -> Destination:
+    return Destination(_text(fields["cluster"]), _text(fields["partition"]))
+
+
+def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
+    memory = fields["memory_mb"]
+    return PlannedJob(
+        token=_text(fields["token"]),
+        name=_text(fields["name"]),
+        action=_text(fields["action"]),
+        action_index=_number(fields["action_index"]),
+        directories=_texts(fields["directories"]),
+        destination=_destination(fields["destination"]),
+        script=shared.join(_texts(fields["script"])),
+        log_path=_text(fields["log_path"]),
+        processes=_number(fields["processes"]),
+        cpus=_number(fields["cpus"]),
+        gpus=_number(fields["gpus"]),
+        memory_mb=None if memory is None else _number(memory),
+        walltime_seconds=_number(fields["walltime_seconds"]),
+        cost=_cost(fields["cost"]),
+        attempt=_number(fields["attempt"]),
+        warnings=_texts(fields["warnings"]),
+        reasons=_texts(fields["reasons"]),
+        depends_on=_texts(fields["depends_on"]),
+        array=_text(fields.get("array", "")),
+        task=None if fields.get("task") is None else _number(fields["task"]),
+        basis=_text(fields.get("basis", "")),
+        bundle=_bundle(fields["bundle"]) if "bundle" in fields else None,
+        starts_steps=bool(fields.get("starts_steps", False)),
+        node_type=_text(fields.get("node_type", "")),
+        requires=_texts(fields.get("requires", [])),
+    )
+
+
+def _cost(fields: Mapping[str, Any]) -> Cost:
+    return Cost(float(fields["cpu_hours"]), float(fields["gpu_hours"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return tuple(map(_text, value))
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("not a whole number")
+    return value

@@ -1,0 +1,303 @@
+"""Plans, and the entries of the journal. Immutable, and byte-stable as JSON."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rowtui.core.base.text import Cost
+
+
+CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
+"""Units of amounts; the first is also the unit of a packing whose nodes have no prices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a job goes. `partition` is "" for a scheduler without partitions."""
+
+    cluster: str
+    partition: str = ""
+
+    def __str__(self) -> str:
+        """Return `cluster/partition`."""
+        return f"{self.cluster}/{self.partition}" if self.partition else self.cluster
+
+
+@dataclass(frozen=True, slots=True)
+class InBundle:
+    """The bundle that a job is sent in, and its place there. The last two fields are the job's.
+
+    A bundle is one scheduler job on one node: parallel lanes, and in each lane one job after
+    another, in the plan's order. `cpus`, `memory_mb` (None: not stated) and `gpus` are what the
+    whole bundle asks for; `seconds` is its time limit. `whole_node`: the bundle asks for the node
+    exclusively. `lane` is the number of the lane from 0; the job may take `own_seconds` in it.
+    """
+
+    token: str
+    node_type: str
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    seconds: int
+    whole_node: bool
+    lane: int
+    own_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    """One scheduler job: everything that would be sent, and the reasons for its destination.
+
+    `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
+    `directories` are names (os.fsdecode form) in the order in which they are processed. Jobs with
+    the same `array`, which is the array's token, are sent together as its tasks; jobs in the same
+    bundle stand together, and are sent as one scheduler job. `starts_steps`: the job's command
+    starts processes through the scheduler itself (a launcher). `node_type`: the only node type that
+    the job may be packed on, "" for any. `requires`: inputs from other directories, as paths in the
+    workspace.
+    """
+
+    token: str
+    name: str
+    action: str
+    action_index: int
+    directories: tuple[str, ...]
+    destination: Destination
+    script: str
+    log_path: str
+    processes: int
+    cpus: int
+    gpus: int
+    memory_mb: int | None
+    walltime_seconds: int
+    cost: Cost
+    attempt: int = 1
+    warnings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why this destination, and why not the others
+    depends_on: tuple[str, ...] = ()
+    array: str = ""
+    task: int | None = None
+    basis: str = ""  # data for a later attempt: `basis.Basis`
+    bundle: InBundle | None = None
+    starts_steps: bool = False
+    node_type: str = ""
+    requires: tuple[str, ...] = ()
+
+
+class RefusedAt(enum.Enum):
+    """The step of planning that left jobs out."""
+
+    ACTION = "action"
+    GROUP = "group"
+    MAPPING = "mapping"
+    MACHINE = "machine"
+    PARTITION = "partition"
+    SCRIPT = "script"
+    LIMIT = "limit"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Jobs of one action that a plan leaves out for one reason.
+
+    `jobs`: the directories (os.fsdecode form) of each. `hint`: what the user can do, or "". `text`:
+    the sentence of the step that refused the jobs; "" to build one from jobs and reason.
+    """
+
+    stage: RefusedAt
+    action: str
+    jobs: tuple[tuple[str, ...], ...]
+    reason: str
+    hint: str = ""
+    text: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Return the jobs and the reason in one line."""
+        if self.text:
+            return self.text
+        first = visible(self.jobs[0][0])
+        why = self.reason + (f"; {self.hint}" if self.hint else "")
+        jobs = plural(len(self.jobs), "job")
+        return f"{visible(self.action)}: {jobs} left out, from {first} on: {why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The result of packing for the jobs that go to one destination.
+
+    Costs are in `unit` (a currency, or `CPU_HOURS`): `alone` is the cost of the jobs sent one by
+    one, `cost` that of the bundles, and no packing of the jobs costs less than `bound`.
+    """
+
+    destination: Destination
+    packer: str
+    jobs: int
+    bundles: int
+    alone: float
+    cost: float
+    bound: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Plan:
+    """An ordered list of jobs that the user confirms as a whole. `id` is the hash of the rest."""
+
+    id: str
+    created: str  # ISO 8601, UTC
+    user: str
+    cluster: str
+    scheduler: str
+    jobs: tuple[PlannedJob, ...]
+    cost: Cost
+    warnings: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()  # what was left out, a sentence each
+    packed: tuple[Packed, ...] = ()
+    refused: tuple[Refused, ...] = ()  # not part of a plan's file, nor of its id
+
+
+class JobCounts(NamedTuple):
+    """Counts of a plan's jobs: all jobs, shared bundles, and jobs outside bundles (`alone`)."""
+
+    jobs: int
+    bundles: int
+    alone: int
+
+    def __str__(self) -> str:
+        """Return `8 jobs`, `9 jobs in 1 bundle` or `40 jobs in 3 bundles (2 alone)`."""
+        text = plural(self.jobs, "job")
+        if self.bundles:
+            text += f" in {plural(self.bundles, 'bundle')}"
+            text += f" ({self.alone:,} alone)" if self.alone else ""
+        return text
+
+
+def count_jobs(jobs: Sequence[PlannedJob]) -> JobCounts:
+    """Return the counts of a plan's jobs, the same in all commands and views."""
+    bundles = {job.bundle.token for job in jobs if job.bundle is not None}
+    alone = sum(job.bundle is None for job in jobs)
+    return JobCounts(len(jobs), len(bundles), alone)
+
+
+class Step(enum.Enum):
+    """The state of one job of a plan."""
+
+    PLANNED = "planned"
+    SENDING = "sending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+    # never reached the scheduler; its fence is closed, so that it never runs
+    ABANDONED = "abandoned"
+    ENDED = "ended"
+
+
+# Seconds by which the clocks of the machines that share a project may differ.
+CLOCKS_DIFFER = 60.0
+
+SENT = frozenset({Step.SENDING, Step.UNKNOWN, Step.ACCEPTED})
+OPEN = SENT | {Step.PLANNED}
+
+
+class JournalEntry(NamedTuple):
+    """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
+
+    `cluster` is "" in journals of older versions. `task`: the number in an array.
+    """
+
+    token: str
+    plan_id: str
+    step: Step
+    at: float
+    job_id: int = 0
+    detail: str = ""
+    cluster: str = ""
+    task: int | None = None
+
+    @property
+    def key(self) -> JobKey:
+        """Return the scheduler's id of the job."""
+        return JobKey(self.job_id, self.task)
+
+    def age(self, now: float) -> float | None:
+        """Return the seconds since the entry was written; None if a clock was set back since.
+
+        A small difference between the clocks of two machines is tolerated.
+        """
+        age = now - self.at
+        return None if age < -CLOCKS_DIFFER else max(age, 0.0)
+
+
+NO_ID: Final = "–"
+"""The label of a job without an id."""
+
+
+def job_label(job_id: int, token: str) -> str | None:
+    """`12`, of an array `12_3`, of a bundle `12.3`; None without an id."""
+    if not job_id:
+        return None
+    bundle, _, member = token.partition("~")
+    if member:
+        return f"{job_id}.{member}"
+    task = bundle.partition(".")[2]
+    return f"{job_id}_{task}" if task.isdecimal() else str(job_id)
+
+
+def called(label: str) -> str:
+    """`job 12`, by the label of a job."""
+    return "job without an id" if label == NO_ID else f"job {label}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job of this project: its planned data and its known state."""
+
+    token: str
+    plan_id: str
+    cluster: str
+    partition: str
+    action: str
+    directories: tuple[str, ...]
+    name: str
+    step: Step
+    job_id: int
+    submitted_at: float
+    log_path: str
+    user: str = ""
+    ended_at: float = 0.0
+    exit_code: int | None = None
+    end_reason: str = ""  # "" while the job runs or if it ended well
+    task: int | None = None
+    attempt: int = 1
+    begun: bool = False  # known for requests of bundles only: the request started
+
+    @property
+    def member(self) -> int | None:
+        """Return the number of a request in its bundle, from 0; None outside bundles."""
+        number = self.token.rpartition("~")[2] if is_in_bundle(self.token) else ""
+        return int(number) if number.isdecimal() else None
+
+    @property
+    def label(self) -> str:
+        """Return the job's label, as in its log: `12`, a task `12_3`, a bundled request `12.3`.
+
+        A job without an id has the label `–`.
+        """
+        if not self.job_id:
+            return NO_ID
+        return str(self.key) if self.member is None else f"{self.job_id}.{self.member}"
+
+    @property
+    def key(self) -> JobKey:
+        """Return the scheduler's id; the id is 0 as long as there is none."""
+        return JobKey(self.job_id, self.task)

@@ -1,0 +1,4 @@
+"""The outcome of jobs that were sent: ended, lost, or unknown.
+
+Takes journals, queues and the files of job scripts, gives records.
+"""

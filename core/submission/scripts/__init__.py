@@ -1,0 +1,1 @@
+"""The script of one job: header, commands, and the report of its end."""

@@ -1,0 +1,241 @@
+"""Files that a job's script leaves: the fence that is made when the job begins, and its end marker.
+
+The input is the project's folder and a token. The fence is a symbolic link that only one party can
+create: the job (the target is `<scheduler>:<job id>`) or rowtui (`abandoned`). A job that was given
+up can therefore never run later. Formats: `shell.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.base.files import read_bounded, sync_folder
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.submission.scripts.shell import NOT_READY
+
+ABANDONED = "abandoned"
+NOT_REPORTED = "exit code 3: the completed directories could not be reported"
+_LIMIT = 1 << 16
+_IN_DIRECTORY = " in directory "
+# Reasons of older versions also contain the exit code into which a shell converts the signal.
+_COMMAND_END = re.compile(
+    r"(?:not reached: )?(?:killed \(signal (?P<signal>[A-Z0-9+-]+)[,)]"
+    r"|exit code (?P<code>[0-9]{1,9})(?= in directory |$))"
+)
+_DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as exit codes of a shell
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a script ended, by its own report.
+
+    `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also `out of
+    memory`. `at`: epoch seconds. `command_code`: exit code of the command that ran last; `index`:
+    the position of the command's directory in the job's list, if the job ended there; None:
+    unknown.
+    """
+
+    exit_code: int
+    cause: str
+    runner: str
+    at: float
+    command_code: int | None = None
+    index: int | None = None
+
+    @property
+    def not_ready(self) -> bool:
+        """Whether the job did nothing, because inputs from other jobs were missing."""
+        return self.cause == "exit" and self.exit_code == NOT_READY and self.command_code is None
+
+    @property
+    def died(self) -> bool:
+        """Whether a signal ended the job's command, possibly one from the scheduler."""
+        return not _DEATHS.isdisjoint((self.exit_code, self.command_code))
+
+    @property
+    def command_failed(self) -> bool:
+        """Whether the job ended because its command failed with an exit code other than 0."""
+        return self.cause == "exit" and bool(self.exit_code and self.command_code)
+
+    def reason(self, directory: str = "") -> str:
+        """Return why the job failed, as text for the user; "" if it ended well.
+
+        `directory`: the one in which the command failed, "" to leave it out.
+        """
+        if self.cause in ("time limit", "cancelled", "out of memory"):
+            return self.cause
+        if self.cause != "exit":
+            return killed_by(self.cause.removeprefix("signal "))
+        if self.exit_code == 0:
+            return ""
+        if self.not_ready:
+            return f"exit code {NOT_READY}: what it needs of other jobs is not there"
+        if self.exit_code == 3 and not self.command_code:
+            return NOT_REPORTED
+        if self.command_code is None:
+            return f"exit code {self.exit_code}: the setup failed"
+        where = f"{_IN_DIRECTORY}{visible(directory)}" if directory else ""
+        return exit_words(self.command_code) + where
+
+
+def without_directory(reason: str) -> str:
+    """Return the reason of a failure without its directory, as for other jobs that failed alike."""
+    return reason.partition(_IN_DIRECTORY)[0]
+
+
+def exit_words(code: int) -> str:
+    """Return the meaning of an exit code: `exit code 3`, or `killed (signal KILL)` for 137."""
+    name = signal_name(code - 128) if code > 128 else ""
+    return killed_by(name) if name else f"exit code {code}"
+
+
+def killed_by(name: str) -> str:
+    """Return the text for a job that a signal ended: `killed (signal KILL)`."""
+    return f"killed (signal {name})"
+
+
+class CommandEnd(NamedTuple):
+    """How a command ended: its own exit code, or the name of the signal; None: unknown."""
+
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+def command_end(reason: str, *, ended: bool = True) -> CommandEnd:
+    """Return the end of a command from the reason of its job ("" for a good end).
+
+    An exit code that the job's script chose itself (`exit code 3: the completed directories ...`)
+    is not the command's. `ended`: whether the job has ended.
+    """
+    if not reason:
+        return CommandEnd(0) if ended else CommandEnd()
+    match = _COMMAND_END.match(reason)
+    if match is None:
+        return CommandEnd()
+    if match["signal"]:
+        return CommandEnd(signal=match["signal"])
+    return CommandEnd(int(match["code"]))
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal without SIG; "" if there is no signal with that number."""
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return ""
+
+
+def fence_path(root: Path, token: str) -> Path:
+    """Return the path of a job's fence."""
+    return root / ".row" / "rowtui" / "fence" / token
+
+
+def ended_path(root: Path, token: str) -> Path:
+    """Return the path of the file in which a job records how it ended."""
+    return root / ".row" / "rowtui" / "ended" / token
+
+
+def begun_at(root: Path, token: str) -> float | None:
+    """Return when a job made its fence, in epoch seconds; None if there is no fence."""
+    return _modified(fence_path(root, token))
+
+
+def seconds_of_job(root: Path, token: str) -> float | None:
+    """Return the run time of a job in seconds from its two markers; None if a marker is missing."""
+    begun, ended = begun_at(root, token), _modified(ended_path(root, token))
+    return None if begun is None or ended is None else max(0.0, ended - begun)
+
+
+def _modified(path: Path) -> float | None:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return None
+
+
+def fences_there(root: Path) -> frozenset[str]:
+    """Return the names of all fences; on NFS the server is asked. Raises: OSError."""
+    try:
+        return frozenset(os.listdir(fence_path(root, "-").parent))
+    except FileNotFoundError:
+        return frozenset()
+
+
+def endings_there(root: Path) -> frozenset[str]:
+    """Return the tokens of all jobs that recorded how they ended, as far as they can be read."""
+    try:
+        return frozenset(os.listdir(ended_path(root, "-").parent))
+    except OSError:
+        return frozenset()
+
+
+def read_fence(root: Path, token: str) -> str:
+    """Return who made the fence; "" if there is no fence.
+
+    Raises: OSError if this cannot be read.
+    """
+    try:
+        return os.readlink(fence_path(root, token))
+    except FileNotFoundError:
+        return ""
+
+
+def abandon(root: Path, token: str, *, durable: bool = True) -> str:
+    """Keep a job from ever running; return "" on success, else who runs or ran the job.
+
+    `durable`: the fence survives a power loss of this machine. Raises: OSError; the outcome is then
+    unknown.
+    """
+    path = fence_path(root, token)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.symlink(ABANDONED, path)
+    except FileExistsError:
+        there = os.readlink(path)
+        return "" if there == ABANDONED else there
+    if durable:
+        sync_folder(path.parent)
+    return ""
+
+
+def read_ended(root: Path, token: str) -> Ended | None:
+    """Return how a job ended; None if the job has not reported its end (yet)."""
+    path = ended_path(root, token)
+    try:
+        return parse_ended(read_bounded(path, _LIMIT).decode(errors="replace").split("\n"))
+    except (OSError, ValueError):
+        return None
+
+
+def parse_ended(lines: Sequence[str]) -> Ended | None:
+    """Parse the lines of an end marker; None if they are incomplete."""
+    try:
+        code, cause, runner, at, command, index = lines[:6]
+        return Ended(
+            exit_code=int(code),
+            cause=visible(cause),
+            runner=visible(runner),
+            at=float(at),
+            command_code=int(command) if command else None,
+            index=int(index) if index else None,
+        )
+    except ValueError:
+        return None
+
+
+def job_key_of(runner: str) -> JobKey:
+    """Return the scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if there is none.
+
+    A script that is run by hand writes `slurm:12.345`, which contains no id.
+    """
+    match = re.fullmatch(r"[^:]+:([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
+    if match is None:
+        return JobKey(0)
+    return JobKey(int(match[1]), None if match[2] is None else int(match[2]))

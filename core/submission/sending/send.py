@@ -1,0 +1,210 @@
+"""Sending one job, or one array of jobs, to a scheduler until the outcome is certain.
+
+The input is planned jobs and the access to their cluster; the result is the scheduler's answer. If
+an answer is lost, the queue is searched for the token. If the scheduler certainly has no such job,
+and jobs are submitted held, the jobs are sent again under the same token: if the first one appears
+later, it stays held, and `settle` cancels it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobKey,
+    JobSpec,
+    OutcomeUnknown,
+    SubmitResult,
+    Unreachable,
+)
+from rowtui.core.submission.bundles.bundles import bundle_spec
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.plan.arrays import array_script
+from rowtui.core.submission.plan.dependencies import after_of
+from rowtui.core.submission.plan.model import InBundle, PlannedJob
+from rowtui.core.submission.sending.in_queue import find_requests
+from rowtui.core.submission.sending.site import Access
+
+# Number of searches, and seconds in between, for a job whose submission had no clear answer.
+LOOKUPS = 3
+LOOKUP_PAUSE = 2.0
+LONGEST_PAUSE = 30.0
+# Seconds for which a cluster without clear answers is asked while the user waits.
+PATIENCE = 180.0
+SENDS = 5  # most submissions of the same job
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How, and for how long, to wait for clear answers. `say` receives messages for the user."""
+
+    pause: float = LOOKUP_PAUSE
+    patience: float = PATIENCE
+    stop: Callable[[], bool] = lambda: False
+    say: Callable[[str], None] = lambda _: None
+
+
+class Unit(NamedTuple):
+    """The content of one submission call: one job, the tasks of one array, or one bundle."""
+
+    jobs: tuple[PlannedJob, ...]
+
+    @property
+    def bundle(self) -> InBundle | None:
+        """Return the bundle, if the unit is one."""
+        return self.jobs[0].bundle
+
+    def task(self, job: PlannedJob) -> int | None:
+        """Return the task number of one of the unit's jobs; None for a job sent alone."""
+        return job.task if len(self.jobs) > 1 else None
+
+    @property
+    def cluster(self) -> str:
+        """Return the destination cluster of the unit."""
+        return self.jobs[0].destination.cluster
+
+    @property
+    def name(self) -> str:
+        """Return the unit's name for the user."""
+        more = len(self.jobs) - 1
+        return self.jobs[0].name + (f" and {more:,} more" if more else "")
+
+
+def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
+    """Return the jobs in order, with neighbours of the same array or bundle in one unit."""
+    units: list[list[PlannedJob]] = []
+    for job in jobs:
+        if units and sent_with(job) and sent_with(job) == sent_with(units[-1][0]):
+            units[-1].append(job)
+        else:
+            units.append([job])
+    return [Unit(tuple(unit)) for unit in units]
+
+
+def sent_with(job: PlannedJob) -> str:
+    """Return the token of the array or bundle that a job is sent in; "" for one that goes alone."""
+    return job.bundle.token if job.bundle is not None else job.array
+
+
+def batches_of(
+    jobs: Sequence[PlannedJob], most: Callable[[Unit], int]
+) -> Iterator[list[PlannedJob]]:
+    """Yield jobs that are reserved together; an array is not split."""
+    batch: list[PlannedJob] = []
+    for unit in units_of(jobs):
+        if batch and len(batch) + len(unit.jobs) > most(unit):
+            yield batch
+            batch = []
+        batch += unit.jobs
+    if batch:
+        yield batch
+
+
+def chunks_of(
+    units: Sequence[Unit], most: Callable[[Unit], int], *, first: bool
+) -> list[list[Unit]]:
+    """Return units to send at the same time, never a job together with one that it depends on.
+
+    `first`: nothing was sent before. In this case the first unit is sent alone, because a refusal
+    of this unit would apply to the others, too.
+    """
+    chunks: list[list[Unit]] = []
+    inside: set[str] = set()
+    for unit in units:
+        alone = first and len(chunks) == 1
+        depends = inside & {token for job in unit.jobs for token in job.depends_on}
+        if not chunks or alone or depends or len(chunks[-1]) >= most(unit):
+            chunks.append([])
+            inside = set()
+        chunks[-1].append(unit)
+        inside |= {job.token for job in unit.jobs}
+    return chunks
+
+
+def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
+    """Return the folders of the jobs' logs. Slurm silently fails a job without its log folder."""
+    # The log of a bundle is in the folder of its first job's log.
+    folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
+    return sorted(folder for folder in folders if "%" not in folder and folder != ".")
+
+
+def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
+    """Return the scheduler's specification. `keys`: of the jobs to wait for, by token."""
+    array = unit.bundle is None and len(unit.jobs) > 1
+    after = after_of(unit.jobs, keys, array=array)
+    if unit.bundle is not None:
+        return bundle_spec(unit.jobs, unit.bundle, access, after)
+    first = unit.jobs[0]
+    return JobSpec(
+        token=first.array if array else first.token,
+        name=first.name,
+        script=array_script(unit.jobs) if array else first.script,
+        workdir=access.site.workdir,
+        log_path=first.log_path,
+        cpus=first.cpus,
+        gpus=first.gpus,
+        memory_mb=first.memory_mb,
+        walltime_seconds=first.walltime_seconds,
+        after=after.jobs,
+        after_tasks=after.tasks,
+        after_each=after.each,
+        held=access.scheduler.holds,
+        tasks=tuple(job.task or 0 for job in unit.jobs) if array else (),
+    )
+
+
+async def submit_surely(
+    unit: Unit, access: Access, keys: Mapping[str, JobKey], waiting: Waiting
+) -> SubmitResult:
+    """Submit, and ask until the outcome is certain or the timeout is reached.
+
+    A request to a pilot is not searched for: `settle` closes the fence of a request that did not
+    begin, and then it may be submitted again.
+    """
+    if is_in_pilot(unit.jobs[0].token):
+        from rowtui.core.submission.bundles.pilot_spool import hand_over
+
+        return await hand_over(unit.jobs, access)
+    scheduler = access.scheduler
+    spec = spec_of(unit, access, keys)
+    result = await scheduler.submit(spec)
+    deadline = asyncio.get_running_loop().time() + waiting.patience
+    pause = waiting.pause
+    sends = looks = 1
+    while isinstance(result, OutcomeUnknown | Unreachable):
+        over = asyncio.get_running_loop().time() + pause > deadline or waiting.stop()
+        if isinstance(result, OutcomeUnknown):
+            found = await find_requests(scheduler, [job.token for job in unit.jobs])
+            jobs = () if found is None else found.get(unit.jobs[0].token, ())
+            if jobs:
+                return Accepted(chosen(jobs).id)
+            if found is not None and scheduler.holds:
+                if sends >= SENDS or over:
+                    return result
+                sends += 1
+                result = await scheduler.submit(spec)
+                continue
+            looks += 1
+        if over or (not scheduler.holds and looks > LOOKUPS):
+            return result
+        waiting.say(
+            f"{visible(unit.cluster)} gives no clear answer on {unit.name} "
+            f"({visible(result.reason)}); asking again"
+        )
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE)
+        if isinstance(result, Unreachable):
+            result = await scheduler.submit(spec)
+    return result
+
+
+def chosen(found: Sequence[Job], runner: int = 0) -> Job:
+    """Return, of several jobs with one token, the fence's owner, else one that may still run."""
+    return min(found, key=lambda it: (it.id != runner, not it.state.active, it.id))

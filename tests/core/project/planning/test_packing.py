@@ -1,0 +1,311 @@
+"""A project's jobs are packed on the node types of where they go, and run there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.jobs import IN_LANE
+from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+from rowtui.core.project.project import Project
+from rowtui.core.state.model import Outcome
+from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
+from rowtui.core.submission.plan.model import count_jobs
+from rowtui.core.submission.plan.planner import PlanError
+
+from tests.eventually import eventually, eventually_async
+from tests.rig.login import LoginNode
+
+NAMES = [f"d{number:02}" for number in range(24)]
+WORKFLOW = """\
+[workspace]
+value_file = "v.json"
+
+[[action]]
+name = "one"
+command = "sh run.sh {directory}"
+products = ["one"]
+group.maximum_size = 1
+[action.resources]
+threads_per_process = 2
+memory_per_cpu_mb = 100
+walltime.per_submission = "00:02:00"
+
+[[action]]
+name = "wide"
+command = "touch workspace/{directory}/wide"
+products = ["wide"]
+group.maximum_size = 1
+[[action.group.include]]
+condition = ["/v", "==", 0]
+[action.resources]
+threads_per_process = 100
+memory_per_cpu_mb = 100
+"""
+RUN = 'echo x >> "workspace/$1/runs"; touch "workspace/$1/one"\n'
+CLUSTERS = """\
+[[cluster]]
+name = "alpha"
+scheduler = "slurm"
+currency = "EUR"
+[[cluster.partition]]
+name = "cpu"
+maximum_cpus_per_job = 1000
+[cluster.ssh]
+host = "alpha"
+config = ["{config}"]
+paths = [{{ local = "/", remote = "/" }}]
+
+[[cluster.node_type]]
+name = "half"
+partition = "cpu"
+cpus = 8
+memory = "16G"
+price_per_hour = 0.5
+maximum_walltime = "01:00:00"
+
+[[cluster.node_type]]
+name = "whole"
+partition = "cpu"
+cpus = 16
+memory = "60G"
+price_per_hour = 1.0
+maximum_walltime = "01:00:00"
+"""
+
+Make = Callable[..., Project]
+
+
+@pytest.fixture
+def make(
+    two_logins: tuple[LoginNode, LoginNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Make:
+    alpha, _ = two_logins
+    home = tmp_path / "home"
+    (home / ".config/rowtui/mapping").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        monkeypatch.delenv(name)
+    root = alpha.cluster.work / tmp_path.name
+    for number, name in enumerate(NAMES):
+        (root / "workspace" / name).mkdir(parents=True)
+        (root / "workspace" / name / "v.json").write_text(json.dumps({"v": number}))
+
+    def made(*, clusters: str = CLUSTERS, mapping: str = "", run: str = RUN) -> Project:
+        text = clusters.format(config=alpha.ssh_config)
+        (home / ".config/rowtui/clusters.toml").write_text(text)
+        if mapping:
+            (home / ".config/rowtui/mapping/mine.yml").write_text(mapping)
+        (root / "workflow.toml").write_text(WORKFLOW)
+        (root / "run.sh").write_text(run)
+        project = Project.open(root, cluster="alpha")
+        project.synchronise()
+        return project
+
+    return made
+
+
+def pack(project: Project, *, action: str = "one", **choice: object) -> PackedPlan:
+    actions = [it for it in project.workflow.actions if action in ("*", it.name)]
+    return project.pack(actions, PackChoice(budget=0.0, **choice))  # type: ignore[arg-type]
+
+
+async def submit(project: Project, packed: PackedPlan) -> list[str]:
+    return [step.error async for step in project.jobs.submit(packed.plan) if step.error]
+
+
+async def over(project: Project) -> None:
+    """Until no job of the project is active."""
+    await eventually_async(
+        lambda: project.jobs.view(everywhere=True),
+        lambda view: not any(job.state.active for job in view.jobs),
+        every=0.1,
+    )
+
+
+def runs(project: Project) -> dict[str, int]:
+    found = {}
+    for name in NAMES:
+        log = project.root / "workspace" / name / "runs"
+        found[name] = len(log.read_text().split()) if log.exists() else 0
+    return found
+
+
+async def test_jobs_share_nodes_and_each_runs_once(make: Make) -> None:
+    project = make()
+    packed = pack(project)
+
+    (there,) = packed.destinations
+    assert str(there.destination) == "alpha/cpu"
+    assert (there.packed.jobs, there.packed.unit) == (24, "EUR")
+    assert there.packed.bound <= there.packed.cost < there.packed.alone
+    assert sum(bundle.jobs for bundle in there.bundles) == 24
+    assert sum(bundle.cost for bundle in there.bundles) == pytest.approx(there.packed.cost)
+    for bundle in there.bundles:
+        kind = there.node_types[bundle.node_type]
+        assert bundle.used.cpus == 2 * len(bundle.lanes) <= kind.amounts.cpus
+        assert bundle.used.memory_mb == 200 * len(bundle.lanes)
+        for lane in bundle.lanes:
+            for at in lane.jobs:
+                place = packed.plan.jobs[at].bundle
+                assert place is not None
+                assert (place.token, place.own_seconds) == (bundle.token, 120)
+                assert place.memory_mb == bundle.used.memory_mb + SCRIPT_MB + WATCH_MB * len(
+                    bundle.lanes
+                )
+
+    assert await submit(project, packed) == []
+    ids = {it.job_id for it in project.state.submitted["one"].values()}
+    assert len(ids) == len(there.bundles)
+    await over(project)
+    assert runs(project) == dict.fromkeys(NAMES, 1)
+    assert project.state.completed["one"].bit_count() == 24
+    assert project.state.ends == {}
+    await project.let_go()
+
+
+async def test_a_bundle_is_as_long_everywhere_as_it_is_sent(make: Make) -> None:
+    packed = pack(make(), largest_bundle=5)
+    jobs = packed.plan.jobs
+    sent = []
+    for bundle in packed.destinations[0].bundles:
+        first = jobs[bundle.lanes[0].jobs[0]]
+        sent.append(first.bundle.seconds if first.bundle else first.walltime_seconds)
+    assert [bundle.seconds for bundle in packed.destinations[0].bundles] == sent
+    counts = count_jobs(jobs)
+    assert counts.jobs == 24
+    assert counts.bundles + counts.alone == len(sent)
+
+
+async def test_what_a_person_chooses_is_kept(make: Make) -> None:
+    project = make()
+    small = pack(project, node_types=("half",), largest_bundle=6, longest_seconds=400)
+    (there,) = small.destinations
+    assert {kind.name for kind in there.node_types} == {"half"}
+    assert max(bundle.jobs for bundle in there.bundles) <= 6
+    assert max(bundle.seconds for bundle in there.bundles) <= 400
+    slow = pack(project, time_factor=1.5)
+    assert {
+        seconds for lane in slow.destinations[0].bundles[0].lanes for seconds in lane.seconds
+    } == {180}
+    with pytest.raises(RowtuiError, match="no node type giant"):
+        pack(project, node_types=("giant",))
+    with pytest.raises(RowtuiError, match="no packer 'magic'"):
+        pack(project, packer="magic")
+
+
+async def test_what_fits_nowhere_goes_alone_with_the_reason(make: Make) -> None:
+    packed = pack(make(), action="*")
+    (there,) = packed.destinations
+    (left,) = there.left_alone
+    assert [packed.plan.jobs[at].action for at in left.jobs] == ["wide"]
+    assert "100 cpus" in left.reason
+    assert "whole" in left.reason
+    assert [job.action for job in packed.plan.jobs if job.bundle is None] == ["wide"]
+    assert any("100 cpus" in warning for warning in packed.plan.warnings)
+
+
+async def test_without_node_types_it_is_said_how_to_find_them(make: Make) -> None:
+    text = CLUSTERS[: CLUSTERS.index("[[cluster.node_type]]")]
+    packed = pack(make(clusters=text))
+    (there,) = packed.destinations
+    assert (there.packed.jobs, there.bundles) == (0, ())
+    assert "rowtui doctor --node-types alpha" in there.left_alone[0].reason
+    assert all(job.bundle is None for job in packed.plan.jobs)
+
+
+async def test_a_file_may_say_that_plans_are_packed(make: Make) -> None:
+    project = make(clusters=CLUSTERS + "[cluster.packing]\nlargest_bundle = 5\n")
+    plan = project.plan(project.workflow.actions[:1])
+    tokens = [job.bundle.token for job in plan.jobs if job.bundle]
+    assert len(tokens) == 24 - tokens.count("")
+    assert max(map(tokens.count, tokens)) <= 5
+    project.packing = False
+    plan = project.plan(project.workflow.actions[:1])
+    assert not any(job.bundle for job in plan.jobs)
+
+
+async def test_a_mapping_says_on_which_node_type_a_job_must_run(make: Make) -> None:
+    mapping = """\
+tools:
+  one:
+    params: {node_type: half}
+destinations:
+  cpu: {runner: alpha, params: {partition: cpu}}
+"""
+    packed = pack(make(mapping=mapping))
+    (there,) = packed.destinations
+    used = {there.node_types[bundle.node_type].name for bundle in there.bundles}
+    assert used == {"half"}
+
+
+async def test_nodes_that_are_not_as_the_file_says_lose_nothing(make: Make) -> None:
+    # given a file that promises 64 cores where nodes have 16
+    text = CLUSTERS.replace("cpus = 16", "cpus = 64").replace('memory = "16G"', 'memory = "100M"')
+    project = make(clusters=text)
+    packed = pack(project)
+    (bundle, *_) = packed.destinations[0].bundles
+    assert bundle.used.cpus > 16
+    # when it is submitted
+    errors = await submit(project, packed)
+    # then Slurm's own word is told, and every directory is free again
+    assert any("refused" in error for error in errors)
+    assert project.state.submitted == {}
+    assert project.state.ends == {}
+    assert runs(project) == dict.fromkeys(NAMES, 0)
+
+
+async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) -> None:
+    project = make(
+        run='echo x >> "workspace/$1/runs"; until [ -e go ]; do sleep 0.05; done; '
+        'touch "workspace/$1/one"\n'
+    )
+    packed = pack(project, node_types=("half",), longest_seconds=1000)
+    assert await submit(project, packed) == []
+    eventually(lambda: any(runs(project).values()), what="one to begin")
+    view = await project.jobs.view(everywhere=True)
+    waiting = [job for job in view.jobs if job.reason == IN_LANE]
+    running = [job for job in view.jobs if job.state is JobState.RUNNING]
+    assert waiting
+    assert running
+    assert all(job.state is JobState.PENDING for job in waiting)
+    # when one that waits and one that runs are cancelled
+    out, stays = waiting[-1].record, running[0].record
+    answers = await project.jobs.cancel([out.token, stays.token])
+    # then the first is out, and the second cannot be while others share its bundle
+    told = {answer.error for answer in answers}
+    assert told == {"", "it runs in a bundle with others: cancel them all, or let it end"}
+    (project.root / "go").touch()
+    await over(project)
+    assert runs(project) == {name: int((name,) != out.directories) for name in NAMES}
+    assert {end.outcome for end in project.state.ends["one"].values()} == {Outcome.CANCELLED}
+    assert project.state.submitted == {}
+    await project.let_go()
+
+
+async def test_a_node_type_that_is_too_small_for_its_jobs_is_a_problem_of_the_plan(
+    make: Make,
+) -> None:
+    mapping = """\
+tools:
+  one:
+    params: {node_type: half}
+    cores: 12
+destinations:
+  cpu: {runner: alpha, params: {partition: cpu}}
+"""
+    project = make(mapping=mapping)
+
+    with pytest.raises(PlanError) as found:
+        pack(project)
+
+    (problem,) = found.value.problems
+    assert problem.action == 0
+    assert "24 jobs must run on a node type that is too small" in problem.message
+    assert "needs 12 cpus, a half has 8" in problem.message
+    assert "whole would do" in problem.message

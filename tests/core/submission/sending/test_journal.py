@@ -1,0 +1,194 @@
+"""The journal survives crashes, and several processes write it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import Cost
+from rowtui.core.submission.plan.model import Destination, JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.sending.journal import (
+    Journal,
+    _lines,
+    end_detail,
+    job_records,
+    read_end_detail,
+)
+
+PLAN = "p" * 64
+
+
+def entry(
+    token: str, step: Step, job_id: int = 0, detail: str = "", at: float = 1.0
+) -> JournalEntry:
+    return JournalEntry(token, PLAN, step, at, job_id, detail)
+
+
+def job(token: str) -> PlannedJob:
+    return PlannedJob(
+        token, "one-a", "one", 0, ("a", "b\udcff"), Destination("local"), "#!", "one-%j.out",
+        1, 1, 0, None, 60, Cost(),
+    )  # fmt: skip
+
+
+def plan(*tokens: str) -> Plan:
+    return Plan(
+        PLAN, "2026-01-01T00:00:00Z", "me", "local", "local", tuple(map(job, tokens)), Cost()
+    )
+
+
+ENTRY = st.builds(
+    JournalEntry,
+    token=st.text(), plan_id=st.just(PLAN), step=st.sampled_from(Step),
+    at=st.floats(0, 1e12), job_id=st.integers(0, 10**6),
+    detail=st.text(st.characters()), cluster=st.text(max_size=3),
+    task=st.none() | st.integers(0, 10**6),
+)  # fmt: skip
+
+
+@given(ENTRY, st.lists(st.tuples(st.text(), st.none() | st.integers(0, 9)), max_size=3), ENTRY)
+def test_lines_are_what_json_would_write(
+    first: JournalEntry, like_it: list[tuple[str, int | None]], last: JournalEntry
+) -> None:
+    tasks = [first._replace(token=token, task=task) for token, task in like_it]
+    entries = [first, *tasks, last]
+
+    written = _lines(entries)
+
+    assert written == b"".join(map(by_json, entries))
+
+
+def by_json(entry: JournalEntry) -> bytes:
+    fields: dict[str, object] = {
+        "at": entry.at, "detail": entry.detail, "job_id": entry.job_id,
+        "step": entry.step.value, "token": entry.token, "v": 1,
+    }  # fmt: skip
+    fields |= {"cluster": entry.cluster} if entry.cluster else {}
+    fields |= {} if entry.task is None else {"task": entry.task}
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def test_entries_come_back_in_order(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    entries = [entry("t-0", Step.PLANNED), entry("t-0", Step.REJECTED, detail="no\n\udcff\x1b")]
+
+    journal.append(entries[:1])
+    journal.append(entries[1:])
+
+    assert journal.entries(PLAN) == entries
+    assert journal.latest(PLAN) == {"t-0": entries[1]}
+    assert journal.plan_ids() == [PLAN]
+    assert Journal(tmp_path / "other").plan_ids() == []
+
+
+def test_a_line_cut_off_anywhere_loses_only_itself(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    first, second, third = (entry(f"t-{n}", Step.SENDING) for n in range(3))
+    journal.append([first, second])
+    path = journal.folder / f"{PLAN}.jsonl"
+    whole = path.read_bytes()
+    end_of_first = whole.index(b"\n") + 1
+
+    for cut in range(end_of_first, len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        journal.append([third])
+        kept = [first, second] if cut >= len(whole) - 1 else [first]
+        assert journal.entries(PLAN) == [*kept, third]
+
+
+def append_many(root: Path, who: int) -> None:
+    for number in range(25):
+        Journal(root).append([entry(f"t-{who}-{number}", Step.SENDING, detail="x" * 5000)])
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append_many, args=(tmp_path, who)) for who in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    assert len(Journal(tmp_path).latest(PLAN)) == 100
+
+
+def test_a_journal_of_another_version_is_not_guessed_at(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append([entry("t-0", Step.PLANNED)])
+    path = journal.folder / f"{PLAN}.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2'))
+
+    with pytest.raises(RowtuiError, match="another version"):
+        journal.entries(PLAN)
+
+
+def test_what_cannot_be_written_down_is_an_error(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.folder.parent.mkdir(parents=True)
+    journal.folder.write_text("in the way")
+
+    with pytest.raises(RowtuiError, match="nothing is sent"):
+        journal.append([entry("t-0", Step.PLANNED)])
+
+
+def test_a_held_journal_is_free_again_when_its_process_is_killed(tmp_path: Path) -> None:
+    hold = (
+        "import sys, pathlib\n"
+        "from rowtui.core.submission.sending.journal import Journal\n"
+        "with Journal(pathlib.Path(sys.argv[1])).hold(sys.argv[2]) as held:\n"
+        "    print(held, flush=True); sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", hold, os.fspath(tmp_path), PLAN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"True\n"
+
+    with Journal(tmp_path).hold(PLAN) as held:
+        assert not held
+    holder.kill()
+    holder.communicate()
+    with Journal(tmp_path).hold(PLAN) as held:
+        assert held
+
+
+def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
+    entries = [
+        entry("t-0", Step.PLANNED),
+        entry("t-1", Step.PLANNED),
+        entry("t-2", Step.PLANNED),
+        entry("t-0", Step.ACCEPTED, 41, at=2.0),
+        entry("t-0", Step.ENDED, 0, end_detail(2, "exit code 2"), at=5.0),
+        entry("t-1", Step.REJECTED, detail="no such partition"),
+    ]
+
+    ended, rejected, planned, new = job_records(plan("t-0", "t-1", "t-2", "t-3"), entries)
+
+    assert (ended.step, ended.job_id, ended.submitted_at, ended.ended_at) == (Step.ENDED, 41, 2, 5)
+    assert (ended.exit_code, ended.end_reason) == (2, "exit code 2")
+    assert (ended.log_path, ended.directories) == ("one-41.out", ("a", "b\udcff"))
+    assert (rejected.step, rejected.end_reason) == (Step.REJECTED, "no such partition")
+    assert planned.step is new.step is Step.PLANNED
+
+
+@given(st.none() | st.integers(0, 255), st.text().map(str.strip))
+def test_an_end_comes_back(code: int | None, reason: str) -> None:
+    assert read_end_detail(end_detail(code, reason)) == (code, reason)
+
+
+def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:
+    # a rounded time may be later than that of a queue which was asked directly afterwards
+    journal = Journal(tmp_path)
+    for at in (1.0005, 1795379090.8504126, 1795379090.8506):
+        journal.append([JournalEntry("t-0", PLAN, Step.SENDING, at)])
+        assert journal.latest(PLAN)["t-0"].at == at
