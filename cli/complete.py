@@ -105,7 +105,7 @@ def _destinations(**_: Any) -> list[str]:
     """Return the destinations of the mapping files, without running them, and all partitions."""
     import os
 
-    from rowtui.cli.mapping_files import usual_files
+    from rowtui.cli.mapping.files import usual_files
     from rowtui.core.base.errors import RowtuiError
     from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.mapping.files.load import load_mapping

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from rowtui.cli.output import Output
+    from rowtui.cli.output.output import Output
     from rowtui.cli.plain_words import PlainWords
 
 INTERRUPTED = 130
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
     from importlib import import_module
 
     from rowtui.cli.environment import refuse_empty_cluster
-    from rowtui.cli.output import let_any_name_through
+    from rowtui.cli.output.output import let_any_name_through
     from rowtui.core.base.errors import InvalidFileError, RowtuiError
 
     out = None
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         let_any_name_through()
         out = _output(args)
         refuse_empty_cluster(getattr(args, "clusters", ()))
-        module = import_module(f"rowtui.cli.commands.{args.command}")
+        module = import_module(f"rowtui.cli.{args.command}")
         code: int = module.run(args, out)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
 
 def _output(args: argparse.Namespace | PlainWords) -> Output:
     from rowtui.cli.environment import environment_flag, environment_word
-    from rowtui.cli.output import WARN, Output
+    from rowtui.cli.output.output import WARN, Output
 
     level = WARN + getattr(args, "verbose", 0) - getattr(args, "quiet", 0)
     return Output(
@@ -138,7 +138,7 @@ def _output(args: argparse.Namespace | PlainWords) -> Output:
 
 
 def _plain_output() -> Output:
-    from rowtui.cli.output import Output
+    from rowtui.cli.output.output import Output
 
     return Output(color="never", progress=False)
 

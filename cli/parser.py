@@ -40,12 +40,12 @@ ALIASES = {"resubmit": "retry"}
 # In the order of `rowtui --help`. A module is loaded only if one of its commands was typed.
 _PARTS = (
     _Part(
-        "show_parser",
+        "show.parser",
         "add_show",
         {"show": "show the project: status, directories, jobs, clusters"},
     ),
     _Part(
-        "project_parser",
+        "project.parser",
         "add_project_commands",
         {
             "init": "start a new project in a folder",
@@ -58,7 +58,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "submit_parser",
+        "submit.parser",
         "add_submit_commands",
         {
             "plan": "show what would be submitted, where and why, and what it may cost",
@@ -67,7 +67,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "job_parser",
+        "jobs.parser",
         "add_job_commands",
         {
             "queue": "show all your jobs on all clusters, also outside of a project",
@@ -78,14 +78,14 @@ _PARTS = (
         },
     ),
     _Part(
-        "retry_parser",
+        "jobs.retry_parser",
         "add_retry",
         {
             "retry": "try failed work again, with more memory or time, or elsewhere, after asking",
         },
     ),
     _Part(
-        "mirror_parser",
+        "project.mirror_parser",
         "add_mirror",
         {
             "mirror": "show the copies of this project on clusters that do not see it, "
@@ -93,7 +93,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "mapping_parser",
+        "mapping.parser",
         "add_mapping_commands",
         {
             "explain": "say where the jobs of an action would go, why there, and why not elsewhere",
@@ -101,7 +101,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "network_parser",
+        "network.parser",
         "add_network",
         {
             "network": "samples that flow through actions: make their directories, "
@@ -109,7 +109,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "connect_parser",
+        "clusters.parser",
         "add_connect_commands",
         {
             "connect": "log in to a cluster once, for all rowtui commands",
@@ -117,12 +117,12 @@ _PARTS = (
         },
     ),
     _Part(
-        "secrets_parser",
+        "clusters.secrets_parser",
         "add_secrets",
         {"secrets": "store passwords of clusters, and say which are known"},
     ),
     _Part(
-        "serve_parser",
+        "dashboard.parser",
         "add_serve",
         {"serve": "show the dashboard in a browser of this machine"},
     ),
@@ -130,7 +130,7 @@ _PARTS = (
 
 
 def build_parser(words: Collection[str] | None = None) -> Parser:
-    """Build the grammar. Parsed arguments carry `command`, the module's name in cli/commands.
+    """Build the grammar. Parsed arguments carry `command`, the module's name below cli.
 
     `words`: the command line to be parsed; commands that are not among the words get no options.
     None: all commands get their options.
@@ -156,10 +156,10 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         ("--no-mouse", "leave the mouse to the terminal"),
     ):
         parser.add_argument(option, action="store_true", help=text)
-    from rowtui.cli.demo_parser import add_recording
+    from rowtui.cli.demo.parser import add_recording
 
     add_recording(parser)
-    parser.set_defaults(command="dashboard")
+    parser.set_defaults(command="dashboard.dashboard")
     if words is not None:
         words = {ALIASES.get(word, word) for word in words}
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", parser_class=sub_parser)

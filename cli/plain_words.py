@@ -43,7 +43,7 @@ def plain_words(words: list[str]) -> PlainWords | None:
     if words[verb : verb + 1] != ["show"] or what not in _FLAGS or len({*words[:verb]}) < verb:
         return None
     values: dict[str, Any] = dict.fromkeys(_FLAGS[what], False)
-    values |= {"command": f"show_{what}", "directories": [], **_OTHERS[what]}
+    values |= {"command": f"show.{what}", "directories": [], **_OTHERS[what]}
     values |= {common[word]: True for word in words[:verb]}
     flags = common | {f"--{name.replace('_', '-')}": name for name in _FLAGS[what]}
     pointers: list[str] = []

@@ -11,7 +11,12 @@ import sys
 
 # The modules that make the table's text, relative to this folder: a stored text is valid only for
 # their current version.
-RENDERING = ("commands/show_status.py", "table.py", "output.py", "../core/base/text.py")
+RENDERING = (
+    "show/status.py",
+    "output/table.py",
+    "output/output.py",
+    "../core/base/text.py",
+)
 # Options without effect here: without submitted jobs no cluster is polled.
 HARMLESS = frozenset({"--no-progress", "--clear-progress"})
 # Variables that change output or logging; the complete program handles them.

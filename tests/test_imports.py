@@ -216,8 +216,10 @@ def test_the_command_line_never_loads_the_dashboard(folder: Path) -> None:
 # All of rowtui that a status or a listing of a small project may load, and what costs a start dear
 # although it is light: a change that needs more pays for it with every command that people type.
 TO_LOOK_AT_A_PROJECT = {
-    "cli": "commands environment loop main output plain_words progress project quick table",
-    "cli.commands": "show_status show_directories",
+    "cli": "environment loop main output plain_words project quick show",
+    "cli.output": "output progress table",
+    "cli.project": "open",
+    "cli.show": "status directories",
     "core": "base groups network project state workflow",
     "core.base": "errors files text values",
     "core.groups": "cost form include model order status",
@@ -247,9 +249,9 @@ DEAR = {
             ("show", "status", "d03", "d04"),
             {"core.groups.select", "core.project.mapping_files"},
         ),
-        (("show", "directories"), {"cli.listing"}),
-        (("show", "directories", "-a", "two", "--eligible"), {"cli.listing"}),
-        (("show", "directories", "-a", "one", "--value", "/v"), {"cli.listing"}),
+        (("show", "directories"), {"cli.show.listing"}),
+        (("show", "directories", "-a", "two", "--eligible"), {"cli.show.listing"}),
+        (("show", "directories", "-a", "one", "--value", "/v"), {"cli.show.listing"}),
     ],
     ids=lambda words: " ".join(sorted(words)),
 )

@@ -9,21 +9,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.cli.demo_parser import LEAST, MOST
+from rowtui.cli.demo.parser import LEAST, MOST
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
 
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.cli.output import Output
+    from rowtui.cli.output.output import Output
 
 MANY = 100_000
 
 
 def run_large(args: argparse.Namespace, out: Output) -> int:
     """Make the project, and open the dashboard. Raises: RowtuiError."""
-    from rowtui.cli.commands.dashboard import settings_of, show
+    from rowtui.cli.dashboard.dashboard import settings_of, show
 
     many = args.directories or MANY
     if not LEAST <= many <= MOST:

@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.cli.output import Output
+    from rowtui.cli.output.output import Output
 
 _FILES = {  # source file beside this module -> name in the project
     "study.workflow.toml": "workflow.toml",
@@ -35,7 +35,7 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
     make_study(root)
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        from rowtui.cli.commands.dashboard import settings_of, show
+        from rowtui.cli.dashboard.dashboard import settings_of, show
         from rowtui.cli.demo.played import RealDemo
         from rowtui.core.engine.process.options import EngineOptions
 

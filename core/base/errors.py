@@ -1,7 +1,7 @@
 """Errors and notices as values: what is wrong, where, and what to do about it.
 
 Every error that the user can cause is raised as a `RowtuiError` or collected as a `Problem`; the
-sentence is composed only where it is printed (`cli/output.py`, `tui/`).
+sentence is composed only where it is printed (`cli/output/output.py`, `tui/`).
 """
 
 from __future__ import annotations

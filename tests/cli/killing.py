@@ -70,7 +70,9 @@ class Run:
 
 def count_down(step: int) -> None:
     """From now on, the moment before the step-th of these calls is this process's last."""
-    importlib.import_module("rowtui.cli.follow").LOOK_SECONDS = 0.1  # it is not killed meanwhile
+    importlib.import_module(
+        "rowtui.cli.jobs.follow"
+    ).LOOK_SECONDS = 0.1  # it is not killed meanwhile
     left = step
 
     def moment() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rowtui.cli.queue_rows import rows_of
+from rowtui.cli.jobs.queue_rows import rows_of
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.views import PROJECT, QueueAsked

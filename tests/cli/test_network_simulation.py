@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.cli.commands.network_simulate import add_arguments, run
-from rowtui.cli.output import Output
+from rowtui.cli.network.simulate import add_arguments, run
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
 from tests.schemas import fits

@@ -42,8 +42,8 @@ def test_a_changed_table_never_shows_the_old_text(
 # return from a call.
 SEEN = """
 import sys
-from rowtui.cli.commands.show_status import status_lines
-from rowtui.cli.output import Output
+from rowtui.cli.show.status import status_lines
+from rowtui.cli.output.output import Output
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.status import StatusCounts
 from rowtui.core.base.text import Cost

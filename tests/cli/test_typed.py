@@ -76,7 +76,7 @@ def test_what_watches_keeps_to_the_interval(
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("rowtui.cli.watch.time.sleep", sleep)
+    monkeypatch.setattr("rowtui.cli.output.watch.time.sleep", sleep)
     before = asked()
     assert main(line.split()) == 130
     first, second, third = seen

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rowtui.cli.output import let_any_name_through
+from rowtui.cli.output.output import let_any_name_through
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import Snapshot
 from rowtui.tui.actions import VIEWS

@@ -1,0 +1,1 @@
+"""Commands on clusters and logins: connect, disconnect, doctor, secrets."""

@@ -1,0 +1,77 @@
+"""The grammar of `connect` and `disconnect`; loaded only when one of them is typed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_CONNECT_EXAMPLES = """\
+  rowtui connect alpha                          asks what the site asks, here
+  rowtui connect alpha --for 10h --idle 2h
+  rowtui connect                                who is connected, since when, until when
+  rowtui connect --json"""
+
+_DISCONNECT_EXAMPLES = """\
+  rowtui disconnect alpha
+  rowtui disconnect --all"""
+
+_LONGEST = 30 * 86_400  # seconds
+_UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+
+
+def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add both commands, with their descriptions."""
+    connect = add(commands, "connect", "clusters.connect", about["connect"], _CONNECT_EXAMPLES)
+    connect.add_argument(
+        "connection", nargs="?", metavar="CLUSTER", help="one that clusters.toml reaches over SSH"
+    )
+    connect.add_argument(
+        "--for",
+        dest="seconds",
+        type=_time,
+        default="8h",
+        metavar="TIME",
+        help="how long the login is kept, as 90m, 8h or 1d [default: 8h]",
+    )
+    connect.add_argument(
+        "--idle",
+        type=_time,
+        metavar="TIME",
+        help="end it earlier once no command has used it for so long",
+    )
+    connect.add_argument(
+        "--foreground", action="store_true", help="stay here and keep it until Ctrl-C"
+    )
+    connect.add_argument("--json", action="store_true", help="print JSON for programs")
+
+    disconnect = add(
+        commands, "disconnect", "clusters.disconnect", about["disconnect"], _DISCONNECT_EXAMPLES
+    )
+    disconnect.add_argument("connection", nargs="?", metavar="CLUSTER", help="its logins")
+    disconnect.add_argument("--all", action="store_true", help="all of them")
+    disconnect.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _time(text: str) -> float:
+    """Parse `8h`, `1h30m` or `2d` into seconds."""
+    if not re.fullmatch(r"(\d{1,9}[dhms])+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write 90m, 8h or 1h30m")
+    parts = re.findall(r"(\d+)([dhms])", text)
+    seconds = sum(int(number) * _UNITS[unit] for number, unit in parts)
+    if not 1 <= seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError("must be between 1s and 30d")
+    return float(seconds)
+
+
+def in_words(seconds: float) -> str:
+    """Format seconds for the user: `8 h`, `1 h 30 min`, `20 s`."""
+    minutes, rest = divmod(round(max(0.0, seconds)), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min")]
+    shown = [f"{number} {unit}" for number, unit in parts if number]
+    return " ".join(shown[:2])

@@ -1,1 +1,0 @@
-"""One module per command; each has `run(args, out) -> exit code`."""

@@ -1,0 +1,116 @@
+"""`rowtui` alone: the dashboard on the project of this folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.engine.process.client import ProcessEngine
+    from rowtui.core.engine.process.options import EngineOptions
+    from rowtui.core.engine.process.start import Started
+
+
+def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the display settings of the dashboard; None if no terminal can show it."""
+    from rowtui.tui.terminal import manner, prepare
+
+    how = manner(
+        os.environ,
+        encoding=sys.stdout.encoding,
+        ascii_only=getattr(args, "ascii", False),
+        slow=getattr(args, "slow", False),
+        mouse=not getattr(args, "no_mouse", False),
+    )
+    seen = how.browser or (sys.stdin.isatty() and sys.stdout.isatty())
+    if how.text_only or not seen:
+        return None
+    prepare(how)
+    return {
+        "how": how,
+        "read_only": getattr(args, "read_only", False),
+        "theme": getattr(args, "theme", None),
+    }
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Open the dashboard; if no terminal can show it, print the status as text."""
+    settings = settings_of(args)
+    if settings is None:
+        return _as_text(out)
+    if getattr(args, "replay", None):
+        from rowtui.cli.dashboard.recording import replay
+
+        return replay(args, out, settings)
+    if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
+        return _in_this_process(args, out, settings)
+    from rowtui.cli.project.open import cluster_name, io_threads
+    from rowtui.core.engine.process.options import EngineOptions
+
+    options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
+    return show(options, out, args, **settings)
+
+
+def _as_text(out: Output) -> int:
+    from rowtui.cli.parser import build_parser
+    from rowtui.cli.show import status as show_status
+
+    wanted = build_parser(["show", "status"]).parse_args(["show", "status"])
+    code = show_status.run(wanted, out)
+    out.note(
+        "The dashboard needs a terminal that can be drawn on. As text: `rowtui show status --watch`"
+        " tells what changes; `rowtui --help` says what else there is."
+    )
+    return code
+
+
+def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
+    """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
+    from rowtui.core.engine.process.start import Started
+
+    started = Started(options)  # it opens the project while Textual is imported
+    try:
+        import gc
+
+        from rowtui.cli.dashboard.recording import recorded, tell_of_recording
+        from rowtui.tui.app import run_dashboard
+
+        opened = started.opened()
+        out.problems(opened.problems)
+        for notice in opened.notices:
+            out.warn(notice)
+        engine = _engine(started)
+        if options.demo is not None:
+            settings["played"] = engine
+        gc.freeze()  # imported objects are never garbage
+        code = run_dashboard(recorded(engine, args), **settings)
+        tell_of_recording(args, out)
+        return code
+    finally:
+        started.end()
+
+
+def _engine(started: Started) -> ProcessEngine:
+    if started.options.demo is not None:
+        from rowtui.core.demo.process import DemoProcess
+
+        return DemoProcess(started)
+    from rowtui.core.engine.process.client import ProcessEngine
+
+    return ProcessEngine(started)
+
+
+def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
+    from rowtui.cli.dashboard.recording import recorded, tell_of_recording
+    from rowtui.cli.project.open import open_project
+    from rowtui.core.engine.local import InProcessEngine
+    from rowtui.tui.app import run_dashboard
+
+    project = open_project(args, out, synchronise=False)
+    code = run_dashboard(recorded(InProcessEngine(project), args), **settings)
+    tell_of_recording(args, out)
+    return code

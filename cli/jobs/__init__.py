@@ -1,0 +1,1 @@
+"""Commands on jobs: queue, logs, cancel, hold, release, retry."""

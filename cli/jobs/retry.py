@@ -1,0 +1,130 @@
+"""`rowtui retry`: submit failed work again, unchanged or with changes, after asking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.output.busy import busy_with
+from rowtui.cli.project.open import given_names, open_project, say_mapping_problems
+from rowtui.cli.submit.sending import Words, send_if_confirmed
+from rowtui.core.base.text import count, plural, visible
+from rowtui.core.state.model import Outcome
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.project.change import Change
+    from rowtui.core.project.failed_jobs import Choice
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.retry import Again, Cause
+    from rowtui.core.workflow.model import Action
+
+_SHOWN = 10  # jobs that are listed before the question
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
+    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.project.retry import plan_again
+
+    project = open_project(args, out, errors=False)
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{visible(args.action)}'.")
+    named = given_names(args.failed)
+    choice = _choice(project, actions, named, out)
+    with busy_with(project, out, "Planning"):
+        again = plan_again(project, choice, _change(args), limit=args.n)
+    say_mapping_problems(project, out)
+    if not args.json:
+        _hint(again.causes, out)
+    words = Words(
+        verb="Retrying",
+        nothing=(
+            "No failed job can be retried, for the reasons above."
+            if again.plan.skipped
+            else "There is no failed job to retry." + _cancelled_too(project)
+        ),
+        why=f" ({_why(again.causes)})" if again.causes else "",
+        before=_lines(again),
+    )
+    code = send_if_confirmed(args, project, again.plan, out, words)
+    return code if again.plan.jobs or not named else 1
+
+
+def _cancelled_too(project: Project) -> str:
+    ends = (end for ends in project.state.ends.values() for end in ends.values())
+    any_cancelled = any(end.outcome is Outcome.CANCELLED for end in ends)
+    return " Name a cancelled job or its directories to send them again." if any_cancelled else ""
+
+
+def _choice(
+    project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
+) -> Choice:
+    """Return the chosen work; each name is a job id or a directory."""
+    from rowtui.core.project.failed_jobs import Choice
+
+    if named is None:
+        return Choice(actions)
+    records = project.jobs.records()
+    ended = {end.token for ends in project.state.ends.values() for end in ends.values()}
+    tokens: set[str] = set()
+    among: list[int] = []
+    for name in named:
+        jobs = [
+            it for it in records if it.job_id and name in (it.label, str(it.key), str(it.job_id))
+        ]
+        position = project.state.directories.position(name)
+        if jobs:
+            tokens.update([it.token for it in jobs if it.token in ended] or [jobs[0].token])
+        elif position is not None:
+            among.append(position)
+        else:
+            out.warn(f"'{visible(name)}' is no job and no directory of this project.")
+    return Choice(actions, tuple(among), frozenset(tokens))
+
+
+def _change(args: argparse.Namespace) -> Change:
+    from rowtui.core.project.change import Change
+
+    return Change(
+        memory=args.memory,
+        walltime=args.time,
+        cpus=args.cpus,
+        partition=args.partition or "",
+        cluster=getattr(args, "cluster", None) or "",
+    )
+
+
+def _why(causes: Sequence[Cause]) -> str:
+    """Return the causes, for example `7 out of memory, 5 time limit`."""
+    return ", ".join(f"{count(each.jobs)} {visible(each.cause)}" for each in causes)
+
+
+def _lines(again: Again) -> list[str]:
+    """Return the first jobs, with the differences from the previous attempt."""
+    lines = []
+    for job in again.plan.jobs[:_SHOWN]:
+        more = len(job.directories) - 1
+        where = visible(job.directories[0]) + (f" and {more:,} more" if more else "")
+        lines.append(f"  {visible(job.action)} on {where}: {job.reasons[0]}")
+    if len(again.plan.jobs) > _SHOWN:
+        lines.append(f"  and {count(len(again.plan.jobs) - _SHOWN)} more")
+    return lines
+
+
+def _hint(causes: Sequence[Cause], out: Output) -> None:
+    """Suggest changes for jobs that get no more of what they lacked; nothing changes by itself."""
+    for each in causes:
+        suggested = each.suggestion
+        if not each.unchanged or suggested.is_nothing:
+            continue
+        amount = suggested.memory or suggested.walltime
+        option, what = ("--memory", "memory") if suggested.memory else ("--time", "time")
+        assert amount is not None
+        out.note(
+            f"{plural(each.unchanged, 'job gets', 'jobs get')} no more {what} than before"
+            f" ({visible(each.cause)}): '{option} {amount.value:g}x' would give more."
+        )

@@ -1,0 +1,100 @@
+"""Shared steps of `cancel`, `hold` and `release`: choose, ask, send requests, report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.cli.jobs.choice import Verb, choose_jobs
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project.open import ask, open_project, say_notices
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.clusters.schedulers.base import JobAnswer
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.project.jobs import Jobs
+    from rowtui.core.project.project import Project
+
+
+SHOWN_JOBS = 10  # before the question
+
+
+def act(
+    args: argparse.Namespace,
+    out: Output,
+    verb: Verb,
+    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+) -> int:
+    """Apply the verb to the chosen jobs; 1 if a job was not accepted."""
+    if not (args.jobs or args.action or args.all):
+        raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
+    project = open_project(args, out, ask_queue=False)
+    view = run_async(project.jobs.view())
+    say_notices(project, out)
+    if view.error:
+        out.warn(f"The queue could not be asked: {view.error}")
+    jobs = choose_jobs(args, view.jobs, verb, out)
+    if not jobs:
+        out.warn(f"No job to {verb.name}.")
+        if args.json:
+            out.print("[]")
+        return 1 if args.jobs else 0
+    if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
+        out.warn(f"Nothing was {verb.past}.")
+        return 0
+    answers = run_async(_tell(project, jobs, tell))
+    project.close()
+    return _say(args, answers, verb, out)
+
+
+async def _tell(
+    project: Project,
+    jobs: Sequence[JobView],
+    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+) -> list[tuple[str, JobAnswer]]:
+    """Return each cluster's answer; the requests are sent to all clusters at the same time."""
+    tokens: dict[str, list[str]] = {}
+    for job in jobs:
+        tokens.setdefault(job.record.cluster, []).append(job.record.token)
+    answers = await asyncio.gather(*(tell(project.jobs, each) for each in tokens.values()))
+    return [(name, answer) for name, given in zip(tokens, answers, strict=True) for answer in given]
+
+
+def _say(
+    args: argparse.Namespace, answers: Sequence[tuple[str, JobAnswer]], verb: Verb, out: Output
+) -> int:
+    if args.json:
+        values: list[to.JobAnswer] = [
+            {"id": answer.label, "cluster": name, "error": answer.error or None}
+            for name, answer in answers
+        ]
+        out.print(json.dumps(values, indent=2))
+    several = len({name for name, _ in answers}) > 1
+    for name, answer in answers:
+        where = f" on {visible(name)}" if several else ""
+        if answer.error:
+            out.error(f"Job {answer.label}{where}: {answer.error}")
+        elif not args.json:
+            out.print(f"{verb.past.capitalize()} job {answer.label}{where}.")
+    return 1 if any(answer.error for _, answer in answers) else 0
+
+
+def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
+    several = len({job.record.cluster for job in jobs}) > 1
+    for job in jobs[: 0 if args.json else SHOWN_JOBS]:
+        record = job.record
+        state = f"{job.state.value} on {visible(record.cluster)}" if several else job.state.value
+        what = f"{record.label} {visible(record.action)} ({state})"
+        out.print(f"  {what} on {plural(len(record.directories), 'directory', 'directories')}")
+    if len(jobs) > SHOWN_JOBS and not args.json:
+        out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
+    question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
+    return ask(question, out, default=False, as_json=args.json)

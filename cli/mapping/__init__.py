@@ -1,0 +1,1 @@
+"""`rowtui explain` and `rowtui mapping`: where jobs go, and the files that decide it."""

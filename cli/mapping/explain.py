@@ -1,0 +1,272 @@
+"""`rowtui explain`: where the jobs of an action would go, why there, and why not elsewhere.
+
+Exit code 0 if the job has a place, 1 if it has none, so that scripts can test for a place.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project.open import action_not_found, chosen_positions, open_project
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Collection, Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.groups.model import Group, JobRequest, Status
+    from rowtui.core.mapping.model.decision import Decision
+    from rowtui.core.mapping.model.request import Person, WhatIf
+    from rowtui.core.project.project import Project
+
+
+class Asked(NamedTuple):
+    """The changes to the jobs on the command line."""
+
+    what_if: WhatIf | None
+    person: Person | None
+
+
+class Groups(NamedTuple):
+    """The groups to explain, of all groups. `about`: the kind of directories in the groups."""
+
+    groups: list[Group]
+    total: int
+    about: str  # eligible, given, all
+
+
+class Alike(NamedTuple):
+    """Groups (numbers from 1) with the same decision; `job` is the first one."""
+
+    job: JobRequest
+    numbers: list[int]
+    decision: Decision
+
+
+class Explained(NamedTuple):
+    """All data to print. `groups`: number of groups; `about`: as in `Groups`."""
+
+    found: list[Alike]
+    groups: int
+    about: str
+    why_not: str | None
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Explain the first group, or each distinct decision."""
+    from rowtui.cli.mapping.files import say_problems
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    project = open_project(args, out, ask_queue=False)
+    actions = project.workflow.named(args.action)
+    if not actions:
+        hint = did_you_mean(args.action, project.workflow.action_names())
+        raise RowtuiError(action_not_found(args.action).message, hint)
+    if args.write or args.undo or args.yes:
+        from rowtui.cli.mapping.explain_write import change_workflow
+
+        return change_workflow(args, project, _asked(args).what_if, out)
+    not_there = _not_there(args, project)
+    for name, why in () if args.json else not_there.items():
+        out.print(f"{visible(name)} {why}.")
+    if not_there and len(not_there) == len(set(args.directories)):
+        if args.json:
+            document = {"version": 1, "action": args.action, "not_there": not_there}
+            out.print(json.dumps(document, indent=2))
+        return 1
+    groups = _groups(args, project, out)
+    run_async(project.mapping.ask_loads())
+    if not args.json:
+        say_problems(project.mapping, out)
+        concerned = {action.index for action in actions}
+        out.problems(each for each in project.problems() if each.action in concerned)
+    asked = _asked(args)
+    found = _alike(project, groups.groups, asked)
+    why_not = None if args.why_not is None else _destination(project, args.why_not)
+    explained = Explained(found, groups.total, groups.about, why_not)
+    if args.json:
+        out.print(json.dumps(_data(args.action, project, explained), indent=2))
+    else:
+        _print(project, explained, out)
+    return 0 if all(each.decision.chosen.chosen for each in found) else 1
+
+
+def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
+    """Print and return the named directories of the network that are not made yet, with reasons."""
+    found: dict[str, str] = {}
+    for given in args.directories if project.network is not None else ():
+        name = given.rstrip("/")
+        if project.state.directories.position(name) is None:
+            assert project.network is not None
+            if why := project.network.why_not_there(args.action, name):
+                found[name] = why
+    return found
+
+
+def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
+    """Return the chosen groups. Raises: RowtuiError if there is none."""
+    from rowtui.core.groups.model import Status
+
+    among = chosen_positions(project, args.directories, out)
+    every = tuple(Status)
+    if among is not None:
+        found = _formed(args, project, every, among)
+        if not found.total:
+            name = visible(args.action)
+            raise RowtuiError(f"none of these directories belongs to action '{name}'")
+        return found._replace(about="given")
+    found = _formed(args, project, (Status.ELIGIBLE,), None)
+    if found.total:
+        return found
+    found = _formed(args, project, every, None)
+    if not found.total:
+        raise RowtuiError(f"action '{visible(args.action)}' has no directories")
+    if not args.json:
+        out.note("Nothing is eligible; this is about all directories of the action.")
+    return found._replace(about="all")
+
+
+def _formed(
+    args: argparse.Namespace,
+    project: Project,
+    statuses: Collection[Status],
+    among: Sequence[int] | None,
+) -> Groups:
+    """Return the groups of all elements of the action; only the first one if that is enough."""
+    count = 0
+    groups: list[Group] = []
+    for action in project.workflow.named(args.action):
+        cut = project.cut(action, statuses, among)
+        count += len(cut)
+        if args.all or not groups:
+            groups += cut.page(0, None if args.all else 1)
+    return Groups(groups, count, "eligible")
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    from rowtui.core.mapping.model.request import Amounts, WhatIf
+    from rowtui.core.project.context.user_roles import person_named, this_person
+
+    amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
+    drop = tuple(tag for tag, strength in args.tag if not strength)
+    add = tuple((tag, strength) for tag, strength in args.tag if strength)
+    what_if = WhatIf(amounts, args.time, drop, add)
+    person = None
+    if args.user is not None:
+        person = person_named(args.user, args.roles)
+    elif args.roles is not None:
+        person = this_person()._replace(roles=args.roles)
+    return Asked(None if what_if == WhatIf() else what_if, person)
+
+
+def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alike]:
+    """Return the distinct decisions, each with the groups that it applies to, in order."""
+    from rowtui.core.groups.request import job_requests
+    from rowtui.core.project.planning.plan import counted_on
+
+    mapping = project.mapping
+    found: dict[tuple[Any, ...], Alike] = {}
+    texts: dict[int, tuple[object, str]] = {}  # holds the placement, so that its id is not reused
+    for number, job in enumerate(counted_on(project, job_requests(groups)), 1):
+        key: tuple[Any, ...] = (number,)
+        if len(groups) > 1:
+            placement = mapping.place(job, what_if=asked.what_if, person=asked.person)
+            if id(placement) not in texts:
+                texts[id(placement)] = (placement, repr(placement))
+            key = (
+                job.action.index,
+                job.cpus,
+                job.gpus,
+                job.walltime_seconds,
+                texts[id(placement)][1],
+            )
+        if key in found:
+            found[key].numbers.append(number)
+            continue
+        decision = mapping.decide(job, what_if=asked.what_if, person=asked.person)
+        found[key] = Alike(job, [number], decision)
+    return list(found.values())
+
+
+def _destination(project: Project, name: str) -> str:
+    """Return the id of the named destination. Raises: RowtuiError if there is none."""
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    offers = project.mapping.mapper.all_offers
+    if name in offers:
+        return name
+    shown = [
+        each for each, offer in offers.items() if name in {visible(each), offer.entity.dest_name}
+    ]
+    shown = shown or [each for each, offer in offers.items() if name == offer.partition_name]
+    if len(shown) == 1:
+        return shown[0]
+    hint = f"is it {' or '.join(map(visible, shown))}?" if shown else did_you_mean(name, offers)
+    if not hint:
+        known = ", ".join(map(visible, list(offers)[:10])) or "there are none"
+        hint = f"known destinations: {known}" + (", ..." if len(offers) > 10 else "")
+    raise RowtuiError(f"there is no destination '{visible(name)}'", hint)
+
+
+def _print(project: Project, explained: Explained, out: Output) -> None:
+    from rowtui.cli.mapping.decision_text import decision_lines, destination_lines
+    from rowtui.cli.output.ranges import ranges
+
+    loads = project.mapping.facts.loads
+    groups, why_not = explained.groups, explained.why_not
+    for at, (job, numbers, decision) in enumerate(explained.found):
+        if at:
+            out.print()
+        first = visible(project.state.directories.name(job.group.indices[0]))
+        kind = "eligible " if explained.about == "eligible" else ""
+        size = plural(len(job.group.indices), f"{kind}directory", f"{kind}directories")
+        title = f"Group {numbers[0]} of {groups} ({size}, from {first} on)"
+        if len(numbers) > 1:
+            these = f"Groups {ranges(numbers)} of {groups}"
+            title = f"{these}, decided alike (the first: {size}, from {first} on)"
+        out.print(out.style(title, "bold"))
+        if why_not is not None:
+            offer = project.mapping.mapper.all_offers[why_not]
+            out.lines(destination_lines(decision, offer, loads, out))
+        else:
+            out.lines(decision_lines(decision, loads, out))
+
+
+def _data(action: str, project: Project, explained: Explained) -> to.Explained:
+    from rowtui.cli.output.ranges import spans
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.mapping.model.decision_json import decision_data, problem_data
+
+    mapping = project.mapping
+    decisions: list[to.GroupsDecision] = []
+    for job, numbers, decision in explained.found:
+        data = decision_data(decision, mapping.facts.loads)
+        if (wanted := explained.why_not) is not None:
+            data["candidates"] = [it for it in data["candidates"] if it["destination_id"] == wanted]
+            data["refusals"] = [it for it in data["refusals"] if it["destination_id"] == wanted]
+        decisions.append(
+            {
+                "groups": [list(span) for span in spans(numbers)],
+                "directory_count": len(job.group.indices),
+                "first_directory": project.state.directories.name(job.group.indices[0]),
+                **data,
+            }
+        )
+    return {
+        "version": VERSION,
+        "action": action,
+        "about": explained.about,
+        "group_count": explained.groups,
+        "why_not": explained.why_not,
+        "files": [
+            {"name": each.name, "trusted": each.trusted, "because": each.trusted_because}
+            for each in mapping.sources.sources
+        ],
+        "problems": [problem_data(each) for each in mapping.configuration.problems],
+        "decisions": decisions,
+    }

@@ -1,0 +1,1 @@
+"""`rowtui network`: one module per command."""

@@ -1,0 +1,337 @@
+"""The grammar of `network`: show it, run it, and change its jobs and directories."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rowtui.cli.argument_parser import sub_parser
+from rowtui.cli.arguments import count, json_option, positive
+from rowtui.cli.network.simulate import add_arguments as add_simulation
+from rowtui.core.network.graph.job_model import OLD_WORDS
+
+STATES = ("waiting", "eligible", "submitted", "completed", "failed", "cancelled", "skipped")
+
+EXAMPLES = """\
+  rowtui network                      the network, and where its run stands
+  rowtui network init                 write a network.toml to begin with
+  rowtui network check                everything that is wrong with it
+  rowtui network run                  make the directories and drive all jobs to the end
+  rowtui network show average         the samples of a node, failures first"""
+_VERBS = (
+    (
+        "init",
+        "write a network.toml to begin with, fitted to this project",
+        "  rowtui network init\n  rowtui network init --force",
+    ),
+    (
+        "check",
+        "say everything that is wrong with network.toml, its sources and workflow.toml",
+        "  rowtui network check\n  rowtui network check --json",
+    ),
+    (
+        "show",
+        "show the network and its run: samples, progress, links, failures",
+        "  rowtui network show\n  rowtui network show average --state failed,cancelled\n"
+        "  rowtui network show --now            as network.toml is, without any run\n"
+        "  rowtui network show --dot | dot -Tsvg > network.svg",
+    ),
+    (
+        "make",
+        "make the directories of sources and of eligible jobs, and nothing else",
+        "  rowtui network make --dry-run\n  rowtui network make",
+    ),
+    (
+        "run",
+        "drive the network to the end, within limits that you confirm once",
+        "  rowtui network run\n  rowtui network run --max-cpu-hours 500 --until 18:00\n"
+        "  rowtui network run --to 'alpha/*' --max-jobs 200 --yes\n"
+        "  rowtui network run --step             every plan is shown, and asked for\n"
+        "  rowtui network run --new              not what an earlier run left undone",
+    ),
+    (
+        "stop",
+        "stop the process that drives a run; jobs that were sent go on",
+        "  rowtui network stop\n  rowtui network stop --run 2026-11-21T18-30-00",
+    ),
+    (
+        "limits",
+        "show the limits of a run and what it has spent, or change the limits, after asking",
+        "  rowtui network limits\n  rowtui network limits --json\n"
+        "  rowtui network limits --max-jobs 50 --until 18:00",
+    ),
+    (
+        "runs",
+        "list the runs of this project's network",
+        "  rowtui network runs\n  rowtui network runs --json",
+    ),
+    (
+        "retry",
+        "retry failed jobs of a run",
+        "  rowtui network retry --all\n  rowtui network retry simulate\n"
+        "  rowtui network retry simulate state,temperature=1.0,replica=0",
+    ),
+    (
+        "redo",
+        "have completed jobs run again, with all that was made from their results, after asking",
+        "  rowtui network redo                   what was made from other members than now\n"
+        "  rowtui network redo average\n"
+        "  rowtui network redo average average,temperature=1.0",
+    ),
+    (
+        "cancel",
+        "cancel jobs of a run, with all that needs their results, after asking",
+        "  rowtui network cancel simulate state,temperature=1.0,replica=0",
+    ),
+    (
+        "retire",
+        "list directories whose samples are in no source any more, or put them away",
+        "  rowtui network retire\n  rowtui network retire --delete",
+    ),
+    (
+        "restore",
+        "bring back directories that retire put away",
+        "  rowtui network restore\n  rowtui network restore 2026-11-21T18-30-00",
+    ),
+)
+
+
+def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add the command `network` with its subcommands."""
+    network = add(commands, "network", "", about["network"], EXAMPLES)
+    if not isinstance(network, argparse.ArgumentParser):
+        return
+    network.set_defaults(
+        command="network.show", node=None, run=None, now=False, states=(), dot=False, json=False
+    )
+    what = network.add_subparsers(title="Commands", metavar="WHAT", parser_class=sub_parser)
+    options = {
+        "init": _init_options,
+        "check": json_option,
+        "show": _show_options,
+        "make": _make_options,
+        "run": _run_options,
+        "stop": _stop_options,
+        "limits": _limits_options,
+        "runs": json_option,
+        "retry": _retry_options,
+        "redo": _redo_options,
+        "cancel": _cancel_options,
+        "retire": _retire_options,
+        "restore": _restore_options,
+    }
+    for name, said, examples in _VERBS:
+        # Row's options may stand anywhere, and so may directories and options of these commands.
+        parser = add(
+            what,
+            name,
+            f"network.{name}",
+            said,
+            examples,
+            mixed=name in ("retry", "redo", "cancel", "show"),
+        )
+        if isinstance(parser, argparse.ArgumentParser):
+            options[name](parser)
+
+
+def _init_options(parser: Any) -> None:
+    parser.add_argument("--force", action="store_true", help="even if there is a network.toml")
+
+
+def _run_option(parser: Any) -> None:
+    parser.add_argument("--run", metavar="ID", help="this run [default: the newest]")
+
+
+def _show_options(parser: Any) -> None:
+    parser.add_argument("node", nargs="?", metavar="NODE", help="the samples of a source or node")
+    which = parser.add_mutually_exclusive_group()
+    _run_option(which)
+    which.add_argument(
+        "--now", action="store_true", help="the network as network.toml says it now, without a run"
+    )
+    parser.add_argument(
+        "--state",
+        dest="states",
+        type=_states,
+        metavar="STATES",
+        default=(),
+        help=f"samples in these states only: {','.join(STATES)}",
+    )
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=count,
+        default=100,
+        metavar="N",
+        help="at most N samples [default: 100]",
+    )
+    form = parser.add_mutually_exclusive_group()
+    json_option(form)
+    form.add_argument("--dot", action="store_true", help="print the graph for Graphviz")
+
+
+def _make_options(parser: Any) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say what would be made")
+
+
+def _run_options(parser: Any) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--new", action="store_true", help="begin a new run, also if another is not over"
+    )
+    which.add_argument("--run", metavar="ID", help="go on with this run")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--step", action="store_true", help="show every plan, and ask before it is sent"
+    )
+    how.add_argument("--yes", action="store_true", help="do not ask")
+    _amounts(parser)
+    _new_run_options(parser)
+    json_option(parser)
+
+
+def _stop_options(parser: Any) -> None:
+    _run_option(parser)
+    json_option(parser)
+
+
+def _limits_options(parser: Any) -> None:
+    _run_option(parser)
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _amounts(parser)
+    json_option(parser)
+
+
+def _amounts(parser: Any) -> None:
+    limits = parser.add_argument_group("Limits (beyond them it stops and asks)")
+    limits.add_argument(
+        "--max-cpu-hours",
+        type=_amount,
+        metavar="N",
+        help="CPU-hours that its jobs may ask for [default: of the jobs known at the start]",
+    )
+    limits.add_argument(
+        "--max-core-hours", dest="max_cpu_hours", type=_amount, help=argparse.SUPPRESS
+    )
+    limits.add_argument("--max-gpu-hours", type=_amount, metavar="N", help="the same of GPU-hours")
+    limits.add_argument(
+        "--max-cost",
+        type=_money,
+        metavar="N[CURRENCY]",
+        help="money, such as 20 or 20EUR, where node types have prices",
+    )
+    limits.add_argument(
+        "--max-jobs", type=positive, metavar="N", help="jobs in queues at the same time"
+    )
+    limits.add_argument("--max-failures", type=positive, metavar="N", help="stop at N failed jobs")
+    limits.add_argument(
+        "--max-failures-in-a-row",
+        type=positive,
+        metavar="N",
+        help="stop at N failed jobs without a good one in between [default: 3]",
+    )
+    limits.add_argument(
+        "--to",
+        action="append",
+        default=[],
+        metavar="CLUSTER/PARTITION,...",
+        help="only to these destinations (patterns such as alpha/*; repeat for more)",
+    )
+    limits.add_argument(
+        "--until", metavar="TIME", help="send nothing from then on: 18:00, +8h, 2026-12-24"
+    )
+    limits.add_argument(
+        "--over-budget",
+        action="store_true",
+        help="send jobs also beyond the budgets of clusters (clusters.toml)",
+    )
+
+
+def _new_run_options(parser: Any) -> None:
+    chosen = parser.add_argument_group("For a new run, instead of what network.toml says")
+    chosen.add_argument(
+        "--priority",
+        metavar="P",
+        help="sample, sink, sink:NAME, source:+1, critical-path, row, ...",
+    )
+    chosen.add_argument("--execution", metavar="E", help="jobs, sequential, pilot, ...")
+    simulation = parser.add_argument_group("Simulation")
+    simulation.add_argument(
+        "--simulate",
+        action="store_true",
+        help="run nothing: compare how long each order of jobs would take, and what it would cost",
+    )
+    add_simulation(simulation)
+
+
+def _retry_options(parser: Any) -> None:
+    parser.add_argument("node", nargs="?", metavar="NODE", help="failed jobs of this node")
+    parser.add_argument(
+        "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
+    )
+    parser.add_argument("--all", action="store_true", help="all failed jobs of the run")
+    _run_option(parser)
+
+
+def _redo_options(parser: Any) -> None:
+    parser.add_argument(
+        "node",
+        nargs="?",
+        metavar="NODE",
+        help="completed jobs of this node [default: results made from other members than now]",
+    )
+    parser.add_argument(
+        "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _run_option(parser)
+
+
+def _cancel_options(parser: Any) -> None:
+    parser.add_argument("node", metavar="NODE", help="jobs of this node")
+    parser.add_argument("directories", nargs="+", metavar="DIRECTORY", help="in these directories")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    _run_option(parser)
+
+
+def _retire_options(parser: Any) -> None:
+    parser.add_argument(
+        "--delete",
+        action="store_true",
+        help="move them to the trash, once you typed how many they are",
+    )
+    parser.add_argument("--yes", action="store_true", help="with --delete: do not ask")
+    json_option(parser)
+
+
+def _restore_options(parser: Any) -> None:
+    parser.add_argument(
+        "trash", nargs="?", metavar="ID", help="this trash [default: list what there is]"
+    )
+
+
+def _states(text: str) -> tuple[str, ...]:
+    words = (word.strip() for word in text.split(","))
+    found = tuple(OLD_WORDS.get(word, word) for word in words if word)
+    for word in found:
+        if word not in STATES:
+            raise argparse.ArgumentTypeError(f"'{word}' is none of {', '.join(STATES)}")
+    return found
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return value
+
+
+def _money(text: str) -> tuple[float, str]:
+    """Parse `20`, `20EUR` and `20 EUR`."""
+    number = text.strip().rstrip("".join(char for char in text if not char.isdigit()))
+    return _amount(number or text), text.strip()[len(number) :].strip()

@@ -1,0 +1,1 @@
+"""What several `network` commands share: driving a run, its text and its JSON."""

@@ -1,0 +1,235 @@
+"""Driving a run to its end on the command line: a line for each event, a bar, and questions.
+
+The input is a run that the user has confirmed; the result is how the run ended. Events that only
+count done jobs are combined and printed at most every few seconds. For programs each event is an
+object on its own line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import time
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from rowtui.cli.network.shared.asking import Person
+from rowtui.cli.network.shared.bar import Bar
+from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
+from rowtui.cli.network.shared.project import logs_of
+from rowtui.cli.network.shared.text import clock
+from rowtui.cli.project.open import is_interactive
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+from rowtui.core.engine.api.json_views import planned_job, utc
+from rowtui.core.network.graph.job_model import STATES
+from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.submission.sending.fence import without_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.runs.execution.autopilot import Told
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.store import Run
+
+DRAW_SECONDS = 0.5
+TELL_SECONDS = 5.0  # seconds between lines that only count done jobs
+SHOWN_FAILURES = 3  # failures that are named at each event
+
+
+class Driving:
+    """One run, as this command drives it."""
+
+    def __init__(
+        self, networks: Networks, run: Run, out: Output, *, by_step: bool, as_json: bool
+    ) -> None:
+        self.networks = networks
+        self.run = run
+        self.out = out
+        self.by_step = by_step
+        self.as_json = as_json
+        self.bar = Bar(out)
+        self.person = Person(out, networks, self.bar.clear)
+        self.interrupted = False
+        self._done = 0  # done jobs that no line has reported yet
+        self._sent = 0
+        self._told_at = 0.0
+
+    async def drive(self) -> Told | None:
+        """Drive the run until it is over or pauses; return the last event. Raises: RowtuiError."""
+        last: Told | None = None
+        asks = is_interactive() and not self.as_json
+        telling = self.networks.drive(
+            self.run, self.person.ask if asks else None, by_step=self.by_step
+        )
+        drawing = asyncio.create_task(self._draw())
+        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        assert me is not None
+        with contextlib.suppress(ValueError, RuntimeError):  # the main thread receives signals
+            loop.add_signal_handler(signal.SIGINT, self._interrupt, me)
+        try:
+            async with aclosing(telling):
+                async for told in telling:
+                    last = told
+                    self.tell(told)
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            drawing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await drawing
+            self.bar.clear()
+        return last
+
+    def _interrupt(self, me: asyncio.Task[object]) -> None:
+        """Handle Ctrl-C: let current steps finish; a second Ctrl-C cancels them."""
+        again, self.interrupted = self.interrupted, True
+        autopilot = self.networks.driving
+        if autopilot is not None:
+            with contextlib.suppress(RowtuiError):
+                autopilot.stop("interrupted at the terminal")
+        if again or autopilot is None or self.person.asking:
+            me.cancel()
+        self.bar.clear()
+        if self.out.progress:
+            self.out.note("")
+
+    async def _draw(self) -> None:
+        while True:
+            driving = self.networks.driving
+            if driving is not None and not self.person.asking and not self.as_json:
+                self.bar.draw(driving.running.graph.counts())
+            await asyncio.sleep(DRAW_SECONDS)
+
+    # Output
+
+    def tell(self, told: Told) -> None:
+        """Print an event, or keep it for a line with the next ones."""
+        self.bar.clear()
+        running = self._running()
+        if self.as_json:
+            line = json.dumps(event_json(told, running))
+            self.out.print(line)
+            sys.stdout.flush()
+            self._notices(told, running)
+            return
+        self._notices(told, running)
+        if told.kind is Kind.SENT and told.plan is not None:
+            self._sent += len(told.plan.jobs)
+        elif told.kind is Kind.HAPPENED and told.happened is not None:
+            happened = told.happened
+            self._done += happened.completed
+            if any(happened._replace(completed=0)):
+                self._count()
+                self._line(told.sentence if not happened.completed else _without_done(told))
+                self._failures(running, happened.failed)
+        elif told.kind is Kind.PROBLEM:
+            self._count()
+            self.out.warn(told.sentence)
+        elif told.kind is Kind.BEGUN:
+            self._line(told.sentence)
+            self._told_at = time.monotonic()
+        else:  # over or paused: the caller reports it
+            self._count()
+        if time.monotonic() - self._told_at >= TELL_SECONDS:
+            self._count()
+        if running is not None:
+            self.bar.draw(running.graph.counts())
+
+    def _notices(self, told: Told, running: Running | None) -> None:
+        """Print the project's notices, except failures that are printed as failures."""
+        failed = told.happened.failed if told.happened is not None and running is not None else ()
+        reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
+        for notice in self.networks.project.take_notices():
+            if not (reasons and without_directory(notice).endswith(reasons)):
+                self.out.warn(notice)
+
+    def _count(self) -> None:
+        """Print a line with the counts that have not been reported yet."""
+        said = []
+        if self._sent:
+            said.append(f"sent {plural(self._sent, 'job')}")
+        if self._done:
+            said.append(f"{plural(self._done, 'sample')} completed")
+        if said:
+            self._line(", ".join(said))
+        self._sent = self._done = 0
+
+    def _line(self, text: str) -> None:
+        self.out.print(f"{clock()}  {visible(text)}")
+        sys.stdout.flush()
+        self._told_at = time.monotonic()
+
+    def _failures(self, running: Running | None, jobs: Sequence[int]) -> None:
+        """Print the first failed jobs, with the paths of their logs."""
+        if running is None or not jobs:
+            return
+        shown = []
+        for job in jobs[:SHOWN_FAILURES]:
+            where = running.growth.where(job)
+            node = running.growth.flow.network.node(where.node)
+            assert node is not None
+            shown.append((job, where.node, node.action, running.growth.directory(job)))
+        logs = logs_of(self.networks, [(action, name) for _, _, action, name in shown])
+        for job, node_name, action, directory in shown:
+            text = f"{node_name} {directory}: {running.graph.reason(job)}"
+            if log := logs.get((action, directory)):
+                text += f"\nIts log: {log}"
+            self.bar.clear()
+            self.out.error(text)
+        if len(jobs) > len(shown):
+            self.out.error(f"{plural(len(jobs) - len(shown), 'more job')} failed.")
+
+    def _running(self) -> Running | None:
+        return None if self.networks.driving is None else self.networks.driving.running
+
+
+def _without_done(told: Told) -> str:
+    """Return the sentence without the number of completed jobs, which another line reports."""
+    return ", ".join(part for part in told.sentence.split(", ") if not part.endswith(" completed"))
+
+
+def event_json(told: Told, running: Running | None) -> to.RunEvent:
+    """Return a line for programs."""
+    found: to.RunEvent = {
+        "event": told.kind.value,
+        "at": utc(time.time()) or "",
+        "sentence": told.sentence,
+        "success": told.success,
+    }
+    if told.plan is not None:
+        plan = told.plan
+        found["plan"] = plan.id
+        found["jobs"] = [planned_job(job, plan) for job in plan.jobs]
+    if told.happened is not None:
+        happened = told.happened
+        found["completed"] = happened.completed
+        found["cancelled"] = happened.cancelled
+        found["new"] = happened.new
+        found["published"] = happened.published
+        if running is not None:
+            found["failed"] = [
+                {
+                    "node": running.growth.where(job).node,
+                    "directory": running.growth.directory(job),
+                    "failed": failure_json(running.graph.reason(job), None),
+                }
+                for job in happened.failed
+            ]
+    if running is not None:
+        counts = running.graph.counts()
+        sums = tuple(sum(each[state] for each in counts) for state in range(STATES))
+        found["states"] = states_json(sums)
+        charges = charged_json(running.spent())
+        found["charged"] = charges["charged"]
+        found["prices"] = charges["prices"]
+        found["jobs_in_queue"] = charges["jobs_in_queue"]
+        found["failures"] = charges["failures"]
+        found["failures_in_a_row"] = charges["failures_in_a_row"]
+    return found

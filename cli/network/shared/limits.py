@@ -1,0 +1,98 @@
+"""The spending limits of a run: from options, else from the estimated need of the known jobs.
+
+The input is the command's arguments and a job graph; the result is `Limits` for the user to
+confirm.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.runs.limits.limits import TRIES, Limits, amount, proposed_budget
+from rowtui.core.runs.limits.time_parsing import parse_until
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.limits.remaining_cost import Left
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.store import Run
+
+FAILURES_IN_A_ROW = 3  # this many failures indicate a common cause
+
+
+def chosen_limits(
+    args: argparse.Namespace, project: Project, before: Limits | None, work: Left
+) -> Limits:
+    """Return the limits of the options, over the confirmed ones; without both, the estimated need.
+
+    Raises: RowtuiError.
+    """
+    limits = before
+    if limits is None:
+        limits = Limits(
+            cpu_hours=proposed_budget(work.cost.cpu_hours, grows=work.grows),
+            gpu_hours=proposed_budget(work.cost.gpu_hours, grows=work.grows) or None,
+            failures_in_a_row=FAILURES_IN_A_ROW,
+        )
+    return with_options(args, project, limits)
+
+
+def with_options(args: argparse.Namespace, project: Project, limits: Limits) -> Limits:
+    """Return these limits, changed by the options. Raises: RowtuiError."""
+    given = {
+        "cpu_hours": args.max_cpu_hours,
+        "gpu_hours": args.max_gpu_hours,
+        "jobs_in_queue": args.max_jobs,
+        "failures": args.max_failures,
+        "failures_in_a_row": args.max_failures_in_a_row,
+    }
+    if getattr(args, "over_budget", False):
+        limits = limits._replace(over_budget=True)
+    limits = limits._replace(**{name: value for name, value in given.items() if value is not None})
+    if args.max_cost is not None:
+        money, currency = args.max_cost
+        limits = limits._replace(money=money, currency=currency or _currency(project))
+    if args.to:
+        names = (name.strip() for text in args.to for name in text.split(","))
+        limits = limits._replace(destinations=tuple(name for name in names if name))
+    if args.until is not None:
+        limits = limits._replace(until=parse_until(args.until, time.time()))
+    return limits
+
+
+def raise_budget(networks: Networks, run: Run, out: Output) -> None:
+    """Raise the limit of a run by the cost of jobs that run again, if too little remains."""
+    limits = run.limits
+    running = networks.running(run.id)
+    if running is None:
+        return
+    work, spent = networks.left(run.id).cost, running.spent()
+    wider = limits
+    if limits.cpu_hours is not None and spent.cpu_hours + work.cpu_hours > limits.cpu_hours:
+        most = spent.cpu_hours + TRIES * work.cpu_hours
+        wider = wider._replace(cpu_hours=most)
+        out.print(f"The limit of the run grows for that to {amount(most)} {CPU_HOURS}.")
+    if limits.gpu_hours is not None and spent.gpu_hours + work.gpu_hours > limits.gpu_hours:
+        most = spent.gpu_hours + TRIES * work.gpu_hours
+        wider = wider._replace(gpu_hours=most)
+        out.print(f"The limit of the run grows for that to {amount(most)} {GPU_HOURS}.")
+    if wider != limits:
+        run.confirm(wider, time.time())
+
+
+def _currency(project: Project) -> str:
+    """Return the default cluster's currency. Raises: RowtuiError if the cluster has none."""
+    cluster = project.cluster
+    if not cluster.currency:
+        raise RowtuiError(
+            f"the currency in which cluster {visible(cluster.name)} is paid is not known",
+            "write it behind the amount, as in --max-cost 20EUR, or as `currency` in clusters.toml",
+        )
+    return cluster.currency

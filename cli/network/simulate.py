@@ -1,0 +1,156 @@
+"""`rowtui network run --simulate`: the result of each scheduling plug-in; no job is run."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.arguments import count
+
+if TYPE_CHECKING:
+    from rowtui.cli.output.output import Output
+    from rowtui.core.network.graph.dynamic_graph import Growth
+    from rowtui.core.project.project import Project
+
+MOST_SECONDS = 60.0  # no plug-in is started after that
+ENTRIES = 1  # assumed length of a list that no job has made yet
+
+
+def add_arguments(group: Any) -> None:
+    """Add the options that go with `--simulate` to a parser or argument group."""
+    group.add_argument(
+        "--seconds",
+        action="append",
+        metavar="NODE=SECONDS",
+        help="how long one job of a node takes, several with commas, also as HH:MM:SS "
+        "[default: measured, else the wall time]",
+    )
+    group.add_argument(
+        "--machines",
+        metavar="TEXT",
+        help='machines such as "16 CPUs 64 GB x 4, 64 CPUs 4 GPUs 3.5/h x any" '
+        "[default: the cluster's node types]",
+    )
+    group.add_argument(
+        "--entries",
+        type=count,
+        default=ENTRIES,
+        metavar="N",
+        help=f"entries of each list that no job has made yet [default: {ENTRIES}]",
+    )
+    group.add_argument(
+        "--failures",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="the share of attempts that fail and are begun anew, from 0 to 0.99 [default: 0]",
+    )
+    group.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="another course of chance [default: 1]"
+    )
+    group.add_argument(
+        "--gantt", metavar="PLUG-IN", help="whose course is drawn [default: the shortest]"
+    )
+    group.add_argument(
+        "--gantt-by",
+        choices=("machines", "nodes"),
+        default="machines",
+        help="the rows of the chart [default: machines]",
+    )
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the comparison.
+
+    Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
+    """
+    from rowtui.cli.network.shared.simulation_text import (
+        Simulation,
+        print_simulation,
+        simulation_json,
+    )
+    from rowtui.cli.output.busy import busy_with
+    from rowtui.cli.project.open import open_project
+    from rowtui.core.runs.execution.order import orderable
+    from rowtui.core.runs.limits.asked import GraphAmounts
+    from rowtui.core.runs.limits.machines import machines_of, parse_machines
+    from rowtui.core.runs.limits.run_times import parse_seconds, run_times
+    from rowtui.core.runs.limits.simulation import (
+        assume_entries,
+        compare,
+        plugin_names,
+        take_complete,
+        work_of,
+    )
+
+    given = parse_seconds(",".join(args.seconds or ()))
+    machines = parse_machines(args.machines) if args.machines else None
+    project = open_project(args, out)
+    with busy_with(project, out, "Reading the network") as busy:
+        growth = _growth(project, getattr(args, "run", None), out)
+        network = growth.flow.network
+        times = run_times(project, network, given)
+        assumed = assume_entries(growth, args.entries)
+        done = take_complete(project, growth)
+        machines = machines or machines_of(project)
+        work = work_of(
+            GraphAmounts(project, growth).now(),
+            growth,
+            times,
+            failures=args.failures,
+            seed=args.seed,
+        )
+        deadline = time.monotonic() + MOST_SECONDS
+
+        def go_on(name: str) -> bool:
+            busy.title = f"Simulating {name}"
+            return time.monotonic() < deadline
+
+        priority = getattr(args, "priority", None) or network.schedule.priority
+        names = plugin_names(growth, priority)
+        if args.gantt:  # this plug-in must not be the one for which no time remains
+            names = [args.gantt, *(name for name in names if name != args.gantt)]
+        found = compare(orderable(project, growth), work, machines, names, go_on)
+    told = Simulation(found, times, network.name, done, assumed, args.entries)
+    for notice in machines.notices:
+        out.warn(notice)
+    chosen = found.outcome(args.gantt) if args.gantt else found.best
+    if chosen is not None and chosen.run is None:
+        from rowtui.core.base.errors import RowtuiError
+
+        raise RowtuiError(chosen.error)
+    if args.json:
+        out.print(simulation_json(told, chosen, args.gantt_by))
+    else:
+        print_simulation(told, chosen, args.gantt_by, out)
+    return 0
+
+
+def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
+    """Return the samples of a run, or of the network as it is on disk now."""
+    from rowtui.core.network.graph.dynamic_graph import Growth
+
+    if run_id:
+        from rowtui.core.runs.running import Running
+        from rowtui.core.runs.store import RunStore
+
+        running = Running(project, RunStore(project.root).load(run_id))
+        return running.growth
+    from rowtui.core.runs.study import read_study
+
+    study = read_study(project)
+    out.problems(study.problems)
+    for notice in study.notices:
+        out.warn(notice)
+    return Growth(study.flow)
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 0.99:
+        raise argparse.ArgumentTypeError("must be from 0 to 0.99")
+    return share
+
+
+_share.__name__ = "share"

@@ -1,0 +1,1 @@
+"""Output of all commands: results, tables, progress bars, and watching."""

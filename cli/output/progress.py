@@ -1,0 +1,99 @@
+"""A progress bar on stderr, for work that takes more than a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from rowtui.cli.output.output import Output
+
+T = TypeVar("T")
+
+WIDTH = 30
+REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost little over SSH
+PATIENCE_SECONDS = 0.3  # shorter work shows no bar
+
+
+class Progress:
+    """A bar that appears when the work turns out to be long. Without a terminal: silent."""
+
+    def __init__(
+        self, out: Output, title: str, words: Callable[[int], str] = "{:,}".format
+    ) -> None:
+        """Set up the bar. `words`: formats an amount."""
+        self.out = out
+        self.title = title
+        self.words = words
+        self.started = time.monotonic()
+        self.drawn_at = 0.0
+        self.visible = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Report that `done` of `total` are done."""
+        if not self.out.progress:
+            return
+        now = time.monotonic()
+        if now - self.started < PATIENCE_SECONDS:
+            return
+        if now - self.drawn_at < REDRAW_SECONDS and done < total:
+            return
+        self.drawn_at = now
+        self.visible = True
+        share = done / total if total else 1.0
+        filled = "█" * int(share * WIDTH)
+        left = ""
+        if done:
+            left = f" ({_clock((total - done) * (now - self.started) / done)} left)"
+        amount = f"{self.words(done)}/{self.words(total)}"
+        sys.stderr.write(f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {amount}{left}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Erase the bar before other text is written; the next report draws it again at once."""
+        if self.visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.visible = False
+            self.drawn_at = 0.0
+
+    def close(self) -> None:
+        """Leave the bar on its line, or erase it."""
+        if self.visible:
+            sys.stderr.write("\n" if self.out.keep_progress else "\r\x1b[K")
+            sys.stderr.flush()
+            self.visible = False
+
+
+async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:
+    """Return the result of work without known progress; the elapsed time is shown for long work."""
+    import asyncio
+
+    started = time.monotonic()
+    task = asyncio.create_task(work)
+    shown = False
+    try:
+        while True:
+            done, _ = await asyncio.wait({task}, timeout=1.0)
+            if done:
+                return task.result()
+            if out.progress:
+                shown = True
+                sys.stderr.write(f"\r\x1b[K{title}, {_clock(time.monotonic() - started)}")
+                sys.stderr.flush()
+    finally:
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

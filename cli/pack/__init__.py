@@ -1,0 +1,1 @@
+"""`rowtui pack`: how jobs would share nodes."""

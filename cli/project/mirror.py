@@ -1,0 +1,231 @@
+"""`rowtui mirror`: the copies of a project on clusters that do not share its folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.progress import Progress, waited_for
+from rowtui.cli.project.mirror_text import compared_json, print_compared
+from rowtui.cli.project.open import answer_to, ask, cluster_name, open_project, say_notices
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.text import file_size, plural, visible
+from rowtui.core.mirror.compare import Side, Transfer
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncGenerator, Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.mirror.transfer import files
+    from rowtui.core.project.context.copy_by_hand import Compared, CopyByHand
+    from rowtui.core.project.project import Project
+
+MUCH = 1_000_000_000  # bytes from which the user is asked first
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Compare, copy, decide or remove; 1 if something could not be done."""
+    side, paths = _kept(args.keep)
+    project = open_project(args, out)
+    name = args.of or getattr(args, "cluster", None)
+    if args.send is None and args.fetch is None and side is None and not args.remove:
+        return _compare(project, name, _names(args.compare), args, out)
+    copy = project.copies.by_hand(name or cluster_name(args) or _only(project))
+    try:
+        if args.remove:
+            return _remove(copy, out)
+        if side is not None:
+            compared = _looked(copy, out, lambda: copy.decide(side, paths))
+        elif args.send is not None:
+            names = _names(args.send)
+            compared = _looked(copy, out, lambda: copy.compare(names, make=True))
+        else:
+            names = _names(args.fetch)
+            compared = _looked(
+                copy,
+                out,
+                lambda: copy.compare() if names is None else copy.compare_directories(names),
+            )
+        if not compared.place:
+            raise copy.no_copy()
+        send = side is Side.HERE or args.send is not None
+        return _carry_out(copy, compared, args, out, send=send)
+    finally:
+        say_notices(project, out)
+
+
+def _kept(words: Sequence[str] | None) -> tuple[Side | None, list[str]]:
+    """Parse --keep. Raises: RowtuiError."""
+    if words is None:
+        return None, []
+    if words[0] not in ("here", "there") or len(words) < 2:
+        raise RowtuiError(
+            "--keep needs a side and the files that it is about",
+            "as in 'rowtui mirror alpha --keep here run.sh', or '--keep there run.sh'",
+        )
+    return Side(words[0]), list(words[1:])
+
+
+def _names(directories: Sequence[str] | None) -> list[str] | None:
+    """Return None for all. Raises: RowtuiError for a name that no directory can have."""
+    names = [name.rstrip("/") for name in directories or ()]
+    for name in names:
+        if not name or "/" in name or name in (".", ".."):
+            raise RowtuiError(
+                f"'{visible(name)}' is not the name of a directory",
+                "directories are named as in 'rowtui show directories'",
+            )
+    return names or None
+
+
+def _only(project: Project) -> str:
+    """Return the only possible cluster. Raises: RowtuiError."""
+    known = project.copies.known()
+    if len(known) != 1:
+        shown = ", ".join(map(visible, known))
+        hint = f"these have copies: {shown}" if known else "'rowtui mirror alpha --send' makes one"
+        raise RowtuiError("which cluster?", hint)
+    return known[0]
+
+
+def _compare(
+    project: Project,
+    name: str | None,
+    names: Sequence[str] | None,
+    args: argparse.Namespace,
+    out: Output,
+) -> int:
+    """Compare one copy, or all existing ones; a failing copy does not hide the others."""
+    found: list[Compared] = []
+    failed = False
+    for cluster in [name] if name else project.copies.known():
+        copy = project.copies.by_hand(cluster)
+        try:
+            compared = _looked(copy, out, lambda copy=copy: copy.compare(names))
+            if not compared.place:
+                raise copy.no_copy()
+        except RowtuiError as error:
+            if name:
+                raise
+            failed = True
+            out.error(f"{visible(cluster)}: {error}")
+            continue
+        if not args.json:
+            if found:
+                out.print()
+            print_compared(compared, out, all_of_them=bool(getattr(args, "verbose", 0)))
+        found.append(compared)
+    if args.json:
+        out.print(json.dumps([compared_json(it) for it in found], indent=2))
+    elif not found and not failed:
+        out.note(
+            "No cluster has a copy of this project. A submission makes one where it is needed."
+        )
+    say_notices(project, out)
+    return 1 if failed else 0
+
+
+def _looked(copy: CopyByHand, out: Output, look: Any) -> Compared:
+    """Compare, with a message on the terminal if it takes long."""
+
+    async def compare() -> Compared:
+        await copy.where()  # a login that is needed prompts now
+        title = f"Comparing with {visible(copy.cluster.name)}"
+        return await waited_for(look(), out, title)
+
+    return run_async(compare())
+
+
+def _carry_out(
+    copy: CopyByHand, compared: Compared, args: argparse.Namespace, out: Output, *, send: bool
+) -> int:
+    """Copy in one direction; 1 if not everything arrived."""
+    name = visible(copy.cluster.name)
+    transfer = compared.transfer
+    if send:
+        transfer = copy.to_send(compared)
+    copies = transfer.send if send else transfer.fetch
+    size = sum(it.facts.size for it in copies)
+    where = f"to {name}:{visible(compared.place)}" if send else f"from {name}"
+    if not copies:
+        if not args.json:
+            out.print(f"Nothing is newer {'here' if send else f'on {name}'}.")
+    elif size > MUCH and not args.yes and not _yes(len(copies), size, where, args, out):
+        out.warn("Nothing was copied.")
+        return 0
+    title = f"{'Sending' if send else 'Fetching'} {where}" if len(where) < 40 else "Copying"
+    bar = Progress(out, title, file_size)
+    steps = copy.send_now(transfer) if send else copy.fetch_now(transfer)
+    try:
+        last = run_async(_followed(steps, bar))
+    except KeyboardInterrupt:
+        bar.close()
+        out.note("Interrupted. What was copied is kept; the same command goes on from there.")
+        raise
+    finally:
+        bar.close()
+    for notice in last.notices:
+        out.warn(notice)
+    if args.json:
+        copied: to.Copied = {
+            "version": VERSION,
+            "cluster": copy.cluster.name,
+            "place": compared.place,
+            "files": last.done_files,
+            "size": last.done_bytes,
+            "notices": [*last.notices],
+        }
+        out.print(json.dumps(copied, indent=2))
+    elif copies:
+        done = plural(last.done_files, "file")
+        out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")
+    _say_left(compared.transfer, name, out)
+    return 1 if last.done_files < last.files else 0
+
+
+async def _followed(steps: AsyncGenerator[files.Progress, None], bar: Progress) -> files.Progress:
+    """Draw the bar; return the end of the transfer."""
+    async with contextlib.aclosing(steps) as going:
+        async for last in going:
+            bar(last.done_bytes, last.bytes)
+    return last
+
+
+def _say_left(transfer: Transfer, name: str, out: Output) -> None:
+    if transfer.conflicts:
+        number = plural(len(transfer.conflicts), "conflict was", "conflicts were")
+        out.warn(f"{number} left alone; 'rowtui mirror {name}' shows both sides")
+
+
+def _yes(number: int, size: int, where: str, args: argparse.Namespace, out: Output) -> bool:
+    question = f"Copy {plural(number, 'file')}, {file_size(size)}, {where}?"
+    return ask(question, out, default=False, as_json=args.json)
+
+
+def _remove(copy: CopyByHand, out: Output) -> int:
+    """Remove the copy if the user types the cluster's exact name."""
+    name = copy.cluster.name
+
+    async def look() -> Any:
+        await copy.where()
+        return await waited_for(copy.look_before_leaving(), out, f"Comparing with {visible(name)}")
+
+    leaving = run_async(look())
+    out.print(f"{visible(name)}:{visible(leaving.place)} will be deleted with all that is in it.")
+    if leaving.only_there:
+        gone = plural(len(leaving.only_there), "file that is", "files that are")
+        out.print(
+            f"{gone} deleted here will then be nowhere: {visible(leaving.only_there[0])}, ..."
+        )
+    hint = "only the cluster's name, typed or given on standard input, deletes the copy"
+    if answer_to(f"Type {visible(name)} to delete it: ", hint) != name:
+        out.warn("Nothing was deleted.")
+        return 0
+    run_async(waited_for(copy.remove(), out, "Deleting"))
+    out.print("Deleted.")
+    return 0

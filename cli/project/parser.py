@@ -1,0 +1,87 @@
+"""The grammar of the commands about a project as a whole: init, scan, clean, doctor, ...
+
+Row's commands keep Row's options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rowtui.cli.arguments import directories_argument, json_option
+
+
+def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """Add init, scan, clean, doctor, demo and completion."""
+    init = add(
+        commands,
+        "init",
+        "project.init",
+        about["init"],
+        "  rowtui init my_project\n  rowtui init --signac .",
+    )
+    init.add_argument("directory", metavar="DIRECTORY", help="the folder; made if it is missing")
+    which = init.add_mutually_exclusive_group()
+    which.add_argument("--signac", action="store_true", help="for a signac workspace")
+    which.add_argument("-w", "--workspace", metavar="NAME", help="[default: workspace]")
+
+    scan = add(
+        commands,
+        "scan",
+        "project.scan",
+        about["scan"],
+        "  rowtui scan\n  rowtui scan -a sample dir1 dir2\n  ls workspace | rowtui scan -",
+    )
+    directories_argument(scan, "these only; - reads names from standard input")
+    scan.add_argument("-a", "--action", metavar="NAME", help="this action only [default: all]")
+    json_option(scan)
+
+    clean = add(
+        commands,
+        "clean",
+        "project.clean",
+        about["clean"],
+        "  rowtui clean --directory\n  rowtui clean --completed && rowtui scan",
+    )
+    for name, what in (
+        ("directory", "the cache of directories and values"),
+        ("submitted", "the record of submitted jobs"),
+        ("completed", "the record of completed actions"),
+    ):
+        clean.add_argument(f"--{name}", action="store_true", help=what)
+    clean.add_argument("--force", action="store_true", help="even while jobs are submitted")
+
+    doctor = add(
+        commands,
+        "doctor",
+        "clusters.doctor",
+        about["doctor"],
+        "  rowtui doctor\n  rowtui doctor --json\n  rowtui doctor --connect\n"
+        "  rowtui doctor --node-types alpha",
+    )
+    doctor.add_argument(
+        "--connect", action="store_true", help="also log in to the clusters reached over SSH"
+    )
+    doctor.add_argument(
+        "--node-types",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="instead, ask a cluster for its node types, ready for clusters.toml",
+    )
+    doctor.add_argument("--write", action="store_true", help="add them to clusters.toml")
+    doctor.add_argument("--yes", action="store_true", help="do not ask before that")
+    json_option(doctor)
+
+    from rowtui.cli.demo.parser import add_demo
+
+    add_demo(commands, add, about["demo"])
+
+    completion = add(
+        commands,
+        "completion",
+        "dashboard.completion",
+        about["completion"],
+        '  eval "$(rowtui completion bash)"\n  rowtui completion fish | source',
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")

@@ -1,0 +1,1 @@
+"""`rowtui show`: status, directories, jobs, clusters and launchers."""

@@ -1,0 +1,163 @@
+"""`rowtui show jobs`: this project's jobs; with --long their states, times and reasons.
+
+The format follows Row 1.1 (ID, Action, Directories; --short prints ids for scancel).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.cli.jobs.text import clock, state_cell
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.table import Column, Row, table_lines
+from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
+from rowtui.core.base.text import count, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.engine.api.engine import JobView
+    from rowtui.core.engine.api.json_views import Known
+    from rowtui.core.project.project import Project
+
+_NAMED = 10  # jobs of one reason that are named below the table
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the table, ids, or JSON."""
+    if getattr(args, "watch", None) is not None:
+        from rowtui.cli.output.watch import told_of_jobs, watch
+
+        return watch(args, out, run, told_of_jobs)
+    project = open_project(args, out, ask_queue=not (args.long or args.json))
+    names = given_names(args.directories)
+    if args.long or args.json:
+        return _print_long(args, project, names, out)
+    # None: the cluster does not answer, and all recorded jobs are shown
+    here = project.jobs.queues.here() if any(project.state.submitted.values()) else None
+    rows = _submitted(args, project, names, here.name if here is not None else "")
+    if not rows:
+        out.print("No matches.")
+        if elsewhere := len({row[0] for row in _submitted(args, project, names, "")}):
+            jobs = plural(elsewhere, "job is", "jobs are")
+            out.note(f"{jobs} on other clusters: 'rowtui show jobs --long' lists them.")
+    elif args.short:
+        out.lines(str(job_id) for job_id, _, _ in rows)
+    else:
+        columns = [
+            Column("ID", right=True, right_header=False, style="bold"),
+            Column("Action"),
+            Column("Directories", right=True, right_header=False),
+        ]
+        cells = [[str(job_id), action, count(number)] for job_id, action, number in rows]
+        out.lines(table_lines(columns, cells, out, header=not args.no_header))
+    return 0
+
+
+def _submitted(
+    args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
+) -> list[tuple[int, str, int]]:
+    """Return (id, action, directories) of the jobs of a cluster ("": of all), by id."""
+    from rowtui.core.groups.select import matches
+
+    if not any(project.state.submitted.values()):
+        return []
+    wanted = None
+    if names is not None:
+        wanted = {project.state.directories.position(name) for name in names}
+    totals: dict[tuple[int, str], int] = {}
+    for action, jobs in project.state.submitted.items():
+        if not matches(args.action, action):
+            continue
+        for position, job in jobs.items():
+            if (cluster and job.cluster != cluster) or not job.job_id:
+                continue
+            if wanted is None or position in wanted:
+                key = (job.job_id, action)
+                totals[key] = totals.get(key, 0) + 1
+    return sorted((job_id, action, number) for (job_id, action), number in totals.items())
+
+
+def _print_long(
+    args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
+) -> int:
+    from rowtui.core.groups.select import matches
+
+    view = run_async(project.jobs.view(now=is_typed(args)))
+    say_notices(project, out)
+    if view.error:
+        out.warn(f"States may be out of date: {view.error}")
+    wanted = None if names is None else set(names)
+    jobs = [
+        job
+        for job in view.jobs
+        if matches(args.action, job.record.action)
+        and (wanted is None or wanted.intersection(job.record.directories))
+    ]
+    from rowtui.core.engine.api.json_views import jobs_of, known_jobs
+
+    known = known_jobs(project, view.jobs)
+    if args.json:
+        out.print(json.dumps(jobs_of(jobs, known, view.error), indent=2))
+    elif not jobs:
+        out.print("No matches.")
+    elif args.short:
+        out.lines(job.record.label for job in jobs if job.record.job_id)
+    else:
+        out.lines(_table(jobs, known, out, header=not args.no_header))
+        for note in notes(jobs):
+            out.note(note)
+    return 0
+
+
+def notes(jobs: Sequence[JobView]) -> list[str]:
+    """Return why jobs do not start until the user acts, and what to do; one line per reason."""
+    from rowtui.core.project.queue.needs import unable_to_start
+
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        told = unable_to_start(job)
+        if told is not None:
+            found.setdefault(f"{told.sentence} {told.hint}".rstrip(), []).append(job.record.label)
+    return [f"{_some(labels)}: {text}" for text, labels in found.items()]
+
+
+def _some(labels: Sequence[str]) -> str:
+    named = ", ".join(labels[:_NAMED])
+    more = f" and {count(len(labels) - _NAMED)} more" if len(labels) > _NAMED else ""
+    return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
+
+
+def _table(jobs: list[JobView], known: Known, out: Output, *, header: bool) -> list[str]:
+    from rowtui.core.engine.api.json_views import elapsed_of, walltime_of
+
+    columns = [
+        Column("ID", right=True),
+        Column("Cluster"),
+        Column("State"),
+        Column("Action", style="bold"),
+        Column("Directories", right=True),
+        Column("Elapsed", right=True),
+        Column("Limit", right=True),
+        Column("Reason"),
+    ]
+    rows: list[Row] = []
+    for job in jobs:
+        record = job.record
+        planned = known.planned.get(record.token)
+        rows.append(
+            [
+                record.label,
+                f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
+                state_cell(job.state),
+                record.action,
+                count(len(record.directories)),
+                clock(elapsed_of(job, known.root)),
+                clock(job.limit if planned is None else walltime_of(planned)),
+                job.why,
+            ]
+        )
+    return table_lines(columns, rows, out, header=header)

@@ -1,0 +1,161 @@
+"""`rowtui show status`: how many directories of each action have each status.
+
+The columns about the ends of last jobs are rowtui's: each appears only if it has a number. Their
+directories are eligible, and counted there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.output.table import Cell, Column, Row, table_lines
+from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
+from rowtui.core.base.text import count, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.base import json_objects as to
+    from rowtui.core.groups.model import ActionStatus
+    from rowtui.core.groups.status import StatusCounts
+    from rowtui.core.project.project import Project
+
+STATUSES = ("completed", "submitted", "eligible", "waiting")
+ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the status table, or JSON."""
+    from rowtui.core.groups.select import matches
+    from rowtui.core.groups.status import status_counts
+
+    if getattr(args, "watch", None) is not None:
+        from rowtui.cli.output.watch import told_of_status, watch
+
+        return watch(args, out, run, told_of_status)
+    project = open_project(args, out)
+    say_configuration_problems(project, out)
+    among = chosen_positions(project, args.directories, out)
+    table = project.status(among)
+    counted = [(row, status_counts(row, among)) for row in table.rows]
+    counted = [(row, counts) for row, counts in counted if matches(args.action, row.action.name)]
+    if not counted and not args.json:
+        out.warn(f"No actions match '{args.action}'.")
+        return 0
+    for row, _ in counted:
+        if row.problem:
+            out.error(f"action '{row.action.name}': {row.problem}")
+    wanted = [name for name in STATUSES if getattr(args, name)] or list(STATUSES)
+    shown = [
+        (row, counts)
+        for row, counts in counted
+        if args.all or row.problem or any(getattr(counts, name) for name in wanted)
+    ]
+    waiting = project.network.waiting() if project.network is not None else None
+    if args.json:
+        print_json(project, shown, out, waiting)
+    elif not shown:
+        out.print("No matches.")
+    else:
+        lines = status_lines(shown, out, header=not args.no_header)
+        out.lines(lines)
+        if waiting is None and _is_plain(args, counted):
+            keep_for_next_time(project, shown, out)
+    if waiting and not args.json:
+        jobs = plural(waiting, "job of the network waits", "jobs of the network wait")
+        out.print(f"{jobs} for inputs: directories are made when the inputs are complete.")
+    return 1 if any(row.problem for row, _ in counted) else 0
+
+
+def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, object]]) -> bool:
+    """Whether the command was a plain `rowtui show status`, without problems."""
+    options = (args.directories, args.all, args.no_header, *(getattr(args, n) for n in STATUSES))
+    return args.action == "*" and not any(options) and not any(row.problem for row, _ in rows)
+
+
+def keep_for_next_time(
+    project: Project, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
+) -> None:
+    """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
+    from rowtui.cli.output.output import Output
+    from rowtui.cli.quick import text_key
+
+    if out.said:
+        return
+    texts = {}
+    for coloured in (False, True):
+        lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)
+        texts[text_key(coloured=coloured)] = "".join(f"{line}\n" for line in lines)
+    project.keep_texts(texts)
+
+
+def status_lines(
+    rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output, *, header: bool
+) -> list[str]:
+    """Return the lines of Row's status table."""
+    ended = [name for name in ENDED if any(getattr(counts, name) for _, counts in rows)]
+    columns = [
+        Column("Action", style="bold"),
+        Column("Completed", right=True, style="green bold"),
+        Column("Submitted", right=True, style="yellow bold"),
+        Column("Eligible", right=True, style="blue"),
+        Column("Waiting", right=True, style="cyan dim"),
+        *(
+            Column(name.capitalize().replace("_", " "), right=True, style=ENDED[name])
+            for name in ended
+        ),
+        Column("Remaining cost", right=True, style="italic dim"),
+    ]
+    lines: list[Row] = []
+    for row, counts in rows:
+        cells: list[str | Cell] = [
+            row.action.name,
+            *(count(getattr(counts, name)) for name in STATUSES),
+        ]
+        for name in ended:
+            number = getattr(counts, name)
+            cells.append(count(number) if number else Cell("0", "dim"))
+        if row.remaining_cost:
+            cells.append(str(row.remaining_cost))
+        lines.append(cells)
+    return table_lines(columns, lines, out, header=header)
+
+
+def print_json(
+    project: Project,
+    rows: Sequence[tuple[ActionStatus, StatusCounts]],
+    out: Output,
+    waiting: int | None = None,
+) -> None:
+    """Print the status as JSON. `waiting`: waiting network jobs, None without a network."""
+    import json
+
+    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.engine.api.json_views import bad_of, cost_of
+
+    document: to.Status = {
+        "version": VERSION,
+        "project": str(project.root),
+        "directories": len(project.state.directories),
+        "bad": bad_of(project),
+        "actions": [
+            {
+                "name": row.action.name,
+                "index": row.action.index,
+                "completed": counts.completed,
+                "submitted": counts.submitted,
+                "eligible": counts.eligible,
+                "waiting": counts.waiting,
+                "failed": counts.failed,
+                "not_reached": counts.not_reached,
+                "cancelled": counts.cancelled,
+                "remaining_cost": cost_of(row.remaining_cost),
+                "problem": row.problem or None,
+            }
+            for row, counts in rows
+        ],
+        "network": None if waiting is None else {"waiting": waiting},
+    }
+    out.print(json.dumps(document, indent=2))

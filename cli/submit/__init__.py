@@ -1,0 +1,1 @@
+"""`rowtui plan` and `rowtui submit`: what would be sent, and sending it."""

@@ -1,0 +1,146 @@
+"""`rowtui plan`: the jobs to submit, where each would go and why, and its cost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.cli.output.busy import busy_with
+from rowtui.cli.output.table import Column, table_lines
+from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
+from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
+from rowtui.cli.submit.scripts import scripts_of
+from rowtui.cli.submit.sending import say_packing
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import count, full_cost, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.engine.api.engine import TransferView
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
+    from rowtui.core.groups.select import matching_actions
+    from rowtui.core.submission.plan.model import count_jobs
+
+    project = open_project(args, out, errors=False)
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{visible(args.action)}'.")
+        if not args.json:
+            return 0
+    among = chosen_positions(project, args.directories, out)
+    with busy_with(project, out, "Planning"):
+        plan = project.plan(actions, among, limit=args.n)
+    say_mapping_problems(project, out)
+    if args.diff:
+        from rowtui.cli.submit.script_changes import show_changes
+
+        return show_changes(args, project, plan, out)
+    transfers, untold = _transfers(project, plan)
+    conflicts = conflict_errors(transfers)
+    if args.json:
+        from rowtui.core.engine.api.json_views import plan_of, transfers_of
+
+        document = plan_of(plan, scripts=args.scripts)
+        document["transfers"] = transfers_of(transfers)
+        out.print(json.dumps(document, indent=2))
+        _say_errors(conflicts, untold, out)
+        return 1 if conflicts else 0
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not plan.jobs:
+        out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
+        return 0
+    bundles = _bundle_numbers(plan)
+    columns = [
+        Column("Job", right=True),
+        *[Column("Bundle", right=True)] * bool(bundles),
+        Column("Action", style="bold"),
+        Column("Directories", right=True),
+        Column("CPUs", right=True),
+        Column("GPUs", right=True),
+        Column("Time", right=True),
+        Column("Destination", style="cyan"),
+        Column("Cost", right=True, style="italic dim"),
+    ]
+    rows = [_cells(at, job, bundles) for at, job in enumerate(plan.jobs, 1)]
+    out.lines(table_lines(columns, rows, out))
+    out.print()
+    out.print(f"{count_jobs(plan.jobs)} may cost up to {full_cost(plan.cost)}.")
+    say_packing(plan, out)
+    say_transfers(transfers, out)
+    _say_errors(conflicts, untold, out)
+    _print_reasons(plan.jobs, out)
+    good = True
+    if args.check:
+        from rowtui.cli.submit.checks import say_checks
+
+        out.print()
+        good = say_checks(project, plan, out)
+    if args.scripts:
+        for title, script in scripts_of(project, plan):
+            out.print()
+            out.print(out.style(f"# {title}", "dim"))
+            out.text(script)
+    return 1 if conflicts or not good else 0
+
+
+def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
+    """Return the copies that the plan would make, and the error if they cannot be determined."""
+    try:
+        return planned_transfers(project, plan), None
+    except RowtuiError as error:
+        return (), error
+
+
+def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, out: Output) -> None:
+    for error in conflicts:
+        out.error(str(error))
+    if untold is not None:
+        out.warn(f"What would be copied first cannot be told: {untold}")
+
+
+def _bundle_numbers(plan: Plan) -> dict[str, str]:
+    """Return the bundles by their tokens, numbered in the plan's order from 1."""
+    tokens = dict.fromkeys(job.bundle.token for job in plan.jobs if job.bundle is not None)
+    return {token: count(number) for number, token in enumerate(tokens, 1)}
+
+
+def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
+    from rowtui.core.workflow.duration import format_duration
+
+    bundle = "" if job.bundle is None else bundles[job.bundle.token]
+    return [
+        count(number),
+        *[bundle] * bool(bundles),
+        job.action,
+        count(len(job.directories)),
+        count(job.cpus),
+        count(job.gpus),
+        format_duration(job.walltime_seconds),
+        str(job.destination),
+        full_cost(job.cost),
+    ]
+
+
+def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
+    """Print each reason once, with the jobs that it applies to."""
+    from rowtui.cli.output.ranges import ranges
+
+    told: dict[tuple[str, ...], list[int]] = {}
+    for number, job in enumerate(jobs, 1):
+        sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)
+        if sentences:
+            told.setdefault(sentences, []).append(number)
+    for sentences, numbers in told.items():
+        out.print()
+        which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {ranges(numbers)}"
+        out.print(f"{which}:")
+        out.lines(f"  {sentence}" for sentence in sentences)

@@ -1,0 +1,280 @@
+"""The submission of a plan: show it, ask, send, and on this machine's own queue follow the jobs.
+
+Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C detaches.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import WARN
+from rowtui.cli.output.transfers import (
+    CopyingLine,
+    conflict_errors,
+    planned_transfers,
+    say_transfers,
+)
+from rowtui.cli.project.open import ADD_YES, ask, say_notices
+from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.engine.api.engine import SubmitProgress, TransferView
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
+
+
+class Words(NamedTuple):
+    """A command's messages about a plan. `why` follows the number of jobs; `before` precedes it."""
+
+    verb: str = "Submitting"
+    nothing: str = NOTHING
+    why: str = ""
+    before: Sequence[str] = ()
+
+
+def send_if_confirmed(
+    args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: Words
+) -> int:
+    """Send a plan after the user confirmed; 1 if a job was left out or did not end well.
+
+    `args`: --dry-run, --json, --yes, --over-budget and --detach.
+    """
+    from rowtui.core.submission.plan.model import count_jobs
+
+    say_left_out(plan.skipped, out)
+    for sentence in plan.warnings:
+        out.warn(sentence)
+    incomplete = 1 if plan.skipped else 0
+    if not plan.jobs:
+        out.warn(words.nothing)
+        if args.json:
+            print_answers(plan, {}, project, out)
+        project.close()
+        return incomplete
+    _say_what(plan, out)
+    if args.dry_run:
+        if args.json:
+            import json
+
+            from rowtui.core.engine.api.json_views import plan_of
+
+            out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
+        else:
+            from rowtui.cli.submit.scripts import scripts_of
+
+            for _, script in scripts_of(project, plan):
+                out.text(script)
+        project.close()
+        return incomplete
+    if args.json and not args.yes:
+        hint = f"{ADD_YES}; 'rowtui plan --json' only shows the plan"
+        raise RowtuiError("with --json no question is asked", hint)
+    transfers = planned_transfers(project, plan)
+    if not args.json:
+        number, jobs = str(count_jobs(plan.jobs)).split(" ", 1)
+        count = out.style(number, "yellow bold")
+        cost = out.style(str(plan.cost), "cyan bold")
+        out.lines(words.before)
+        out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
+        say_packing(plan, out)
+        say_transfers(transfers, out)
+    if conflicts := conflict_errors(transfers):
+        for error in conflicts:
+            out.error(str(error))
+        if args.json:
+            print_answers(plan, {}, project, out, transfers)
+        return 1
+    if getattr(args, "check", False) and not args.json:
+        from rowtui.cli.submit.checks import say_checks
+
+        if not say_checks(project, plan, out):
+            out.warn("Nothing was submitted: a check failed. Without --check nothing is checked.")
+            return 1
+    beyond = () if args.over_budget else beyond_budgets(project, plan)
+    if beyond and (args.json or args.yes):
+        raise RowtuiError(
+            "; ".join(beyond),
+            "submit fewer jobs with -n, or add --over-budget for all of them",
+        )
+    if not (args.json or args.yes or ask("Proceed?", out)):
+        out.warn("Nothing was submitted.")
+        return 0
+    if beyond and not _exceeds_budgets(beyond, out):
+        out.warn("Nothing was submitted.")
+        return 1
+    return _submit(args, project, plan, out, transfers) or incomplete
+
+
+def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for each budget of a cluster that this plan would exceed."""
+    from rowtui.core.project.review.budgets import balances_of
+    from rowtui.core.runs.limits.limits import Limits, Spent, fits
+
+    balances = balances_of(project, plan)
+    if not balances:
+        return ()
+    fit = fits(Limits(), Spent(), plan, time.time(), {}, balances=balances)
+    return tuple(breach.sentence for breach in fit.breaches)
+
+
+def _exceeds_budgets(beyond: Sequence[str], out: Output) -> bool:
+    """Ask for confirmation to exceed budgets; the default answer is no."""
+    for sentence in beyond:
+        out.warn(f"{sentence[0].upper()}{sentence[1:]}.")
+    sys.stdout.write(f"Exceed the budget? [y/{out.style('N', 'bold')}]: ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def say_packing(plan: Plan, out: Output) -> None:
+    """Print a line for each destination whose jobs share nodes: the cost before and after."""
+    if plan.packed:
+        from rowtui.cli.pack.text import head, saving
+
+        for packed in plan.packed:
+            out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {saving(packed)}.")
+
+
+def _say_what(plan: Plan, out: Output) -> None:
+    """With -v, print a line for each action."""
+    from rowtui.core.base.text import Cost
+
+    totals: dict[str, tuple[int, Cost]] = {}
+    for job in plan.jobs:
+        jobs, cost = totals.get(job.action, (0, Cost()))
+        totals[job.action] = (jobs + 1, cost.plus(job.cost))
+    clusters = sorted({job.destination.cluster for job in plan.jobs}) or [plan.cluster]
+    say_totals(clusters, totals, out)
+
+
+def _submit(
+    args: argparse.Namespace,
+    project: Project,
+    plan: Plan,
+    out: Output,
+    transfers: Sequence[TransferView],
+) -> int:
+    copying = CopyingLine(out)
+    try:
+        answers, failed = run_async(_send(args, project, plan, out, copying))
+    except KeyboardInterrupt:
+        copying.interrupted()
+        raise
+    finally:
+        copying.close()
+    if args.json:
+        print_answers(plan, answers, project, out, transfers)
+    say_notices(project, out)
+    followed = not args.detach and project.cluster.scheduler == "local"
+    if followed and not args.json:
+        from rowtui.cli.jobs.follow import follow
+
+        here = project.cluster.name
+        tokens = [job.token for job in plan.jobs if job.destination.cluster == here]
+        with_output = out.level >= WARN  # not with -q
+        ended_well = run_async(follow(project, tokens, out, with_output=with_output))
+        failed = not ended_well or failed
+    project.close()
+    return 1 if failed else 0
+
+
+async def _send(
+    args: argparse.Namespace, project: Project, plan: Plan, out: Output, copying: CopyingLine
+) -> tuple[dict[str, str], bool]:
+    """Send the jobs one by one; return errors by token, and whether any was not submitted."""
+    started = time.monotonic()
+    jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
+    sizes = Counter(job.bundle.token for job in plan.jobs if job.bundle is not None)
+    answers: dict[str, str] = {}
+    failed = False
+    done = 0
+    async for step in project.jobs.submit(plan):
+        if step.message.startswith(("comparing ", "copying ")):
+            copying.show(step.message)
+            continue
+        copying.close()
+        answered = step.done > done or bool(step.error)
+        done = step.done
+        failed = failed or bool(step.error)
+        if args.json:
+            if answered:
+                answers[step.token] = step.error or answers.get(step.token, "")
+        elif step.error:
+            out.error(step.error)
+        elif answered:
+            _say_answer(project, step, out)
+        elif step.token not in jobs:
+            out.note(step.message)
+        else:
+            number, job = jobs[step.token]
+            size = sizes[job.bundle.token] if job.bundle is not None else 0
+            out.print(_line(number, len(plan.jobs), job, size, time.monotonic() - started))
+            _flush()
+    return answers, failed
+
+
+def print_answers(
+    plan: Plan | None,
+    answers: Mapping[str, str],
+    project: Project,
+    out: Output,
+    transfers: Sequence[TransferView] = (),
+) -> None:
+    """Print the outcome of each job and the copies made for the jobs, for programs."""
+    import json
+
+    from rowtui.core.engine.api.json_views import known_jobs, sent_of
+
+    known = None
+    if plan is not None and plan.jobs:
+        known = known_jobs(project, project.jobs.show({}).jobs)
+    out.print(json.dumps(sent_of(plan, answers, known, transfers), indent=2))
+
+
+def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
+    if step.message.startswith("skipped"):
+        out.warn(step.message)
+    elif project.cluster.scheduler != "bash":
+        message = step.message.removeprefix("submitted ")
+        out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
+
+
+def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -> str:
+    """Return the line for a job. `size`: number of jobs in its bundle."""
+    if job.bundle is not None:
+        return (
+            f"[{number:,}/{total:,}] Submitting a bundle of {plural(size, 'job')} on "
+            f"{visible(job.bundle.node_type) or 'a node'}, from {visible(job.name)} on "
+            f"({_duration(seconds)})."
+        )
+    if not job.directories:  # a pilot
+        name = visible(job.name)
+        return f"[{number:,}/{total:,}] Submitting a {name} ({_duration(seconds)})."
+    more = len(job.directories) - 1
+    what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"
+    where = f" on directory {visible(job.directories[0])}" + (f" and {more:,} more" if more else "")
+    return f"{what}{where} ({_duration(seconds)})."
+
+
+def _duration(seconds: float) -> str:
+    """Return `0ms`, `3s` or `2m`, rounded down as in Row."""
+    if seconds < 1:
+        return f"{int(seconds * 1000)}ms"
+    if seconds < 60:
+        return f"{int(seconds)}s"
+    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
+
+
+def _flush() -> None:
+    """Flush, so that a job's own output comes after rowtui's line."""
+    sys.stdout.flush()

@@ -1,0 +1,45 @@
+"""`rowtui submit`: plan, ask, send, and on this machine's own queue follow to the end.
+
+On `local` the jobs are followed, with their output, and Ctrl-C detaches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.output.busy import busy_with
+from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
+from rowtui.core.base.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
+    from rowtui.core.groups.select import matching_actions
+
+    project = open_project(args, out, errors=False, may_send=not args.dry_run)
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{visible(args.action)}'.")
+        if args.json:
+            from rowtui.cli.submit.sending import print_answers
+
+            print_answers(None, {}, project, out)
+        return 0
+    among = chosen_positions(project, args.directories, out)
+    if args.dry_run and not args.json:
+        from rowtui.cli.submit.dry_run import printed
+
+        code = printed(args, project, actions, among, out)
+        if code is not None:
+            return code
+    from rowtui.cli.submit.sending import Words, send_if_confirmed
+
+    with busy_with(project, out, "Planning"):
+        plan = project.plan(actions, among, limit=args.n)
+    say_mapping_problems(project, out)
+    return send_if_confirmed(args, project, plan, out, Words())
