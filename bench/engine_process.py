@@ -111,7 +111,7 @@ async def measure(jobs: int, folder: Path) -> None:
 
 
 async def memory(directories: int, folder: Path) -> None:
-    import rowtui.tui.app  # noqa: F401
+    import rowtui.tui.shell.app  # noqa: F401
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
     from rowtui.core.engine.process.start import Started

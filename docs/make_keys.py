@@ -1,24 +1,24 @@
 """Write docs/keys.md from the dashboard's registry of commands: `python docs/make_keys.py`.
 
-The registry (`tui/actions.py`) is what the dashboard itself reads, so the table cannot be wrong;
-a test says when it was not written again after a change.
+The registry (`tui/commands/registry.py`) is what the dashboard itself reads, so the table cannot be
+wrong; a test says when it was not written again after a change.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.tui.actions import COMMANDS, TITLES, VIEWS, Command
-from rowtui.tui.line_commands import LINE_COMMANDS
+from rowtui.tui.commands.registry import COMMANDS, TITLES, VIEWS, Command
+from rowtui.tui.line.commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("keys.md")
 
 _INTRODUCTION = """\
 # Keys of the dashboard
 
-Written by `docs/make_keys.py` from `tui/actions.py`. `?` in the dashboard shows the keys that work
-in the view at hand; `ctrl+p` lists all commands by name, and `:` takes them as typed words. A
-command that cannot be used now says why.
+Written by `docs/make_keys.py` from `tui/commands/registry.py`. `?` in the dashboard shows the keys
+that work in the view at hand; `ctrl+p` lists all commands by name, and `:` takes them as typed
+words. A command that cannot be used now says why.
 
 Those that change something outside the dashboard are marked with *: they ask before they act, and
 they are off in `rowtui --read-only`.

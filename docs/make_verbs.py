@@ -1,8 +1,8 @@
 """Write docs/verbs.md from both registries of verbs: `python docs/make_verbs.py`.
 
-The dashboard's commands (`tui/actions.py`) name their twins on the command line; the grammar
-(`cli/parser.py`) says which commands there are. A test fails if the page was not written again, and
-if a verb has neither a twin nor a reason in the lists below.
+The dashboard's commands (`tui/commands/registry.py`) name their twins on the command line; the
+grammar (`cli/parser.py`) says which commands there are. A test fails if the page was not written
+again, and if a verb has neither a twin nor a reason in the lists below.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.cli.parser import build_parser
-from rowtui.tui.actions import BY_ID, COMMANDS, TITLES, Command
-from rowtui.tui.line_commands import LINE_COMMANDS
+from rowtui.tui.commands.registry import BY_ID, COMMANDS, TITLES, Command
+from rowtui.tui.line.commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("verbs.md")
 

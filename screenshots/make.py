@@ -25,8 +25,8 @@ os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
 from rowtui.core.engine.api.engine import TransferView
-from rowtui.tui.terminal import Manner
-from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.shell.terminal import Manner
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from screenshots import demo, placing, submit
 from screenshots.clusters import far_one, on_anvil, typing, with_commands

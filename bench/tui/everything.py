@@ -99,7 +99,7 @@ def main() -> None:
     import gc
 
     from rowtui.core.engine.process.client import ProcessEngine
-    from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.shell.app import RowtuiApp
 
     started.opened()
     gc.freeze()

@@ -63,11 +63,11 @@ async def many(
 
 async def ours(figures: Figures, rows: int, seconds: float) -> None:
     """Our table; with `seconds` rows that change for so long, else a person who moves in it."""
-    from rowtui.tui.app import RowtuiApp
-    from rowtui.tui.render.cells import Number, line
-    from rowtui.tui.render.columns import Column
-    from rowtui.tui.widgets.rows import ListRows
-    from rowtui.tui.widgets.virtual_table import VirtualTable
+    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.widgets.cells import Number, line
+    from rowtui.tui.widgets.columns import Column
+    from rowtui.tui.widgets.table.rows import ListRows
+    from rowtui.tui.widgets.table.virtual_table import VirtualTable
     from textual.screen import Screen
 
     from tests.tui.sample import SampleEngine
@@ -100,7 +100,7 @@ async def ours(figures: Figures, rows: int, seconds: float) -> None:
     painted = asyncio.Event()
 
     class Measured(RowtuiApp):
-        CSS_PATH = [str(files("rowtui.tui") / "app.tcss")]
+        CSS_PATH = [str(files("rowtui.tui.shell") / "app.tcss")]
         MODES = {**RowtuiApp.MODES, "wide": Wide}  # as a view: not over one that changes as well
 
         def on_ready(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the display settings of the dashboard; None if no terminal can show it."""
-    from rowtui.tui.terminal import manner, prepare
+    from rowtui.tui.shell.terminal import manner, prepare
 
     how = manner(
         os.environ,
@@ -77,7 +77,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         import gc
 
         from rowtui.cli.dashboard.recording import recorded, tell_of_recording
-        from rowtui.tui.app import run_dashboard
+        from rowtui.tui.shell.app import run_dashboard
 
         opened = started.opened()
         out.problems(opened.problems)
@@ -108,7 +108,7 @@ def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, 
     from rowtui.cli.dashboard.recording import recorded, tell_of_recording
     from rowtui.cli.project.open import open_project
     from rowtui.core.engine.local import InProcessEngine
-    from rowtui.tui.app import run_dashboard
+    from rowtui.tui.shell.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)
     code = run_dashboard(recorded(InProcessEngine(project), args), **settings)

@@ -37,7 +37,7 @@ def tell_of_recording(args: argparse.Namespace, out: Output) -> None:
 def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     """Show a recording. Raises: RowtuiError."""
     from rowtui.core.engine.recording.replay import ReplayEngine
-    from rowtui.tui.app import run_dashboard
+    from rowtui.tui.shell.app import run_dashboard
 
     engine = ReplayEngine(Path(args.replay).expanduser())
     if engine.notice:

@@ -77,7 +77,7 @@ def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
 
 def _plain_glyphs(error: UnicodeError) -> tuple[str, int]:
     """Encode characters that the terminal lacks: rowtui's marks and bars in ASCII, or escaped."""
-    from rowtui.tui.glyphs import of_ours
+    from rowtui.tui.textual_patches.glyphs import of_ours
 
     if not isinstance(error, UnicodeEncodeError):
         raise error

@@ -26,7 +26,7 @@ def test_the_table_of_keys_is_what_the_dashboard_has(make_keys: ModuleType) -> N
 
 
 def test_every_command_that_works_is_in_it_once(make_keys: ModuleType) -> None:
-    from rowtui.tui.actions import COMMANDS
+    from rowtui.tui.commands.registry import COMMANDS
 
     rows = [line.split("|") for line in make_keys.page().splitlines() if line.startswith("| ")]
     listed = [row[3].strip() for row in rows if len(row) == 5 and row[3] != " id "]
@@ -34,7 +34,7 @@ def test_every_command_that_works_is_in_it_once(make_keys: ModuleType) -> None:
 
 
 def test_every_command_that_is_typed_is_in_it_once(make_keys: ModuleType) -> None:
-    from rowtui.tui.line_commands import LINE_COMMANDS
+    from rowtui.tui.line.commands import LINE_COMMANDS
 
     page = make_keys.page()
     for one in LINE_COMMANDS:
@@ -55,7 +55,7 @@ KEYS_OF_CONNECT = {
 
 
 def test_the_keys_of_the_page_on_clusters_do_what_it_says() -> None:
-    from rowtui.tui.actions import BY_ID
+    from rowtui.tui.commands.registry import BY_ID
 
     page = (DOCS / "connect.md").read_text(encoding="utf-8")
     section = page.split("\n## 7. ")[1].split("\n## ")[0]

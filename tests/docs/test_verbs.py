@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from rowtui.tui.actions import BY_ID, COMMANDS
+from rowtui.tui.commands.registry import BY_ID, COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -1,4 +1,4 @@
-"""What the dashboard draws, as facts: the engine's answers, and functions of tui/render."""
+"""What the dashboard draws, as facts: the engine's answers, and functions of the views."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.engine import JobView, PackChoice, QueueAsked
 from rowtui.core.groups.model import Status
 from rowtui.core.network.graph.job_model import JobState
-from rowtui.tui.render.cells import Number
-from rowtui.tui.render.status import action_cells
+from rowtui.tui.views.status.status import action_cells
+from rowtui.tui.widgets.cells import Number
 
 from tests.seams.facts import (
     COUNTS,

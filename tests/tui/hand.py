@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
 
 from rowtui.core.engine.api.engine import Engine
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 from textual import events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack

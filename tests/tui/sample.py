@@ -881,7 +881,7 @@ def _directories(count: int) -> list[tuple[str, dict[str, float]]]:
 def main() -> int:
     import time
 
-    from rowtui.tui.app import run_dashboard
+    from rowtui.tui.shell.app import run_dashboard
 
     engine = SampleEngine(live=True)
     engine.now = time.time()

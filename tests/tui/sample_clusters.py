@@ -91,7 +91,7 @@ def main() -> int:
     """The dashboard on it, with a clock that ticks."""
     import time
 
-    from rowtui.tui.app import run_dashboard
+    from rowtui.tui.shell.app import run_dashboard
 
     engine = SampleEngine(live=True)
     engine.now = time.time()

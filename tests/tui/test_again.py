@@ -8,8 +8,8 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import FailedJob
 from rowtui.core.project.change import Amount, Change
-from rowtui.tui.render.again import failed_lines, prefilled, read_change
-from rowtui.tui.render.cells import plain
+from rowtui.tui.views.groups.retry import failed_lines, prefilled, read_change
+from rowtui.tui.widgets.cells import plain
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
 from rowtui.core.engine.api.engine import GroupsPage, LogState, Snapshot
-from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
+from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.hand import opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine

@@ -15,7 +15,7 @@ from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.recording import RecordingEngine, ReplayEngine
 from rowtui.core.engine.recording.codec import as_it_is
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
 from tests.tui.sample import SampleEngine

@@ -12,7 +12,7 @@ from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.options import EngineOptions
 from rowtui.core.engine.process.start import Started
 from rowtui.core.state.row.staging import stage_completions
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import hand_on
 

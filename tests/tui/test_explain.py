@@ -7,8 +7,8 @@ import asyncio
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import WhatIfAsked
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.tui.screens.explain import ExplainView
-from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.views.explain.view import ExplainView
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine

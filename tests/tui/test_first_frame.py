@@ -7,13 +7,13 @@ import sys
 
 import rowtui.core.engine.api.engine as asked
 from rich.segment import Segment
-from rowtui.tui.app import RowtuiApp
-from rowtui.tui.render.cells import line
-from rowtui.tui.render.columns import Column
-from rowtui.tui.screens.views import VIEW_CLASSES, looks_of, view_class
-from rowtui.tui.widgets.framed_lines import FramedLines
-from rowtui.tui.widgets.rows import ListRows
-from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.shell.app import RowtuiApp
+from rowtui.tui.textual_patches.framed_lines import FramedLines
+from rowtui.tui.views.views import VIEW_CLASSES, looks_of, view_class
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.table.rows import ListRows
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
 from textual.widget import Widget
@@ -29,11 +29,11 @@ NOT_YET = (
 
 
 def test_the_app_is_loaded_without_the_other_views_and_what_only_they_need() -> None:
-    code = "import sys, rowtui.tui.app, rowtui.tui.screens.status; print(*sys.modules)"
+    code = "import sys, rowtui.tui.shell.app, rowtui.tui.views.status.view; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     loaded = set(done.stdout.split())
-    assert "rowtui.tui.screens.status" in loaded, done.stderr
-    others = {f"rowtui.tui.screens.{name}" for name in VIEW_CLASSES if name != "status"}
+    assert "rowtui.tui.views.status.view" in loaded, done.stderr
+    others = {f"rowtui.tui.views.{name}.view" for name in VIEW_CLASSES if name != "status"}
     assert not loaded & (others | {f"rowtui.core.{name}" for name in NOT_YET})
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.screens.groups import GroupsView
-from rowtui.tui.screens.status import StatusView
-from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.views.groups.view import GroupsView
+from rowtui.tui.views.status.view import StatusView
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine

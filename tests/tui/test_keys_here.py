@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.tui.unbound import PAUSE, Stray, unbound_words
+from rowtui.tui.line.unbound import PAUSE, Stray, unbound_words
 from textual import events
 
 from tests.tui.hand import Hand, opened, screen_text
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_again import with_failures
 from tests.tui.sample_network import with_network
-from tests.tui.test_key_order import burst
+from tests.tui.textual_patches.test_key_order import burst
 
 
 def keys_line(hand: Hand[SampleEngine]) -> str:

@@ -13,7 +13,7 @@ from tests.tui.terminal import Terminal
 BREAKS_ON_T = """
 import os
 from rowtui.core.base.errors import RowtuiError
-from rowtui.tui.app import RowtuiApp, run_dashboard
+from rowtui.tui.shell.app import RowtuiApp, run_dashboard
 from tests.tui.sample import SampleEngine
 
 class Engine(SampleEngine):

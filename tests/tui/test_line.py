@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rowtui.tui.screens.activity import ActivityScreen
-from rowtui.tui.screens.line import LineScreen
+from rowtui.tui.line.page import LineScreen
+from rowtui.tui.views.activity_page import ActivityScreen
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine

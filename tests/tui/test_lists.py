@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rowtui.tui.screens.groups import GroupsView
+from rowtui.tui.views.groups.view import GroupsView
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine

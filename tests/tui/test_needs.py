@@ -83,7 +83,7 @@ async def test_a_problem_in_a_file_opens_the_editor_at_its_place(
         opened_at.append((str(path), line, column))
         return True
 
-    monkeypatch.setattr("rowtui.tui.outside.open_in_editor", note)
+    monkeypatch.setattr("rowtui.tui.shell.external_program.open_in_editor", note)
     engine = SampleEngine()
     engine.problems = (Problem("/p/workflow.toml", 16, 3, "odd"),)
     async with opened(engine) as hand:

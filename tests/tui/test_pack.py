@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import PackChoice
-from rowtui.tui.screens.pack import PackView
-from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.views.pack.view import PackView
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
@@ -176,7 +176,7 @@ async def test_submitting_shows_the_plan_with_the_cost_before_and_after() -> Non
 
 
 async def test_a_bundle_that_has_an_answer_answers_for_all_of_its_requests() -> None:
-    from rowtui.tui.render.plan import Sending
+    from rowtui.tui.views.submit.plan import Sending
 
     from tests.tui.sample_packing import packed as pack_plan
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 from textual.pilot import Pilot
 
 from tests.tui.hand import screen_text

@@ -15,7 +15,7 @@ from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.mapping.files.sources import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.project.project import Project
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
 

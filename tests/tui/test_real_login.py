@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 
 from tests.rig.faults import Prompt
 from tests.rig.faulty import faulty_login

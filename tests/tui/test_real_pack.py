@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on
 from tests.tui.test_real_engine import processes_in, wait_for_the_end_of

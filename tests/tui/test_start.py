@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.tui.app import run_dashboard
+from rowtui.tui.shell.app import run_dashboard
 
 from tests.tui.sample import SampleEngine
 from tests.tui.terminal import Terminal
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_first_paint_needs_none_of_the_heavy_modules() -> None:
     code = """
 import asyncio, sys
-from rowtui.tui.app import RowtuiApp
+from rowtui.tui.shell.app import RowtuiApp
 from tests.tui.sample import SampleEngine
 from tests.tui.terminal import Terminal
 
@@ -104,7 +104,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> Non
 def test_a_defect_ends_it_with_one_sentence_and_a_file(tmp_path: Path) -> None:
     code = """
 from rowtui.core.base.errors import RowtuiError
-from rowtui.tui.app import RowtuiApp, run_dashboard
+from rowtui.tui.shell.app import RowtuiApp, run_dashboard
 from tests.tui.sample import SampleEngine
 from tests.tui.terminal import Terminal
 

@@ -161,7 +161,7 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
             opened_texts.append((text, name))
             return True
 
-        monkeypatch.setattr("rowtui.tui.submit_steps.open_in_pager", pager)
+        monkeypatch.setattr("rowtui.tui.views.submit.steps.open_in_pager", pager)
         await hand.press("e")
         await hand.until(lambda: opened_texts)
         assert opened_texts[0][0].startswith("#!/bin/bash")

@@ -1,1 +1,1 @@
-"""The registry of commands, a module for each view; `tui/actions.py` combines the modules."""
+"""The registry of commands: a module for each view, combined by `registry.py`."""

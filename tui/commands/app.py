@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import VIEWS, Command
-from rowtui.tui.played_reasons import when_demo, when_played
-from rowtui.tui.reasons import may_connect
+from rowtui.tui.commands.command import VIEWS, Command
+from rowtui.tui.demo.reasons import when_demo, when_played
+from rowtui.tui.shell.reasons import may_connect
 
 _TWINS = {
     "status": "show status",

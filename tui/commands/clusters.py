@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.cluster_reasons import may_ask_nodes, may_log_in, with_cluster
-from rowtui.tui.command import Command
+from rowtui.tui.commands.command import Command
+from rowtui.tui.views.clusters.reasons import may_ask_nodes, may_log_in, with_cluster
 
 COMMANDS: tuple[Command, ...] = (
     Command("clusters.connect", "enter", "connect", "log in to this cluster", "clusters", 1,

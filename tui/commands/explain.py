@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import CHANGE_KEYS, Command
-from rowtui.tui.reasons import (
+from rowtui.tui.commands.command import CHANGE_KEYS, Command
+from rowtui.tui.shell.reasons import (
     may_make_change,
     may_reset,
     may_undo_write,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.reasons import may_mark, may_retry_groups, may_submit_groups, with_action
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import may_mark, may_retry_groups, may_submit_groups, with_action
 
 COMMANDS: tuple[Command, ...] = (
     Command("groups.mark", "space", "mark", "mark or unmark this row", "groups", 1,

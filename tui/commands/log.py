@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.reasons import with_job
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import with_job
 
 COMMANDS: tuple[Command, ...] = (
     Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.network_reasons import may_ask_what_it_waits_for, may_redo
-from rowtui.tui.reasons import (
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import (
     may_cancel_in_network,
     may_mark_sample,
     may_retry_in_network,
@@ -15,6 +14,7 @@ from rowtui.tui.reasons import (
     with_network,
     with_run,
 )
+from rowtui.tui.views.network.reasons import may_ask_what_it_waits_for, may_redo
 
 COMMANDS: tuple[Command, ...] = (
     Command("network.open", "enter", "open", "samples of this node; log of this sample's job",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.pack_reasons import may_compare
-from rowtui.tui.reasons import (
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import (
     may_reset_packing,
     may_submit_packing,
     may_toggle_node_type,
@@ -12,6 +11,7 @@ from rowtui.tui.reasons import (
     with_destinations,
     with_packing,
 )
+from rowtui.tui.views.pack.reasons import may_compare
 
 COMMANDS: tuple[Command, ...] = (
     Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack", 1,

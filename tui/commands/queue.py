@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RETRY
-from rowtui.tui.queue_reasons import with_clusters, with_fold, with_row
-from rowtui.tui.reasons import may_act_on_jobs, with_job, with_own_job
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import may_act_on_jobs, with_job, with_own_job
+from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
+from rowtui.tui.views.queue.reasons import with_clusters, with_fold, with_row
 
 COMMANDS: tuple[Command, ...] = (
     Command("queue.open", "enter,l", "log", "log of this job", "queue", 1, enabled=with_own_job,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
+from rowtui.tui.commands.command import Command
 
 COMMANDS: tuple[Command, ...] = (
     Command("rows.filter", "slash", "filter", "show the rows that fit what you type", "rows", 4),

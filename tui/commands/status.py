@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.reasons import (
+from rowtui.tui.commands.command import Command
+from rowtui.tui.shell.reasons import (
     may_retry_need,
     may_submit,
     may_submit_all,

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from rowtui.tui.command import Command
-from rowtui.tui.submit_reasons import may_confirm, may_stop, may_switch, may_write_plan, with_plan
+from rowtui.tui.commands.command import Command
+from rowtui.tui.views.submit.reasons import (
+    may_confirm,
+    may_stop,
+    may_switch,
+    may_write_plan,
+    with_plan,
+)
 
 COMMANDS: tuple[Command, ...] = (
     Command("submit.confirm", "s,enter", "confirm…", "type the yes for this plan", "submit", 1,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.render.cells import cut, fit
-from rowtui.tui.widgets.framed_lines import FramedLines
+from rowtui.tui.textual_patches.framed_lines import FramedLines
+from rowtui.tui.widgets.cells import cut, fit
 from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
 from textual.strip import Strip
@@ -14,8 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from rowtui.tui.render.cells import Line
-    from rowtui.tui.render.chrome import Pressable
+    from rowtui.tui.views.chrome import Pressable
+    from rowtui.tui.widgets.cells import Line
 
 
 class OneLine(Widget):

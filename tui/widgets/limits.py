@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.tui.render.pack_limits import FIELDS
+from rowtui.tui.views.pack.limits import FIELDS
 from rowtui.tui.widgets.fields import Field, Fields
 from textual.app import ComposeResult
 from textual.widgets import Static

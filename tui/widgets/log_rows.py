@@ -12,8 +12,8 @@ from typing import Any
 
 from rowtui.core.engine.api.engine import LogPage, LogState
 from rowtui.core.project.views.log_views import LogRow
-from rowtui.tui.render.cells import Line, line, plain
-from rowtui.tui.render.log import row_line
+from rowtui.tui.views.log.log import row_line
+from rowtui.tui.widgets.cells import Line, line, plain
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.geometry import Size
 from textual.message import Message

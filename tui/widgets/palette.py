@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
-from rowtui.tui.themes import STYLES
+from rowtui.tui.shell.themes import STYLES
 from textual.app import App
 from textual.color import Color
 from textual.content import Content
 from textual.strip import Strip
 
 if TYPE_CHECKING:
-    from rowtui.tui.render.cells import Line, Span
+    from rowtui.tui.widgets.cells import Line, Span
 
 
 class Palette:

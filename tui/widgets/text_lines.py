@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, Span, plain, width_of
-from rowtui.tui.widgets.framed_lines import FramedLines
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.textual_patches.framed_lines import FramedLines
+from rowtui.tui.widgets.cells import Line, Span, plain, width_of
 from rowtui.tui.widgets.palette import Palette
 from textual.geometry import Size
 from textual.scroll_view import ScrollView

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.workflow.duration import format_duration
-from rowtui.tui.render.explain import walltime_of
-from rowtui.tui.render.what_if import FIELDS, amount_text
+from rowtui.tui.views.explain.explain import walltime_of
+from rowtui.tui.views.explain.what_if import FIELDS, amount_text
 from rowtui.tui.widgets.fields import Field, Fields
 from textual.app import ComposeResult
 from textual.containers import Horizontal

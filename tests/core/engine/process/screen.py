@@ -40,7 +40,7 @@ async def imports(folder: Path) -> None:
     """What the screen has loaded when the engine has done all kinds of things for it."""
     started = Started(EngineOptions(str(folder), "local"))
     first = set(sys.modules)
-    import rowtui.tui.app  # noqa: F401
+    import rowtui.tui.shell.app  # noqa: F401
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.groups.model import Status
 

@@ -1,0 +1,206 @@
+"""Decisions as text: every mark has its word, every number both sides, and nothing steers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rowtui.core.base.errors import Problem
+from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.mapping.model.decision import (
+    Candidate,
+    Change,
+    Check,
+    Contribution,
+    Decision,
+    Matched,
+    Outcome,
+    Placement,
+    Refusal,
+    RuleOutcome,
+)
+from rowtui.core.mapping.model.origin import Origin
+from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
+from rowtui.tui.views.explain.explain import (
+    changed_cells,
+    destination_cells,
+    destination_columns,
+    destination_lines,
+    destination_rows,
+    job_lines,
+    who,
+)
+from rowtui.tui.views.explain.match_trace import story_lines, value_text
+from rowtui.tui.widgets.cells import Line, fit, plain, width_of
+
+from tests.tui.sample_mapping import decision_of, mapper_of
+
+HERE = Origin("tool", "t", Place("mapping.yml", 3))
+
+
+def texts(lines: Sequence[Line]) -> str:
+    return "\n".join(plain(one) for one in lines)
+
+
+def explanation(decision: Decision | None, **more: object) -> Explanation:
+    return Explanation(1, 0, 1, 3, 10, "d0", decision, ("mapping.yml",), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def decision() -> Decision:
+    return decision_of(mapper_of(), "equilibrate", ["d"] * 10)
+
+
+def test_each_refusal_names_what_was_asked_and_what_is_offered(decision: Decision) -> None:
+    shared = next(row for row in destination_rows(decision) if row.name == "shared")
+    text = texts(destination_lines(shared, decision, "abcd", 100))
+    assert text.startswith(
+        "✗ refused: asks 16 CPUs, accepts at most 8; asks 96 GB of memory, accepts at most 64; "
+    )
+    assert "✗ max_accepted_cores  asked cores 16, offered at most 8" in text
+    assert "said by destination shared in mapping.yml:57" in text
+    assert "a cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text
+    assert "✓ tag offline  the job rejects it, the destination does not have it" in text
+
+
+def test_a_candidate_has_its_score_tag_by_tag(decision: Decision) -> None:
+    standby = next(row for row in destination_rows(decision) if row.name == "standby")
+    text = texts(destination_lines(standby, decision, "abcd", 100))
+    assert "candidate, number 3 of 3 candidates: it takes the job; another comes first" in text
+    assert "Score -1 by tag" in text
+    assert "-1  slow  the job does not ask for it" in text
+
+
+def test_the_story_tells_who_matched_which_rules_and_value_by_value(decision: Decision) -> None:
+    text = texts(story_lines(explanation(decision), 120))
+    assert text.startswith("Matched, in this order\n  1  tool default in mapping.yml:5")
+    assert "✓ applies  many-directories  if len(directories) > 4" in text
+    assert "mem = 96 GB  rule many-directories of tool equilibrate in mapping.yml:16" in text
+    assert "over cores * 2  tool default in mapping.yml:7" in text
+    assert "requires highmem  rule many-directories of tool equilibrate" in text
+
+
+def test_the_job_in_short(decision: Decision) -> None:
+    assert texts(job_lines(explanation(decision), 100)) == (
+        "✓ goes to wholenode on anvil\n16 cores · 96 GB · no GPUs · 04:00:00"
+        "  10 directories, first d0"
+    )
+    assert who(decision) == "someone · roles physics, gpu-users"
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_has_a_mark_and_words(outcome: Outcome) -> None:
+    placement = Placement(outcome, "d", "d", message="because", origin=HERE)
+    text = texts(job_lines(explanation(Decision(MappingRequest("t"), placement)), 100))
+    assert text[0] in "✓✗▲·"
+    assert ("goes to d" if outcome is Outcome.CHOSEN else "because") in text
+
+
+def test_an_untrusted_file_comes_with_the_command_that_trusts_it() -> None:
+    decision = decision_of(mapper_of(sealed=True), "equilibrate", ["d"])
+    text = texts(job_lines(explanation(decision), 100))
+    assert "▲ waits for trust: mapping.yml is not trusted yet" in text
+    assert "rowtui mapping trust mapping.yml" in text
+
+
+def test_a_problem_without_a_decision_is_all_there_is() -> None:
+    found = explanation(None, problem="analyze has no such group now")
+    assert texts(job_lines(found, 80)) == "▲ analyze has no such group now"
+    assert destination_rows(None) == []
+    assert texts(story_lines(found, 80)) == "Mapping files\n  mapping.yml"
+    assert story_lines(found._replace(files=()), 80) == []
+
+
+def test_what_changed_in_the_table_is_known_by_cell(decision: Decision) -> None:
+    rows = destination_rows(decision)
+    other = [row._replace(score=7) if row.name == "standby" else row for row in rows]
+    assert changed_cells(rows, other) == [("standby", "score")]
+    assert changed_cells([], rows) == []
+
+
+def test_a_long_value_is_cut() -> None:
+    assert len(value_text("x" * 10_000)) < 400
+    assert value_text({"a": [1, None]}) == '{"a": [1, null]}'
+    assert value_text(16.0) == "16"
+
+
+anything = st.text(max_size=30)
+origins = st.builds(
+    Origin,
+    st.sampled_from(["tool", "rule", "request", "what-if", "destination"]),
+    anything,
+    st.builds(Place, anything, st.integers(0, 9)),
+    anything,
+    st.booleans(),
+)
+checks = st.builds(Check, anything, anything, anything, st.booleans(), anything, origins)
+some_checks = st.lists(checks, max_size=3).map(tuple)
+
+
+@st.composite
+def decisions(draw: st.DrawFn) -> Decision:
+    """A decision in which every text is hostile."""
+    candidate = st.builds(
+        Candidate,
+        anything, anything, anything, st.integers(0, 3), st.integers(-9, 9),
+        st.lists(st.tuples(anything, st.integers(-9, 9)), max_size=2).map(tuple),
+        some_checks, origins, st.booleans(), anything,
+    )  # fmt: skip
+    change = st.builds(Change, anything, st.just(WhatIf()), st.booleans())
+    refusal = st.builds(
+        Refusal, anything, anything, anything, some_checks, some_checks, origins,
+        st.lists(change, max_size=6).map(tuple),
+    )  # fmt: skip
+    value = anything | st.none() | st.integers() | st.lists(anything, max_size=2)
+    contribution = st.builds(
+        Contribution, anything, value, value, origins,
+        st.lists(st.tuples(value, origins), max_size=2).map(tuple),
+    )  # fmt: skip
+    placement = Placement(
+        draw(st.sampled_from(Outcome)), draw(anything), draw(anything), draw(anything),
+        message=draw(anything), origin=draw(origins), cause=draw(anything),
+        notices=(draw(anything),),
+    )  # fmt: skip
+    person = st.none() | st.builds(Person, anything, st.lists(anything, max_size=6).map(tuple))
+    return Decision(
+        request=MappingRequest(draw(anything), draw(person)),
+        chosen=placement,
+        matched=tuple(draw(st.lists(st.builds(Matched, origins, anything, anything), max_size=2))),
+        rules=tuple(
+            draw(
+                st.lists(
+                    st.builds(RuleOutcome, origins, anything, st.booleans(), anything), max_size=2
+                )
+            )
+        ),
+        job=Amounts(None, 4, 2.5),
+        tags=tuple(draw(st.lists(st.tuples(anything, anything, origins), max_size=2))),
+        contributions=tuple(draw(st.lists(contribution, max_size=2))),
+        candidates=tuple(draw(st.lists(candidate, max_size=2))),
+        refusals=tuple(draw(st.lists(refusal, max_size=2))),
+        ranked_by=draw(anything),
+    )
+
+
+@settings(max_examples=40)
+@given(decisions(), anything, st.integers(1, 120))
+def test_nothing_from_outside_steers_the_terminal_whatever_its_width(
+    decision: Decision, text: str, width: int
+) -> None:
+    found = explanation(
+        decision, problems=(Problem(text, 1, 2, text, text),), notices=(text,), problem=text
+    )
+    rows = destination_rows(decision)
+    lines = job_lines(found, width) + story_lines(found, width)
+    for row in rows:
+        lines += destination_lines(row, decision, "abcd", width)
+        for column in destination_columns(rows):
+            cell = fit(destination_cells(row)[column.id], column.minimum)
+            assert width_of(cell) == column.minimum
+            lines.append(cell)
+    for one in lines:
+        assert plain(one).isprintable()
+    assert who(decision).isprintable()

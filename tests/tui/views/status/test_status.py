@@ -1,0 +1,71 @@
+"""What the status says, without a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.groups.model import Status
+from rowtui.tui.views.status.status import (
+    action_cells,
+    action_columns,
+    action_detail,
+    changed_counts,
+)
+from rowtui.tui.views.submit.plan import Became, Outcome, Sending, confirms
+from rowtui.tui.views.submit.plan_sending import sending_line
+from rowtui.tui.widgets.cells import plain
+from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
+
+from tests.tui.sample import SampleEngine
+
+
+def test_every_state_has_a_glyph_a_word_and_a_colour() -> None:
+    assert set(STATUS_MARKS) == set(Status)
+    assert set(JOB_MARKS) == set(JobState)
+    assert all(mark.glyph and mark.word and mark.style for mark in STATUS_MARKS.values())
+    assert len({mark.glyph for mark in STATUS_MARKS.values()}) == len(Status)
+
+
+async def test_a_row_has_a_cell_for_every_column() -> None:
+    snapshot = await SampleEngine().refresh()
+    columns = {column.id for column in action_columns(snapshot.actions)}
+    assert all(columns <= set(action_cells(action)) for action in snapshot.actions)
+
+
+async def test_only_other_numbers_count_as_changed() -> None:
+    engine = SampleEngine()
+    old = await engine.refresh()
+    assert changed_counts(None, old) == frozenset()
+    assert changed_counts(old, await engine.refresh()) == frozenset()
+    engine.complete("analyze", engine.names[40:44])
+    new = await engine.refresh()
+    assert changed_counts(old, new) == {(3, "completed"), (3, "eligible")}
+
+
+async def test_an_action_with_a_problem_says_it_first() -> None:
+    action = replace((await SampleEngine().refresh()).actions[0], problem="T is missing in a, b")
+    assert plain(action_detail(action)[0]) == "▲ T is missing in a, b"
+
+
+async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:
+    engine = SampleEngine()
+    several = await engine.plan(1, [0, 1, 2], None)
+    one = await engine.plan(1, [0], None)
+    assert confirms(several, " 3 ")
+    assert not any(confirms(several, typed) for typed in ("", "y", "yes", "2", "33", "3 jobs"))
+    assert confirms(one, "yes")
+    assert confirms(one, "Y")
+    assert not any(confirms(one, typed) for typed in ("", "1", "no", "yess"))
+
+
+async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
+    plan = await SampleEngine().plan(1, [0, 1, 2], None)
+    tokens = [job.token for job in plan.jobs]
+    sending = Sending(plan, "stopped", done=2)
+    sending.note(tokens[0], Outcome(Became.ACCEPTED, "job 1"))
+    sending.note(tokens[1], Outcome(Became.REFUSED, "", "Invalid account"))
+    assert (
+        plain(sending_line(sending))
+        == "▲ 1 of 3 jobs accepted  ✗ 1 refused  · 1 not sent (stopped)"
+    )

@@ -1,0 +1,91 @@
+"""The class of a command of the registry, and the views and parts to which a command may belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rowtui.tui.shell.reasons import always
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of the dashboard.
+
+    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line; a
+    command with 0 is not in that line. `asks`: the command changes something outside the dashboard,
+    so the user confirms it first. `twin` is the command after `rowtui` on the command line with the
+    same effect; docs/verbs.md states why a command has none.
+    """
+
+    id: str
+    keys: str
+    label: str
+    description: str
+    scope: str = "app"
+    hint: int = 0
+    asks: bool = False
+    enabled: Callable[[Session], str] = always
+    twin: str = ""
+
+    @property
+    def method(self) -> str:
+        """The name of the method of the app or view that carries out the command."""
+        return "command_" + self.id.partition(".")[2].replace("-", "_").replace(".", "_")
+
+    @property
+    def shown_keys(self) -> str:
+        """The keys as the user reads them, `j ↓`."""
+        return shown_keys(self.keys)
+
+    def keys_of(self, own: Mapping[str, str]) -> str:
+        """Return the keys as the user reads them; `own` has the user's own keys, by command id."""
+        return shown_keys(own.get(self.id, self.keys))
+
+
+def shown_keys(keys: str) -> str:
+    """Return `j ↓` for `j,down`."""
+    every = (key for key in keys.split(",") if key != NO_KEY)
+    return " ".join(KEY_NAMES.get(key, key) for key in every)
+
+
+NO_KEY = "no-key"
+"""In place of keys, if a command has none: Textual reads an empty text as "the usual keys"."""
+
+PARTS = ("list", "rows", "text", "graph")
+"""Scopes of widgets, independent of the view."""
+
+LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
+"""Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
+
+CHANGE_KEYS = "abcd"
+"""Keys for the changes that would let a destination accept a job; few destinations have more
+changes.
+"""
+
+KEY_NAMES = {
+    "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
+    "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
+    "colon": ":", "home": "Home", "slash": "/", "end": "End", "tab": "Tab",
+    "left_square_bracket": "[", "right_square_bracket": "]", "greater_than_sign": ">",
+    "less_than_sign": "<", "exclamation_mark": "!", "plus": "+", "minus": "-",
+}  # fmt: skip
+
+VIEWS = {
+    "status": (1, "Status"),
+    "groups": (2, "Groups"),
+    "explain": (3, "Explain"),
+    "pack": (4, "Pack"),
+    "submit": (5, "Submit"),
+    "queue": (6, "Queue"),
+    "log": (7, "Log"),
+    "network": (8, "Network"),
+}
+"""The numbered views: name -> (number, title)."""
+
+TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
+"""All views, also those without a number: name -> title."""

@@ -1,0 +1,321 @@
+"""The verbs of the dashboard: plan, submit, and operations on jobs.
+
+Each verb calls the engine and reports the result. The verbs wait in workers of the app; the user
+has confirmed before `send` and `act` are called. The answers are stored in the session, and then
+the app shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.text import plural
+from rowtui.tui.shell.pace import Pace
+from rowtui.tui.shell.session import describe
+from rowtui.tui.shell.work import start
+from textual.screen import ModalScreen
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import Change, FailedJob, RowKey, SubmitProgress
+    from rowtui.core.submission.plan.model import Plan
+    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.feed import Feed
+    from rowtui.tui.shell.session import Session
+    from rowtui.tui.views.queue.job_verbs import JobVerb
+    from rowtui.tui.views.submit.plan import Sending, Wanted
+
+MOST_NOTED = 200
+"""The largest plan for which every job has a line of activity."""
+
+
+class Verbs:
+    """The verbs that change something outside the dashboard, for one app."""
+
+    def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
+        self._app = app
+        self._session = session
+        self._feed = feed
+
+    def prepare(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        firsts: set[str] | None = None,
+        directories: Sequence[str] | None = None,
+    ) -> None:
+        """Request a plan and show it. `firsts` are the first directories of the groups that the
+        user chose.
+
+        With `directories`, the plan has these directories alone.
+        """
+        ask = partial(self._session.engine.plan, action_index, groups, None)
+        if directories is not None:
+            ask = partial(ask, directories=directories)
+            self._prepare(ask, "groups", set(directories))
+            return
+        # A late import, because the first paint does not need the planning code.
+        from rowtui.tui.views.submit.plan import Wanted
+
+        those = None if groups is None else tuple(groups)
+        wanted = Wanted(action_index, those, frozenset(firsts or ()))
+        self._prepare(ask, "groups", firsts, wanted)
+
+    def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
+        """Ask how these jobs are retried, then plan them again and show the plan."""
+        # A late import, because the first paint does not need the module.
+        from rowtui.tui.views.groups.retry_dialog import AgainScreen
+
+        view, known = self._app.view_name, self._session.jobs
+
+        def answered(change: Change | None) -> None:
+            if change is None:
+                self._app.notify("Nothing was retried.", markup=False)
+                return
+            tokens = [job.token for job in jobs]
+            self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
+
+        several = known is not None and len(known.clusters) > 1
+        self._app.push_screen(AgainScreen(jobs, several_clusters=several, note=note), answered)
+
+    def _prepare(
+        self,
+        ask: Callable[[], Awaitable[Plan]],
+        view: str,
+        firsts: set[str] | None = None,
+        wanted: Wanted | None = None,
+    ) -> None:
+        self._session.planning = True
+        self._session.note("you", "preparing a plan")
+        self._app.show_again("planning")
+        work = partial(self._plan, ask, view, firsts, wanted)
+        start(self._app, work, "plan", exclusive=True)
+
+    async def _plan(
+        self,
+        ask: Callable[[], Awaitable[Plan]],
+        view: str,
+        firsts: set[str] | None,
+        wanted: Wanted | None,
+    ) -> None:
+        try:
+            plan = await ask()
+        except Exception as error:
+            self._app.report("no plan", error)
+            return
+        finally:
+            self._session.planning = False
+        planned = {job.directories[0] for job in plan.jobs if job.directories}
+        if firsts is not None and not planned <= firsts:
+            text = "The project changed meanwhile: these are not the groups that were marked."
+            self._session.note("project", text, "warning")
+            self._app.notify(text, severity="warning", markup=False)
+            self._feed.refresh_now()
+            self._app.show_again("planning")
+            return
+        self.review(plan, view, wanted)
+
+    def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
+        """Show a plan, for confirmation."""
+        from rowtui.core.submission.plan.model import count_jobs
+        from rowtui.tui.views.submit.plan import Sending
+
+        self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
+        start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
+        start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
+        for text in plan.skipped:
+            self._session.note("submit", text, "warning")
+        self._session.note("submit", f"planned {count_jobs(plan.jobs)}, up to {plan.cost}")
+        if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
+            self._app.notify("The plan is ready: press 5.", markup=False)
+        else:
+            self._app.go("submit")
+        self._app.show_again("plan")
+
+    async def _ask_transfers(self, sending: Sending) -> None:
+        """Ask which files would be copied first; the answer arrives a moment after the plan."""
+        clusters = self._session.jobs.clusters if self._session.jobs else ()
+        far = {cluster.name for cluster in clusters if cluster.where != "here"}
+        copying = sending.copying
+        copying.far = any(job.destination.cluster in far for job in sending.plan.jobs)
+        try:
+            copying.views = await self._session.engine.transfers(sending.plan)
+        except Exception as error:
+            copying.error = describe(error)[0]
+            self._app.report("what is copied is not known", error)
+        if copying.conflict:
+            self._session.note("submit", copying.conflict, "failed")
+        self._app.show_again("transfers")
+
+    def send(self) -> None:
+        """Submit the confirmed plan."""
+        sending = self._session.sending
+        if sending is None or sending.phase != "review" or self._session.read_only:
+            return
+        # The conflict was found while the user typed the confirmation.
+        if sending.copying.conflict:
+            return
+        from rowtui.tui.views.submit.plan import chosen_words
+
+        sending.phase = "sending"
+        self._session.has_submitted = True
+        self._session.note("you", f"confirmed {chosen_words(sending)}")
+        start(self._app, partial(self._send, sending), "send")
+        self._app.show_again("sending")
+
+    async def _send(self, sending: Sending) -> None:
+        from rowtui.tui.views.submit.plan import outcome_of
+
+        if not await self._without_what_is_off(sending):
+            return
+        sending.started = self._session.clock()
+        pace = Pace(self._app, partial(self._app.show_again, "sending"))
+        steps = self._session.engine.submit(sending.plan)
+        try:
+            async for step in steps:
+                await pace.breathe()
+                # The job is under way and has no answer yet.
+                if not (step.done > sending.done or step.error):
+                    sending.under_way = step.token
+                    before = step.message.startswith(("comparing ", "copying "))
+                    sending.copied = step.message if before else ""
+                    pace.soon()
+                    if sending.copied and sending.phase == "stopping":
+                        break  # No job has been sent, and none will be.
+                    continue
+                sending.done = step.done
+                sending.under_way = sending.copied = ""
+                sending.note(step.token, outcome_of(step))
+                self._note_step(sending, step)
+                pace.soon()
+                if sending.phase == "stopping":
+                    break
+        except Exception as error:
+            sending.phase = "broken"
+            sending.error = describe(error)[0]
+            self._app.report("sending stopped", error)
+        else:
+            stopped = sending.phase == "stopping" and sending.not_sent
+            sending.phase = "stopped" if stopped else "done"
+        finally:
+            close = getattr(steps, "aclose", None)
+            if close is not None:
+                await close()
+        self._tell_result(sending)
+        self._feed.refresh_now()
+        self._app.show_again("sent")
+        if sending.then_leave:
+            self._app.exit(0)
+
+    def ask_to_leave(self, sending: Sending) -> None:
+        """Leave during a submission only after it has stopped, and after a confirmation."""
+        from rowtui.tui.views.confirm import ConfirmScreen
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                return
+            if not sending.running:  # The submission ended while the question was open.
+                self._app.exit(0)
+                return
+            sending.then_leave = True
+            sending.phase = "stopping"
+            self._session.note("you", "leave as soon as the job under way has its answer")
+            self._app.show_again("sending")
+
+        left = len(sending.plan.jobs) - sending.done
+        lines = [
+            f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The one under way "
+            "is waited for,",
+            f"then it stops: {plural(left, 'job is', 'jobs are')} not sent, and nothing of them "
+            "stays reserved.",
+        ]
+        self._app.push_screen(ConfirmScreen("Jobs are being sent. Stop and leave?", lines, 1),
+                              answered)  # fmt: skip
+
+    async def _without_what_is_off(self, sending: Sending) -> bool:
+        """Remove the jobs that are switched off from the plan; return False if that fails."""
+        if not sending.chosen.off:
+            return True
+        try:
+            left = await self._session.engine.without(sending.plan, sending.chosen.tokens_off)
+        except Exception as error:
+            sending.phase = "review"
+            self._app.report("nothing was sent", error)
+            self._app.show_again("sending")
+            return False
+        sending.send_instead(left)
+        return True
+
+    def _note_step(self, sending: Sending, step: SubmitProgress) -> None:
+        """Add a line of activity; of many jobs only for errors, so that other lines are
+        not lost.
+        """
+        if step.error or step.total <= MOST_NOTED:
+            style = "failed" if step.error else ""
+            told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
+            self._session.note("submit", told, style)
+
+    def _tell_result(self, sending: Sending) -> None:
+        from rowtui.tui.views.submit.plan import Became
+
+        accepted = sending.accepted
+        total = plural(len(sending.plan.jobs), "job")
+        text = f"{accepted:,} of {total} accepted by {sending.chosen.where}"
+        whole = accepted == len(sending.plan.jobs)
+        self._session.note("submit", text, "completed" if whole else "warning")
+        if self._app.view_name != "submit":  # The view Submit shows the result already.
+            self._app.notify(text, severity="information" if whole else "warning", markup=False)
+        if accepted:
+            view = sending.asked_in
+            self._app.forget_marks("groups" if view == "pack" else view)
+            first = next(
+                token for token, it in sending.outcomes.items() if it.became is Became.ACCEPTED
+            )
+            self._session.job_token = self._session.job_to_show = first
+
+    async def _review(self, sending: Sending) -> None:
+        """Run the checks, and show each result when it arrives; no check delays anything else."""
+        from rowtui.core.engine.api.engine import CheckState
+
+        checks = self._session.engine.review(sending.plan)
+        try:
+            async for check in checks:
+                if sending.phase != "review" or self._session.sending is not sending:
+                    break  # The results are no longer shown.
+                sending.take(check)
+                if check.state is not CheckState.PENDING:
+                    self._app.show_again("checked")
+        except Exception as error:
+            sending.checks.clear()
+            self._app.report("the plan could not be checked", error)
+            self._app.show_again("checked")
+        finally:
+            close = getattr(checks, "aclose", None)
+            if close is not None:
+                await close()
+
+    def act(self, verb: JobVerb, keys: Sequence[RowKey], jobs: int) -> None:
+        """Cancel, hold or release the jobs of these rows, after the user's confirmation."""
+        if not self._session.read_only:
+            self._session.note("you", f"{verb.word} {plural(jobs, 'job')}")
+            start(self._app, partial(self._act, verb, keys), verb.word)
+
+    async def _act(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        try:
+            acted = await self._session.engine.queue_act(keys, verb.word)
+        except Exception as error:
+            self._app.report(f"nothing could be {verb.done}", error)
+            return
+        for answer in acted.answers:
+            told = f"job {answer.label} not {verb.done}: {answer.error}"
+            self._session.note("jobs", told, "failed")
+        text = f"{plural(acted.done, 'job')} {verb.done}"
+        if acted.refused:
+            text += f", {acted.refused:,} not: {acted.answers[0].error}"
+            if acted.refused > 1:
+                text += " (@ has them one by one)"
+        self._session.note("jobs", text, "warning" if acted.refused else "")
+        self._app.notify(text, severity="warning" if acted.refused else "information", markup=False)
+        self._feed.refresh_now(queues=True)
+        self._app.show_again(verb.done)

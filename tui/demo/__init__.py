@@ -1,0 +1,1 @@
+"""The controls of a demo or a recording."""

@@ -1,0 +1,1 @@
+"""The line after `:`: parsing, completion, history and carrying out."""

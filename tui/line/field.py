@@ -1,0 +1,204 @@
+"""The line after `:` with the list of candidates above it.
+
+`tui/line/parse.py` parses and completes the line; this widget shows it and handles the keys: Tab
+and → complete, ↑ and ↓ go through the history, Enter runs the line, Esc leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rowtui.tui.line.history import Recall
+from rowtui.tui.line.parse import Candidate, common_start
+from rowtui.tui.widgets.cells import Line, cut, fit, line, width_of
+from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.palette import as_content
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+KEYS = (("Enter", "do it"), ("Tab", "complete"), ("↑", "typed before"))
+
+WIDEST_USAGE = 34
+"""Columns of the list for the commands; the rest is for their descriptions."""
+
+
+class LineInput(Field):
+    """The field for the command."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "complete", show=False, id="line.complete",
+                tooltip="complete what is typed; again: the next candidate", priority=True),
+        Binding("shift+tab", "complete(-1)", "complete back", show=False,
+                id="line.complete-back", tooltip="the candidate before", priority=True),
+        Binding("right", "right", "complete", show=False, id="line.right",
+                tooltip="to the right; at the end of the line: complete"),
+        Binding("up", "older", "older", show=False, id="line.older",
+                tooltip="what was typed before"),
+        Binding("down", "newer", "newer", show=False, id="line.newer",
+                tooltip="what was typed after that"),
+    ]  # fmt: skip
+
+    class Wanted(Message):
+        """A request for another text in the line: a step through candidates or history."""
+
+        def __init__(self, what: str, step: int = 1) -> None:
+            super().__init__()
+            self.what = what
+            self.step = step
+
+    def action_complete(self, step: int = 1) -> None:
+        """Complete the line."""
+        self.post_message(self.Wanted("complete", step))
+
+    def action_right(self) -> None:
+        """Move right, or complete at the end of the line."""
+        if self.cursor_position >= len(self.value):
+            self.action_complete()
+        else:
+            self.action_cursor_right()
+
+    def action_older(self) -> None:
+        """Show the previous line of the history."""
+        self.post_message(self.Wanted("older"))
+
+    def action_newer(self) -> None:
+        """Show the next line of the history."""
+        self.post_message(self.Wanted("newer"))
+
+
+class CommandLine(Vertical):
+    """`:` and a line, with candidates above. `complete` returns the candidates for a text."""
+
+    DEFAULT_CSS = """
+    CommandLine { height: auto; width: 100%; }
+    CommandLine #line-candidates { height: auto; width: 100%; }
+    CommandLine #line-row { height: 1; width: 100%; }
+    CommandLine #line-sign { width: 2; }
+    CommandLine LineInput { width: 1fr; border: none; height: 1; padding: 0; }
+    """
+
+    class Done(Message):
+        """Posted on Enter: the line is to be run."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(
+        self,
+        complete: Callable[[str], Sequence[Candidate]],
+        lines: tuple[str, ...],
+        start: str,
+        sign: str = ":",
+    ) -> None:
+        super().__init__(id="command-line")
+        self._complete = complete
+        self._recall = Recall(lines)
+        self._start = start
+        self._sign = sign
+        self._candidates: Sequence[Candidate] = ()
+        self._at = -1  # The index of the candidate that is in the line.
+        self._ours = ""  # The text that was put there by a completion, not typed.
+        self.wrong = ""
+
+    def compose(self) -> ComposeResult:
+        """Compose the list, and the line."""
+        yield Static("", id="line-candidates", markup=False)
+        with Horizontal(id="line-row"):
+            yield Static(f" {self._sign}", id="line-sign", markup=False)
+            yield LineInput(self._start, keys=KEYS, id="line-text", select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """Focus the line."""
+        self.text.focus()
+        self.text.cursor_position = len(self._start)
+        self._look()
+
+    @property
+    def text(self) -> LineInput:
+        """The field for the line."""
+        return self.query_one("#line-text", LineInput)
+
+    def refuse(self, why: str) -> None:
+        """Show why a line cannot be run; the line stays so that the user can change it."""
+        self.wrong = why
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Cut the list at the new width."""
+        self._draw()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Update the candidates, if the user typed the text."""
+        event.stop()
+        if event.value != self._ours or self._at < 0:
+            self._look()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Post the line."""
+        event.stop()
+        self.post_message(self.Done(event.value))
+
+    def on_line_input_wanted(self, event: LineInput.Wanted) -> None:
+        """Take a step through candidates or history."""
+        event.stop()
+        now = self.text.value
+        if event.what == "complete":
+            self._step(event.step)
+        else:
+            step = self._recall.older if event.what == "older" else self._recall.newer
+            self._put(step(now))
+            self._look()
+
+    def _step(self, step: int) -> None:
+        if not self._candidates:
+            return
+        now = self.text.value
+        longer = common_start(now, self._candidates)
+        if self._at < 0 and longer != now:
+            self._put(longer)
+            self._look()
+            return
+        self._at = (self._at + step) % len(self._candidates)
+        self._put(self._candidates[self._at].text)
+        if len(self._candidates) == 1:
+            self._look()
+        self._draw()
+
+    def _put(self, text: str) -> None:
+        self._ours = text
+        self.text.value = text
+        self.text.cursor_position = len(text)
+
+    def _look(self) -> None:
+        self._at = -1
+        self.wrong = ""
+        self._candidates = self._complete(self.text.value)
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.size.width or self.app.size.width
+        lines = candidate_lines(self._candidates, self._at, width)
+        if self.wrong:
+            lines = [cut(line((f" {self.wrong}", "warning")), width)]
+        shown = self.query_one("#line-candidates", Static)
+        shown.display = bool(lines)
+        shown.update(as_content(lines))
+
+
+def candidate_lines(candidates: Sequence[Candidate], at: int, width: int) -> list[Line]:
+    """Return a line for each candidate: usage, and description or refusal. `at` is the
+    chosen one.
+    """
+    usages = [line((one.shown, "dim" if one.reason else "key")) for one in candidates]
+    room = min(WIDEST_USAGE, max((width_of(one) for one in usages), default=0), width)
+    lines = []
+    for number, (one, usage) in enumerate(zip(candidates, usages, strict=True)):
+        sign = line(("›" if number == at else " ", "key"), " ")
+        told = (f"not now: {one.reason}", "warning") if one.reason else (one.about, "dim")
+        lines.append(cut((*sign, *fit(usage, room), *line("  ", told)), width))
+    return lines

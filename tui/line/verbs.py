@@ -1,0 +1,309 @@
+"""Carry out what was typed after `:`, for one app.
+
+`command_line.py` parses a line; this module carries out the command, or refuses it with a sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.text import visible
+from rowtui.tui.commands.registry import BY_ID, PARTS
+from rowtui.tui.line.commands import WORDS
+from rowtui.tui.line.history import History
+from rowtui.tui.shell.work import start
+
+if TYPE_CHECKING:
+    from rowtui.tui.commands.registry import Command
+    from rowtui.tui.line.commands import LineCommand
+    from rowtui.tui.line.parse import Asked, Candidate, Offer
+    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.session import Session
+    from rowtui.tui.views.pack.state import Packing
+
+HISTORY = "commands"
+"""The name of the file in the user's state folder."""
+
+
+class LineVerbs:
+    """The command line of one app. `state` is the user's state folder; None means no history."""
+
+    def __init__(self, app: RowtuiApp, session: Session, state: Path | None) -> None:
+        self._app = app
+        self._session = session
+        self.history = History(state / HISTORY if state is not None else None)
+
+    def open(self, start: str = "") -> None:
+        """Show the line."""
+        # The import is here because the first paint does not need the module.
+        from rowtui.tui.line.page import LineScreen
+        from rowtui.tui.line.parse import complete, offers
+
+        known = offers(self._app.view_name, self._session)
+
+        def candidates(text: str) -> Sequence[Candidate]:
+            return complete(text, known, self.values)
+
+        self._app.push_screen(LineScreen(candidates, self.run, self.history.lines, start))
+
+    def run(self, text: str) -> str:
+        """Carry out a line; return "" or the reason for a refusal."""
+        from rowtui.tui.line.parse import Refused, offers, read
+
+        known: Sequence[Offer] = offers(self._app.view_name, self._session)
+        asked = read(text, known, self.values)
+        if asked is None:
+            return ""
+        if isinstance(asked, Refused):
+            return asked.why
+        self.history.add(text.strip().removeprefix(":"))
+        # The line closes first, because the command may open a page of its own.
+        self._app.call_later(self._do, asked)
+        return ""
+
+    async def _do(self, asked: Asked) -> None:
+        if asked.offer.command is not None:
+            why = await self._carry_out(asked.offer.command)
+        else:
+            assert asked.offer.line is not None
+            if asked.offer.line.values == WORDS:
+                self._in_terminal(asked.offer.line, asked.argument)
+                return
+            verb: Callable[[str], str] = getattr(self, f"_{asked.offer.line.name}")
+            why = verb(asked.argument)
+        if why:
+            shown = f"{asked.offer.name}: {why}"
+            self._app.notify(visible(shown), severity="warning", markup=False)
+
+    async def _carry_out(self, command: Command) -> str:
+        if command.scope not in PARTS or command.scope == "rows":
+            await self._app.action_command(command.id)
+            return ""
+        widget = self._app.screen.focused
+        name = command.method.replace("command_", "action_")
+        action = getattr(widget, name, None)
+        if action is None:
+            return "there is no list here that has the keys"
+        result = action()
+        if inspect.isawaitable(result):
+            await result
+        return ""
+
+    def _in_terminal(self, line: LineCommand, argument: str) -> None:
+        """Run a command of the command line in the terminal; ask first if the command may change
+        something.
+        """
+        from rowtui.tui.shell.external_program import run_command
+        from rowtui.tui.views.confirm import ConfirmScreen
+
+        try:
+            words = [*line.name.split(), *shlex.split(argument)]
+        except ValueError as error:
+            self._app.notify(f"{line.name}: {error}", severity="warning", markup=False)
+            return
+        shown = visible(f"rowtui {shlex.join(words)}")
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                self._app.notify("Nothing was run.", markup=False)
+                return
+            self._session.note("you", shown)
+            start(self._app, partial(run_command, self._app, words), "outside")
+
+        if not BY_ID[line.command].asks:
+            answered(True)
+            return
+        lines = [shown, line.description, "It asks its own questions in the terminal."]
+        question = f"Run {line.name} in the terminal?"
+        self._app.push_screen(ConfirmScreen(question, lines, 1), answered)
+
+    # Pages
+
+    def show_activity(self, which: str = "all") -> None:
+        """Show what happened and what was run, or one of both."""
+        from rowtui.tui.views.activity_page import ActivityScreen
+
+        self._app.push_screen(ActivityScreen(self._session, which))
+
+    def show_keys(self) -> None:
+        """Show the user's own keys, the file with them, and the problems in the file."""
+        from rowtui.tui.shell.keymap import keys_page, load_keymap
+        from rowtui.tui.views.page import PageScreen
+
+        self._app.push_screen(PageScreen("Your keys", keys_page(load_keymap(self._app.config))))
+
+    # Completion of an argument
+
+    def values(self, what: str) -> Sequence[str]:
+        """Return the possible values of an argument of this kind."""
+        session = self._session
+        clusters = session.jobs.clusters if session.jobs else ()
+        if what == "action":
+            return [one.name for one in session.snapshot.actions] if session.snapshot else []
+        if what == "cluster":
+            known = [one.name for one in clusters]
+            view = session.clusters.view
+            return [
+                *known,
+                *(c.name for c in (view.clusters if view else ()) if c.name not in known),
+            ]
+        if what == "login":
+            return [one.name for one in session.logins]
+        if what == "fault":
+            return [name for name, _ in session.played.state.faults] if session.played else []
+        if what == "theme":
+            return self._app.themes.names
+        if what == "job":
+            jobs = session.jobs.jobs if session.jobs else ()
+            return list(dict.fromkeys(one.record.label for one in jobs if one.record.job_id))
+        return []
+
+    # The commands of the table, by name
+
+    def _go(self, view: str) -> str:
+        self._app.call_later(self._app.action_command, f"go.{view}")
+        return ""
+
+    def _status(self, _: str) -> str:
+        return self._go("status")
+
+    def _network(self, _: str) -> str:
+        return self._go("network")
+
+    def _clusters(self, _: str) -> str:
+        return self._go("clusters")
+
+    def _action(self, name: str) -> str:
+        for action in self._session.snapshot.actions if self._session.snapshot else ():
+            if action.name == name:
+                self._session.action_index = action.index
+                self._app.show_again("action")
+                return ""
+        return f"there is no action '{name}' any more"
+
+    def _of_action(self, view: str, name: str) -> str:
+        why = self._action(name) if name else ""
+        return why or self._go(view)
+
+    def _groups(self, name: str) -> str:
+        return self._of_action("groups", name)
+
+    def _explain(self, name: str) -> str:
+        return self._of_action("explain", name)
+
+    def _pack(self, name: str) -> str:
+        if not name:
+            return self._go("pack")
+        if why := self._action(name):
+            return why
+        packing: Packing = self._session.packing
+        assert self._session.action is not None
+        # A late import, because the module loads the packing code.
+        from rowtui.tui.views.submit.plan import Wanted
+
+        packing.want(Wanted(self._session.action.index))
+        self._app.go("pack")
+        return ""
+
+    def _submit(self, _: str) -> str:
+        command = f"{self._app.view_name}.submit"
+        wanted = command if command in BY_ID else "go.submit"
+        self._app.call_later(self._app.action_command, wanted)
+        return ""
+
+    def _queue(self, cluster: str) -> str:
+        self._app.go("queue")
+        if cluster:
+            self._app.call_after_refresh(self.show_about, cluster)
+        return ""
+
+    def show_about(self, name: str) -> None:
+        """Let the view on the screen show that item."""
+        if self._app.view is not None:
+            self._app.view.show_about(name)
+
+    def _cluster(self, name: str) -> str:
+        self._session.clusters.to_show = name
+        self._app.go("clusters")
+        self._app.show_again("clusters")
+        return ""
+
+    def _log(self, label: str) -> str:
+        if not label:
+            return self._go("log")
+        start(self._app, partial(self._show_log, label), "log-of", exclusive=True)
+        return ""
+
+    async def _show_log(self, label: str) -> None:
+        """Show the log of any job of the project; the list on the screen has only the
+        newest jobs.
+        """
+        session = self._session
+        try:
+            job = await session.engine.job_named(label)
+        except Exception as error:
+            self._app.report("the job is not found", error)
+            return
+        if job is None:
+            text = f"log: no job of this project is called {label}"
+            self._app.notify(visible(text), severity="warning", markup=False)
+            return
+        session.queue_row = None
+        session.known_job = job
+        session.job_token = session.job_to_show = job.record.token
+        self._app.go("log")
+        self._app.show_again("log")
+
+    def _connect(self, name: str) -> str:
+        if name:
+            self._app.logins.connect(name)
+        else:
+            self._app.logins.choose()
+        return ""
+
+    def _refresh(self, _: str) -> str:
+        self._app.command_refresh()
+        return ""
+
+    def _theme(self, name: str) -> str:
+        if not name:
+            self._app.command_theme()
+        else:
+            self._app.themes.choose(name)
+        return ""
+
+    def _export(self, path: str) -> str:
+        view = self._app.view
+        return view.export_to(path) if view is not None else ""
+
+    def _commands(self, _: str) -> str:
+        self.show_activity("commands")
+        return ""
+
+    def _activity(self, _: str) -> str:
+        self.show_activity()
+        return ""
+
+    def _keys(self, _: str) -> str:
+        self.show_keys()
+        return ""
+
+    def _help(self, _: str) -> str:
+        self._app.command_help()
+        return ""
+
+    def _demo(self, fault: str) -> str:
+        from rowtui.core.project.views.played_views import INJECT
+        from rowtui.tui.demo.played import control_played
+
+        control_played(self._app, INJECT, fault)
+        return ""
+
+    def _quit(self, _: str) -> str:
+        self._app.command_quit()
+        return ""

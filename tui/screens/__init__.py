@@ -1,1 +1,0 @@
-"""One module for each view, and the pages that open on top of a view."""

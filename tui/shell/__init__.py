@@ -1,0 +1,1 @@
+"""The app, its session and feed, its keys, themes and terminal."""

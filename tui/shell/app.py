@@ -1,0 +1,477 @@
+"""The dashboard: connects views, session, feed and themes, and carries out commands.
+
+The app owns the session. Views read the session and call the app's verbs; every operation that
+waits runs in a worker, which shows the current view again at its end. `run_dashboard` is the entry
+point.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import textual.constants
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
+from rowtui.core.engine.process.errors import EngineLost
+from rowtui.core.project.views.played_views import FASTER, SLOWER
+from rowtui.tui.commands.palette_commands import RegistryProvider
+from rowtui.tui.commands.registry import BY_ID, TITLES, bindings_for
+from rowtui.tui.commands.verbs import Verbs
+from rowtui.tui.demo.played import control_played
+from rowtui.tui.line.unbound import Stray, unbound_words
+from rowtui.tui.line.verbs import LineVerbs
+from rowtui.tui.shell.column_choice import KeptFields
+from rowtui.tui.shell.feed import Feed
+from rowtui.tui.shell.logins import Logins
+from rowtui.tui.shell.session import Session, describe
+from rowtui.tui.shell.terminal import Manner, manner
+from rowtui.tui.shell.terminal_app import TerminalApp
+from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
+from rowtui.tui.shell.themes import variable_defaults
+from rowtui.tui.shell.work import start
+from rowtui.tui.textual_patches.style_cache import KeptStylesheet
+from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.network.verbs import NetworkVerbs
+from rowtui.tui.views.status.steps import NeedSteps
+from rowtui.tui.views.view import View
+from rowtui.tui.views.views import VIEW_CLASSES, looks_of, open_view
+from textual import events
+from textual.screen import ModalScreen, Screen
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import Engine
+    from rowtui.core.project.views.played_views import Played
+
+ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+"""Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
+The exit code is 128 + the number of the signal.
+"""
+
+
+LOAD_SECONDS = 0.3
+"""Seconds between two views that are loaded in advance, so that the user's keys are
+handled first.
+"""
+
+PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
+"""The view to which a step back leads; from every view that is not listed, it is the status."""
+
+
+class RowtuiApp(TerminalApp):
+    """The app that shows one project."""
+
+    TITLE = "rowtui"
+    CSS_PATH = ["app.tcss", "../views/pages.tcss"]
+    BINDINGS = bindings_for("app")
+    COMMANDS = {RegistryProvider}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        name: partial(open_view, name) for name in VIEW_CLASSES
+    }
+    DEFAULT_MODE = "status"
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (15, "-short"), (30, "-tall"), (45, "-high")]
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        read_only: bool = False,
+        theme: str | None = None,
+        clock: Callable[[], float] = time.time,
+        config: Path | None = None,
+        state: Path | None = None,
+        how: Manner | None = None,
+        played: Played | None = None,
+    ) -> None:
+        # Textual's own log contains every key that is pressed, and therefore passwords.
+        vars(textual.constants)["LOG_FILE"] = None
+        super().__init__(how or Manner())
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
+        self.session = Session(engine, read_only=read_only, clock=clock, played=played)
+        self.session.age_step = self.how.tick
+        self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
+        self.theme = self.themes.begin(theme)
+        self._wrong = list(self.themes.wrong)
+        self.config = config
+        self._feed = Feed(self.session, self.show_again, self.report)
+        self.verbs = Verbs(self, self.session, self._feed)
+        self.network = NetworkVerbs(self, self.session, self._feed)
+        tell = partial(self.session.note, "settings", style="warning")
+        self.kept_fields = KeptFields(state, tell)
+        self.line = LineVerbs(self, self.session, state)
+        self.logins = Logins(self, self.session, self._feed)
+        self.needs = NeedSteps(self, self.session)
+        self._stray = Stray()
+        self._last_failure: tuple[str, str] | None = None
+        # The error that ended the dashboard, if an error in rowtui ended it.
+        self.defect: Exception | None = None
+
+    def _log(self, *_: object, **__: object) -> None:
+        """Discard the message, so that no key reaches Textual's log: see `__init__`."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return a value for each variable of rowtui, including variables that the theme leaves
+        out.
+        """
+        return variable_defaults(self.current_theme)
+
+    # Life cycle
+
+    def on_mount(self) -> None:
+        """Start following the project after the first paint."""
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+            loop = asyncio.get_running_loop()
+            for number in ENDING_SIGNALS:
+                loop.add_signal_handler(number, self.end_by_signal, number)
+        self.app_resume_signal.subscribe(self, self._come_back)
+        self._load_keys()
+        if self._wrong:
+            self.notify("\n".join(self._wrong), severity="warning", markup=False)
+            for text in self._wrong:
+                self.session.note("settings", text, "warning")
+        self.set_interval(self.how.tick, self._tick)
+        self.set_interval(1.0, self._look_around)
+        self.set_interval(LOOK_SECONDS, self.themes.look)
+        self.call_after_refresh(self._start_feed)
+
+    def _start_feed(self) -> None:
+        start(self, self._feed.run, "feed")
+        start(self, self.logins.listen, "logins")
+        start(self, self._load_views, "views")
+        self.keep_little()
+
+    async def _load_views(self) -> None:
+        """Load the other views in advance, so that each opens without a delay."""
+        for name in VIEW_CLASSES:
+            await asyncio.sleep(LOAD_SECONDS)
+            looks = await asyncio.to_thread(looks_of, name)
+            if not self.stylesheet.has_source(str(looks), ""):
+                self.stylesheet.read(looks)
+                self.stylesheet.parse()  # The new styles apply to no view that is mounted now.
+
+    def _load_keys(self) -> None:
+        if self.config is None or not (self.config / "keys.toml").is_file():
+            return
+        from rowtui.tui.shell.keymap import load_keymap
+
+        keys = load_keymap(self.config)
+        self._wrong += keys.wrong
+        self.session.keys = keys.keys
+        self.set_keymap(dict(keys.keys))
+
+    def end_by_signal(self, number: signal.Signals) -> None:
+        """Leave the dashboard; a submission that is running stops after its current job."""
+        if self.outside and number == signal.SIGINT:
+            return  # Ctrl-C in the pager belongs to the pager.
+        if self.session.sending is not None and self.session.sending.phase == "sending":
+            self.session.sending.phase = "stopping"
+        super().end_by_signal(number)
+
+    def _come_back(self, _: object) -> None:
+        """Redraw the screen and refresh the project after the shell or another program had the
+        terminal.
+        """
+        self.refresh(layout=True)
+        self._feed.refresh_now()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End the dashboard with one sentence after an error in rowtui; in tests, raise
+        the error.
+        """
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.defect = self.defect or error
+        self.exit(1, return_code=1)
+
+    def _tick(self) -> None:
+        if self.view is not None:
+            self.view.show_header()
+
+    def _look_around(self) -> None:
+        self.look_for_terminal()
+        self.logins.show_next()
+
+    # Changes and errors
+
+    @property
+    def view(self) -> View | None:
+        """The view on the screen, also while a page covers it."""
+        stack = self._screen_stacks.get(self.current_mode, [])
+        return stack[0] if stack and isinstance(stack[0], View) else None
+
+    @property
+    def view_name(self) -> str:
+        """The name of the view on the screen."""
+        return self.view.MODE if self.view else "status"
+
+    def show_again(self, what: str) -> None:
+        """Update the view on the screen after a change."""
+        if what == "snapshot" and self.session.broken is None:
+            self._last_failure = None
+        if self.view is not None:
+            self.view.show()
+
+    def notify(self, message: str, **how: Any) -> None:
+        """Show a toast in place of a toast with the same text, so that repeated keys show
+        it once.
+        """
+        for same in [one for one in self._notifications if one.message == message]:
+            self._unnotify(same, refresh=False)
+        super().notify(message, **how)
+
+    def report(self, what: str, error: Exception) -> None:
+        """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
+        message, hint = describe(error)
+        text = f"{what}: {message}"
+        # The loss of the engine is reported once, even if several operations waited for the engine.
+        failure = (hint if isinstance(error, EngineLost) else what, message)
+        if failure != self._last_failure:
+            self._last_failure = failure
+            self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
+            shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
+            self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
+        if self.view is not None:
+            self.view.show_bottom()
+
+    def look_at_network(self) -> None:
+        """Poll the network as soon as possible."""
+        self._feed.look_at_network()
+
+    def forget_marks(self, view: str) -> None:
+        """Clear the marks in that view after a command has used them."""
+        stack = self._screen_stacks.get(view, [])
+        if stack and isinstance(stack[0], View):
+            stack[0].forget_marks()
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Handle a key that no field took: do nothing for a text; report a key that has
+        no command.
+        """
+        if self._stray.goes_on(event):
+            event.prevent_default()
+            self._answer(self._stray.answer)
+        elif event.key in self.screen.active_bindings:
+            self._answer("")
+        else:
+            self._stray.begin(event)
+            on_page = isinstance(self.screen, Dialog)
+            view = "" if on_page else self.view_name
+            self._answer(unbound_words(event.key, view, self.session.keys))
+
+    def _answer(self, text: str) -> None:
+        if isinstance(self.screen, View | Dialog):
+            self.screen.answer(text)
+
+    # Commands
+
+    async def action_command(self, command_id: str) -> None:
+        """Carry out a command of the registry, or report why the command cannot be used."""
+        command = BY_ID[command_id]
+        if reason := command.enabled(self.session):
+            label = command.label.rstrip("…")
+            self.notify(f"{label}: {reason}", severity="warning", markup=False)
+            return
+        if command_id == "go.pack" and self.view is not None:
+            self.view.show_packed()
+            return
+        if command_id.startswith("go."):
+            self.go(command_id.removeprefix("go."))
+            return
+        if command_id.startswith("terminal."):
+            self.line.open(f"{command.twin} ")
+            return
+        if command.scope == "rows" and self.view is not None:
+            getattr(self.view.list_at_hand, command.method.replace("command_", "action_"))()
+            return
+        target = self if command.scope == "app" else self.view
+        result = getattr(target, command.method)()
+        if inspect.isawaitable(result):
+            await result
+
+    def go(self, view: str) -> None:
+        """Show a view."""
+        if view in TITLES:
+            self.switch_mode(view)
+
+    def command_refresh(self) -> None:
+        """Read the project again, and poll the queues."""
+        self._feed.refresh_now(queues=True)
+
+    def command_scan(self) -> None:
+        """Read the project again, with every directory."""
+        self.session.note("you", "scan: reading every directory again")
+        self._feed.refresh_now(full=True)
+        self.show_again("activity")
+
+    def command_pause(self) -> None:
+        """Stop following changes, or follow them again."""
+        self.session.paused = not self.session.paused
+        self.session.note("you", "paused" if self.session.paused else "following changes again")
+        if not self.session.paused:
+            self._feed.refresh_now()
+        self.show_again("paused")
+
+    def command_activity(self) -> None:
+        """Show what happened, and the commands that were run."""
+        self.line.show_activity()
+
+    def command_line(self) -> None:
+        """Open the command line."""
+        self.line.open()
+
+    def command_help(self) -> None:
+        """Show the commands of this view."""
+        from rowtui.tui.views.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.session, self.view_name, TITLES[self.view_name]))
+
+    def command_connect(self) -> None:
+        """Log in to the cluster that waits for a login, or let the user choose one of several."""
+        if self.view is not None and self.view.login:
+            self.logins.connect(self.view.login)
+        else:
+            self.logins.choose()
+
+    def action_command_palette(self) -> None:
+        """Open the palette, unless a dialog is open: a text typed in a dialog goes nowhere else."""
+        if not isinstance(self.screen, ModalScreen):
+            super().action_command_palette()
+
+    def command_theme(self) -> None:
+        """Use the next theme."""
+        self.themes.next()
+
+    def command_copy(self) -> None:
+        """Copy the selection, through the terminal."""
+        text = self.view.copyable() if self.view else ""
+        if not text:
+            self.notify("There is nothing to copy here.", severity="warning", markup=False)
+            return
+        self.copy_text(text)
+
+    def command_back(self) -> None:
+        """Go one step back; the last step leads to the status."""
+        if self.view is not None and not self.view.back():
+            self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
+
+    def command_faster(self) -> None:
+        """Run the clock of a demo or a recording faster."""
+        control_played(self, FASTER)
+
+    def command_slower(self) -> None:
+        """Run the clock of a demo or a recording slower."""
+        control_played(self, SLOWER)
+
+    def command_steps(self) -> None:
+        """Show or hide the first steps."""
+        self.session.first_steps = not self.session.first_steps
+        self.show_again("steps")
+
+    def command_quit(self) -> None:
+        """Leave; while jobs are being submitted, or the autopilot is on, only after a
+        confirmation.
+        """
+        sending = self.session.sending
+        if sending is not None and sending.running:
+            self.verbs.ask_to_leave(sending)
+            return
+        view = self.session.network.view
+        if view is not None and view.run is not None and view.run.here:
+            from rowtui.tui.views.confirm import ConfirmScreen
+
+            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
+            question = "Leave, and stop the autopilot?"
+            self.push_screen(ConfirmScreen(question, lines, 1), self._leave)
+            return
+        self.exit(0)
+
+    def _leave(self, yes: bool | None) -> None:
+        if yes:
+            self.exit(0)
+
+    async def action_quit(self) -> None:
+        """Leave as `command_quit` does; Textual calls this action."""
+        self.command_quit()
+
+    def action_help_quit(self) -> None:
+        """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
+        keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
+        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
+
+
+def run_dashboard(
+    engine: Engine,
+    *,
+    read_only: bool = False,
+    theme: str | None = None,
+    how: Manner | None = None,
+    played: Played | None = None,
+    clock: Callable[[], float] = time.time,
+) -> int:
+    """Show the dashboard until the user leaves, close the engine, and return the exit code.
+
+    Raises: RowtuiError if no terminal can show the dashboard, and after an error in rowtui.
+    """
+    streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error.
+    seen = all(stream is not None and stream.isatty() for stream in streams)
+    how = how or manner(os.environ, encoding=getattr(sys.stdout, "encoding", "utf-8"))
+    if how.text_only or not (seen or how.browser):
+        raise RowtuiError(
+            "the dashboard needs a terminal",
+            "`rowtui show status` prints the same as text",
+        )
+    import platformdirs
+
+    config = Path(platformdirs.user_config_dir("rowtui"))
+    state = Path(platformdirs.user_state_dir("rowtui"))
+    app = RowtuiApp(
+        engine,
+        read_only=read_only,
+        theme=theme,
+        clock=clock,
+        config=config,
+        state=state,
+        how=how,
+        played=played,
+    )
+
+    async def main() -> int:
+        try:
+            await app.run_async(mouse=how.mouse)
+        finally:
+            await engine.close()
+        if app.defect is not None:
+            raise _told(app.defect)
+        return app.return_code or 0
+
+    return asyncio.run(main())
+
+
+def _told(defect: Exception) -> RowtuiError:
+    """Return an error in rowtui as one sentence; write its traceback to a file."""
+    import traceback
+
+    import platformdirs
+
+    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
+    hint = f"the details are in {path}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
+    except OSError as error:
+        hint = f"the details could not be written: {error}"
+    message, _ = describe(defect)
+    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

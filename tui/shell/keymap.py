@@ -1,0 +1,230 @@
+"""The user's own keys: `keys.toml`, validated entry by entry, and the rule for conflicts.
+
+The input is the content of the file by command id. The result is the keys of every command with
+other keys than usual, and a sentence for each entry that could not be used. The user's keys have
+priority over the usual ones; of two entries for one key, the first in the file is kept.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.base.text import visible
+from rowtui.tui.commands.command import LISTED, NO_KEY, shown_keys
+from rowtui.tui.commands.registry import BY_ID, KEY_NAMES, PARTS, TITLES
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.keys import Keys, _character_to_key
+
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
+_NAMED = {key.value for key in Keys}
+_NAMED |= {_character_to_key(chr(code)) for code in range(0x21, 0x7F)}
+
+
+@dataclass(frozen=True)
+class KeyMap:
+    """The keys that differ from the usual ones, by id; the problems; and the file with the keys.
+
+    `path` is None if there can be no file; `found`: whether the file exists.
+    """
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+    path: Path | None = None
+    found: bool = False
+
+
+class Bound(NamedTuple):
+    """One binding that the user may change: its usual keys, its scope, and its label."""
+
+    keys: tuple[str, ...]
+    scope: str
+    label: str
+
+
+def load_keymap(config: Path | None) -> KeyMap:
+    """Read `keys.toml` in that folder."""
+    path = config / "keys.toml" if config else None
+    if path is None or not path.is_file():
+        return KeyMap(path=path)
+    import tomli
+    from rowtui.core.base.errors import RowtuiError
+    from rowtui.core.base.files import read_bounded
+
+    try:
+        wanted = tomli.loads(read_bounded(path, 1 << 20).decode())
+    except (OSError, ValueError, RowtuiError) as error:
+        return KeyMap(wrong=(f"keys.toml: {visible(str(error))}",), path=path, found=True)
+    keys, wrong = checked_keymap(wanted)
+    told = tuple(f"keys.toml: {text}" for text in wrong)
+    return KeyMap(keys, told, path, found=True)
+
+
+def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
+    """Return the user's keys by id, with the commands that lost a key, and the problems."""
+    known = bound()
+    wrong: list[str] = []
+    own: dict[str, list[str]] = {}
+    for name, keys in _flat(wanted):
+        if name not in known:
+            wrong.append(f"there is no command '{visible(name)}'{_near(name, known)}")
+            continue
+        if not isinstance(keys, str) or not all(key.strip() for key in keys.split(",")):
+            wrong.append(f"{name}: keys are a text such as 'ctrl+s,s'")
+            continue
+        good = []
+        for key in (one.strip() for one in keys.split(",")):
+            if why := why_no_key(key):
+                wrong.append(f"{name}: {why}")
+            elif normal(key) not in good:
+                good.append(normal(key))
+        if good:
+            own[name] = good
+    has = {name: list(own.get(name, one.keys)) for name, one in known.items()}
+    settled: list[str] = []
+    for name in own:
+        for key in list(has[name]):
+            for other in (one for one in known if one != name and key in has[one]):
+                if not _meet(known[name].scope, known[other].scope):
+                    continue
+                if other in own and other not in settled:
+                    continue  # The other entry is handled in a later step.
+                loser, keeper = (name, other) if other in own else (other, name)
+                has[loser].remove(key)
+                wrong.append(_lost(key, keeper, loser, bool(has[loser])))
+                if loser == name:
+                    break
+        settled.append(name)
+    changed = {name for name, one in known.items() if has[name] != list(one.keys)}
+    return {name: ",".join(has[name]) or NO_KEY for name in has if name in changed}, wrong
+
+
+def bound() -> dict[str, Bound]:
+    """Return every binding of rowtui that has an id: those of the registry, and those of
+    the pages.
+    """
+    found = {
+        one.id: Bound(tuple(normal(key) for key in one.keys.split(",")), one.scope, one.label)
+        for one in BY_ID.values()
+    }
+    for owner, binding in every_binding():
+        if binding.id and binding.id not in found:
+            keys = tuple(normal(key.strip()) for key in binding.key.split(","))
+            found[binding.id] = Bound(keys, f"page {owner.__name__}", binding.description)
+    return found
+
+
+def every_binding() -> Iterator[tuple[type[DOMNode], Binding]]:
+    """Yield each binding of each screen and widget of rowtui, and the class that has the
+    binding.
+    """
+    for package in ("rowtui.tui.views", "rowtui.tui.line", "rowtui.tui.widgets"):
+        folder = importlib.import_module(package).__path__
+        for module in pkgutil.walk_packages(folder, f"{package}."):
+            inside = importlib.import_module(module.name)
+            for one in vars(inside).values():
+                ours = getattr(one, "__module__", "") == inside.__name__
+                if ours and isinstance(one, type) and issubclass(one, DOMNode):
+                    yield from ((one, binding) for binding in _bindings(one))
+
+
+def _bindings(owner: type[DOMNode]) -> Iterator[Binding]:
+    for entry in owner.__dict__.get("BINDINGS", ()):
+        yield entry if isinstance(entry, Binding) else Binding(*entry)
+
+
+def why_no_key(key: str) -> str:
+    """Return why the text is not a valid key, "" if the key is valid."""
+    *modifiers, base = key.split("+") if len(key) > 1 else [key]
+    if unknown := [one for one in modifiers if one not in _MODIFIERS]:
+        return f"'{visible(key)}' is no key: '{visible(unknown[0])}' is no modifier such as ctrl"
+    if len(base) == 1:
+        return "" if base.isprintable() and base != " " else "a blank is called 'space'"
+    if base in _NAMED or _is_character(base):
+        return ""
+    near = difflib.get_close_matches(base, sorted(_NAMED), 1)
+    told = f"; did you mean '{near[0]}'?" if near else ", such as 'ctrl+s', 'f5' or 'pagedown'"
+    return f"'{visible(key)}' is no key{told}"
+
+
+def normal(key: str) -> str:
+    """Return the key with Textual's name, `question_mark` for `?`."""
+    before, plus, base = key.rpartition("+") if len(key) > 1 else ("", "", key)
+    if len(base) == 1 and not base.isalnum():
+        base = _character_to_key(base)
+    return f"{before}{plus}{base}"
+
+
+def _is_character(name: str) -> bool:
+    try:
+        unicodedata.lookup(name.replace("_", " ").upper())
+    except KeyError:
+        return name in KEY_NAMES
+    return True
+
+
+def _flat(wanted: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield flat ids, because `"a.b" = ` and `[a] b = ` mean the same to the user."""
+    for name, value in wanted.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether commands of these scopes may receive the same key at the same time."""
+    if one == other:
+        return True
+    if {one, other} == {"rows", "list"}:
+        return True
+    if "app" in (one, other):
+        return not one.startswith("page ") and not other.startswith("page ")
+    for part, view in ((one, other), (other, one)):
+        if part == "rows" and view in TITLES:
+            return view in LISTED
+        if part in PARTS and view in TITLES:
+            return part != "graph" or view == "network"
+    return False
+
+
+def _lost(key: str, keeper: str, loser: str, has_others: bool) -> str:
+    shown = KEY_NAMES.get(key, key)
+    left = "" if has_others else ", which has no key now"
+    return f"{shown} is wanted twice: {keeper} keeps it, not {loser}{left}"
+
+
+def _near(name: str, known: Mapping[str, Bound]) -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.75)
+    near = near or [one for one in known if one.partition(".")[2] == name.rpartition(".")[2]][:1]
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def keys_page(keys: KeyMap) -> list[str]:
+    """Return the page about the user's keys, as lines."""
+    if keys.path is None:
+        return ["Keys cannot be changed here: there is no folder for settings."]
+    shown = visible(str(keys.path))
+    lines = [f"{shown}{'' if keys.found else ' (there is no such file yet)'}", ""]
+    known = bound()
+    for name, own in keys.keys.items():
+        usual = shown_keys(",".join(known[name].keys))
+        lines.append(f"  {name:<28} {shown_keys(own) or 'no key':<14} instead of {usual}")
+    if not keys.keys:
+        lines.append("  All keys are as usual.")
+    if keys.wrong:
+        lines += ["", "What is not as it was wished:", *(f"  {text}" for text in keys.wrong)]
+    lines += [
+        "",
+        "Every command has an id: ? and docs/keys.md show them. A line of the file is",
+        '  "queue.cancel" = "ctrl+x"',
+        "and takes effect with the next start.",
+    ]
+    return lines

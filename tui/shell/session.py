@@ -1,0 +1,235 @@
+"""The dashboard's state at one moment: the engine's last answers and the user's choices.
+
+The app is the only owner. Views read the state and ask the app to change it; this module neither
+draws nor waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.groups.model import Status
+from rowtui.tui.views.chrome import STALE_AFTER, Freshness
+from rowtui.tui.views.clusters.state import ClustersLook
+from rowtui.tui.views.network.state import NetworkLook
+from rowtui.tui.views.pack.state import Packing
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.base import JobState
+    from rowtui.core.engine.api.engine import (
+        ActionSummary,
+        ClusterView,
+        Engine,
+        Explanation,
+        JobsView,
+        JobView,
+        MarkedRow,
+        QueueRow,
+        RowKey,
+        Snapshot,
+        WhatIfAsked,
+    )
+    from rowtui.core.mapping.model.decision import Refusal
+    from rowtui.core.project.views.played_views import Played
+    from rowtui.tui.views.status.needs import Need
+    from rowtui.tui.views.submit.plan import Sending
+
+MOST_ACTIVITY = 1000
+"""The number of lines of activity that are kept."""
+
+
+class Activity(NamedTuple):
+    """One event. `source` is "you", "project", "jobs", "submit" or "error"."""
+
+    at: float
+    source: str
+    text: str
+    style: str = ""
+
+
+class Filter(NamedTuple):
+    """The statuses of the directories from which the groups are formed."""
+
+    word: str
+    statuses: tuple[Status, ...]
+
+
+FILTERS = (
+    Filter("eligible", (Status.ELIGIBLE,)),
+    Filter("all", tuple(Status)),
+    Filter("failed", (Status.FAILED,)),
+    Filter("submitted", (Status.SUBMITTED,)),
+    Filter("waiting", (Status.WAITING,)),
+    Filter("completed", (Status.COMPLETED,)),
+    Filter("not reached", (Status.NOT_REACHED,)),
+    Filter("cancelled", (Status.CANCELLED,)),
+)
+
+
+@dataclass
+class Session:
+    """The state behind all views. `clock` returns epoch seconds."""
+
+    engine: Engine
+    read_only: bool = False
+    clock: Callable[[], float] = time.time
+    snapshot: Snapshot | None = None
+    changed: frozenset[tuple[int, str]] = frozenset()
+    broken: Exception | None = None
+    engine_away: bool = False  # The engine's process was lost, and is being started again.
+    jobs: JobsView | None = None
+    paused: bool = False
+    age_step: float = 1.0  # The resolution, in seconds, of the displayed age of the data.
+    action_index: int | None = None
+    filter: Filter = FILTERS[0]
+    marked_groups: int = 0
+    need: Need | None = None  # The need under the cursor, if the list of needs has the focus.
+    chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
+    explanation: Explanation | None = None  # The latest answer.
+    destination: str = ""  # The destination of the explanation that is under the cursor.
+    what_if: WhatIfAsked | None = None
+    # The token of the last write to workflow.toml, until an undo is no longer possible.
+    written: str = ""
+    packing: Packing = field(default_factory=Packing)
+    network: NetworkLook = field(default_factory=NetworkLook)
+    clusters: ClustersLook = field(default_factory=ClustersLook)
+    # The keys of commands for which the user has changed them.
+    keys: Mapping[str, str] = field(default_factory=dict)
+    played: Played | None = None  # Set in a demo or a recording.
+    first_steps: bool = True  # Whether the first steps are shown, if `played` has them.
+    has_submitted: bool = False  # A plan was confirmed since the dashboard was opened.
+    sending: Sending | None = None
+    planning: bool = False
+    job_token: str = ""
+    job_to_show: str = ""  # The cursor of the queue moves to this job as soon as the job is listed.
+    known_job: JobView | None = None  # The chosen job, which may be older than the newest jobs.
+    queue_row: QueueRow | None = None  # The row under the cursor of the queue.
+    queue_marks: dict[RowKey, MarkedRow] = field(default_factory=dict)
+    connecting: set[str] = field(default_factory=set)  # Clusters whose login is under way.
+    activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
+
+    def note(self, source: str, text: str, style: str = "") -> None:
+        """Add a line of activity."""
+        self.activity.append(Activity(self.clock(), source, text, style))
+
+    @property
+    def project(self) -> str:
+        """The name of the project's folder."""
+        return PurePath(self.snapshot.root).name if self.snapshot else "project"
+
+    @property
+    def action(self) -> ActionSummary | None:
+        """The action that the user chose; the first action until then."""
+        if self.snapshot is None or not self.snapshot.actions:
+            return None
+        for action in self.snapshot.actions:
+            if action.index == self.action_index:
+                return action
+        return self.snapshot.actions[0]
+
+    def next_filter(self) -> None:
+        """Form the groups from the directories of the next status."""
+        self.filter = FILTERS[(FILTERS.index(self.filter) + 1) % len(FILTERS)]
+
+    @property
+    def group(self) -> int:
+        """The group of the action that the user chose, from 0; the first group until then."""
+        action, chosen = self.action, self.chosen_group
+        if action is None or chosen is None or chosen[:2] != (action.index, self.filter):
+            return 0
+        return chosen[2]
+
+    def choose_group(self, group: int) -> None:
+        """Choose this group (from 0) of the current action and filter."""
+        if self.action is not None:
+            self.chosen_group = (self.action.index, self.filter, max(0, group))
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The destination under the cursor of the explanation, if it refuses the job."""
+        decision = self.explanation.decision if self.explanation else None
+        for refusal in decision.refusals if decision else ():
+            if refusal.destination == self.destination:
+                return refusal
+        return None
+
+    @property
+    def job(self) -> JobView | None:
+        """The job that the user chose; the newest job until then."""
+        jobs = self.jobs.jobs if self.jobs is not None else ()
+        for job in jobs:
+            if job.record.token == self.job_token:
+                return job
+        if self.known_job is not None and self.known_job.record.token == self.job_token:
+            return self.known_job
+        return jobs[0] if jobs else None
+
+    @property
+    def other_job(self) -> bool:
+        """Whether the cursor of the queue is on a job that is not of this project."""
+        return self.queue_row is not None and not self.queue_row.ours
+
+    @property
+    def marked_jobs(self) -> int:
+        """The number of jobs in the marked rows of the queue."""
+        return sum(self._marked_states().values())
+
+    def _marked_states(self) -> Counter[JobState]:
+        states: Counter[JobState] = Counter()
+        for key, row in self.queue_marks.items():
+            if key.parent not in self.queue_marks:  # A row of a marked array is marked already.
+                states.update(dict(row.counts))
+        return states
+
+    @property
+    def chosen_states(self) -> Mapping[JobState, int]:
+        """The marked jobs, or those under the cursor, counted by state."""
+        if self.queue_marks:
+            return self._marked_states()
+        if self.queue_row is not None:
+            return dict(self.queue_row.counts) if self.queue_row.ours else {}
+        return {self.job.state: 1} if self.job else {}
+
+    @property
+    def logins(self) -> tuple[ClusterView, ...]:
+        """The clusters to which the user could log in now."""
+        clusters = self.jobs.clusters if self.jobs else ()
+        return tuple(
+            one
+            for one in clusters
+            if (one.login or one.connected is False) and one.name not in self.connecting
+        )
+
+    @property
+    def freshness(self) -> Freshness:
+        """The age of the snapshot, and the word for the reason why it may be out of date."""
+        if self.snapshot is None:
+            return Freshness(0.0, "✗ NOT LOADED" if self.broken else "")
+        seconds = max(0.0, self.clock() - self.snapshot.at)
+        seconds -= seconds % self.age_step
+        if self.engine_away:
+            return Freshness(seconds, "▲ ENGINE AWAY")
+        if self.broken is not None:
+            return Freshness(seconds, "▲ STALE")
+        if self.paused:
+            return Freshness(seconds, "PAUSED")
+        return Freshness(seconds, "▲ STALE" if seconds > STALE_AFTER else "")
+
+    @property
+    def stale(self) -> bool:
+        """Whether the numbers on the screen may be out of date and are drawn dim."""
+        return self.freshness.word.endswith(("STALE", "AWAY"))
+
+
+def describe(error: BaseException) -> tuple[str, str]:
+    """Return an error as (description, hint) for the user: no traceback, and no class of rowtui."""
+    if isinstance(error, RowtuiError):
+        return error.message, error.hint
+    text = str(error) or "no more is known"
+    return f"{type(error).__name__}: {text}", ""

@@ -1,0 +1,1 @@
+"""Changes to Textual: speed, terminals that go away, and terminals without glyphs."""

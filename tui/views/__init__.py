@@ -1,0 +1,1 @@
+"""The views, each in a folder with its screen, its texts and its reasons; and shared pages."""

@@ -1,0 +1,108 @@
+"""`@`: the events since the start, and every command that was run; newest last.
+
+Tab changes from both to the events alone, and to the commands alone. While the page is open, it
+polls for new commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import RanCommand
+from rowtui.tui.shell.session import Session, describe
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.activity import Row, activity_rows, command_rows, row_line
+from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.view import set_titles
+from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.text_lines import TextLines
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+KINDS = ("all", "activity", "commands")
+"""The kinds of entries; Tab selects the next kind."""
+
+LOOK_SECONDS = 2.0
+"""Seconds between two polls for new commands."""
+
+_TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
+
+
+class ActivityScreen(Dialog[None]):
+    """A page to read and to copy from."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,at,q", "dismiss", "close", id="activity.close", tooltip="close this page"),
+        Binding("tab", "next_kind", "what", id="activity.next", priority=True,
+                tooltip="all, what happened, or the commands that were run"),
+        Binding("y", "copy", "copy", id="activity.copy", tooltip="copy all that is listed"),
+    ]  # fmt: skip
+
+    def __init__(self, session: Session, kind: str = "all") -> None:
+        super().__init__()
+        self._session = session
+        self._kind = kind
+        self._ran: list[RanCommand] = []
+        self._error = ""
+        self._rows: Sequence[Row] = ()
+        self._asking = False
+
+    def compose(self) -> ComposeResult:
+        """Compose the page of lines."""
+        yield TextLines[Line](lambda spans: spans, name="activity-page")
+
+    def on_mount(self) -> None:
+        """Show the page, with the newest line at the end."""
+        self._show()
+        self._look()
+        self.set_interval(LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        if not self._asking:
+            self._asking = True
+            start(self, self._ask, "commands")
+
+    async def _ask(self) -> None:
+        known = self._ran[-1].number if self._ran else 0
+        try:
+            new = await self._session.engine.commands_ran(known)
+            error = ""
+        except Exception as failure:
+            new, error = (), describe(failure)[0]
+        finally:
+            self._asking = False
+        if new or error != self._error or not known:
+            self._ran += new
+            self._error = error
+            self._show()
+
+    def _show(self) -> None:
+        happened = activity_rows(self._session.activity) if self._kind != "commands" else []
+        ran = command_rows(self._ran) if self._kind != "activity" else []
+        rows = sorted([*happened, *ran], key=lambda row: row.at)
+        page = self.query_one(TextLines)
+        at_end = page.scroll_offset.y >= page.max_scroll_y
+        if rows != self._rows or not rows:
+            self._rows = rows
+            page.show([row_line(row) for row in rows], follow=at_end)
+        nothing = {"commands": "Nothing was run yet."}.get(self._kind, "Nothing has happened yet.")
+        page.empty = line((self._error or nothing, "dim"))
+        counted = plural(len(rows), "line")
+        following = KINDS[(KINDS.index(self._kind) + 1) % len(KINDS)]
+        below = f"{counted} · tab {_TITLES[following].lower()} · y copy · Esc close"
+        set_titles(page, _TITLES[self._kind], below)
+
+    def action_next_kind(self) -> None:
+        """Show the next kind of entries."""
+        self._kind = KINDS[(KINDS.index(self._kind) + 1) % len(KINDS)]
+        self._rows = ()
+        self._show()
+        page = self.query_one(TextLines)
+        page.scroll_to(y=page.max_scroll_y, animate=False)
+
+    def action_copy(self) -> None:
+        """Copy all that is listed."""
+        self.app.copy_to_clipboard("\n".join(row.text for row in self._rows))
+        self.app.notify(f"Copied {plural(len(self._rows), 'line')}.", markup=False)

@@ -1,0 +1,206 @@
+"""The lines around every view: header, tabs, message and key hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.text import plural, si
+from rowtui.tui.widgets.cells import Span, cut, line, width_of
+from rowtui.tui.widgets.numbers import age
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import Snapshot
+    from rowtui.tui.widgets.cells import Line
+
+STALE_AFTER = 150.0
+"""Seconds after which data counts as stale: a little more than twice the full refresh."""
+
+
+class Freshness(NamedTuple):
+    """The age of the data and whether the data is still reliable. `word` is "" if it is."""
+
+    seconds: float
+    word: str = ""
+
+
+def header(
+    width: int,
+    project: str,
+    snapshot: Snapshot | None,
+    fresh: Freshness,
+    read_only: bool = False,
+    *,
+    crumbs: Sequence[str] = (),
+    badges: Sequence[Sequence[Line]] = (),
+    busy: str = "",
+    played: str = "",
+) -> Line:
+    """Return the header: project, subject of the view, directories and age; clusters on the right.
+
+    `badges` has several forms of all badges, the longest first. Exceptional states and work in the
+    background (`busy`) are always shown; directories, cluster, badges and the outer crumbs are
+    dropped as the line gets narrower.
+    """
+    words: list[tuple[str, str]] = [(f" {played} ", "badge")] if played else []
+    if fresh.word:
+        words.append((f" {fresh.word} ", "badge"))
+    if read_only:
+        words.append((" READ ONLY ", "badge"))
+    if busy:
+        words.append((f" {busy} ", "badge"))
+    always = line(*words)
+    start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
+    if snapshot is None:
+        whole = line(*start, ("   reading the project", "dim"))
+        return _ends(cut(whole, max(0, width - width_of(always))), always, width)
+    lefts = _lefts(start, crumbs, snapshot, fresh, bool(badges))
+    rights = [(*_spread(form), *always) for form in badges] or [always]
+    # The crumbs matter more than the number of directories, and the badges more than that number.
+    room = width - 1
+    for left, right in _by_importance(lefts, rights, always):
+        if width_of(left) + width_of(right) <= room:
+            return _ends(left, right, width)
+    return _ends(cut(lefts[-1], max(0, room - width_of(always))), always, width)
+
+
+def _lefts(
+    start: Sequence[str | tuple[str, str]],
+    crumbs: Sequence[str],
+    snapshot: Snapshot,
+    fresh: Freshness,
+    with_badges: bool,
+) -> list[Line]:
+    """Return the left side in several forms, from the longest to the shortest."""
+    many = plural(snapshot.directories, "directory", "directories")
+    few = f"{si(snapshot.directories)} dirs"
+    old = age(fresh.seconds)
+    told = "now" if old == "now" else f"{old} ago"
+    on: list[tuple[str, str]] = [] if with_badges else [("  on ", "dim"), (snapshot.cluster, "")]
+    trail = [part for crumb in crumbs for part in ((" ▸ ", "dim"), (crumb, "title"))]
+    short = [(" ▸ … ▸ ", "dim"), (crumbs[-1], "title")] if len(crumbs) > 1 else trail
+    return [
+        line(*start, *trail, f"   {many}", *on, (f"  · {told}", "dim")),
+        line(*start, *trail, f"  {few}", *on, (f" · {old}", "dim")),
+        line(*start, *trail, f"  {few}", (f" · {old}", "dim")),
+        line(*start, *trail, (f" · {old}", "dim")),
+        line(*start, *trail),
+        line(*start, *short),
+        line(*start, *(trail[-2:] if trail else ())) if len(crumbs) == 1 else line(*start),
+    ]
+
+
+def _by_importance(
+    lefts: Sequence[Line], rights: Sequence[Line], always: Line
+) -> Iterator[tuple[Line, Line]]:
+    """Yield pairs of a left and a right side, in the order in which they are tried."""
+    whole, shorter = rights[0], rights[1:]
+    yield from ((left, whole) for left in lefts[:5])
+    for right in shorter:
+        yield from ((left, right) for left in lefts[:5])
+    yield from ((left, always) for left in lefts)
+
+
+def _spread(parts: Sequence[Line]) -> Line:
+    """Return the parts one after the other, and a blank at the end."""
+    found: list[Span] = []
+    for part in parts:
+        found += [*part, Span("  ")]
+    return (*found[:-1], Span(" ")) if found else ()
+
+
+def _ends(left: Line, right: Line, width: int) -> Line:
+    room = max(0, width - width_of(left) - width_of(right))
+    return (*left, *line(" " * room), *right)
+
+
+class Tab(NamedTuple):
+    """One view in the line of tabs."""
+
+    number: int
+    title: str
+    mode: str
+
+
+class Pressable(NamedTuple):
+    """A part of a line that can be clicked: columns `start` to `end` (exclusive)."""
+
+    start: int
+    end: int
+    command: str
+
+
+def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
+    """Return ` [1 Status] 2 Groups ...`, with shorter titles if the line is too narrow."""
+    right = ((":", "key"), (" command  ", "dim"), ("?", "key"), (" help ", "dim"))
+    short = (right[2], (" ", ""))
+    for length, tail in (
+        (99, right), (99, right[2:]), (99, short), (99, ()), (2, short), (2, ()), (0, ())
+    ):  # fmt: skip
+        spans: list[tuple[str, str]] = []
+        areas = []
+        at = 0
+        for tab in views:
+            here = tab.mode == current
+            title = tab.title if here and length else tab.title[:length]
+            text = f" {tab.number or ''} {title}".rstrip() + " "
+            text = f" [{text.strip()}] " if here else f" {text} " if length == 99 else text
+            spans.append((text, "tab" if here else "dim"))
+            areas.append(Pressable(at, at + len(text), f"go.{tab.mode}"))
+            at += len(text)
+        if at + width_of(line(*tail)) <= width or (not tail and not length):
+            return _ends(line(*spans), line(*tail), width), tuple(areas)
+    raise AssertionError("the last form is taken at any width")
+
+
+class Hint(NamedTuple):
+    """One key in the bottom line. With `enabled` False, the key is dim."""
+
+    key: str
+    label: str
+    command: str
+    enabled: bool = True
+
+
+MOST_HINTS = 8
+"""The number of hints: users do not read more; `?` shows the others."""
+
+
+def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]]:
+    """Return the keys for this view, in the order of importance, as many as fit."""
+    spans: list[tuple[str, str]] = [(" ", "")]
+    areas = []
+    at = 1
+    last = keys[-1:]  # The last hint, for example quit, is always shown.
+    rest = width - (width_of(_hint(last[0])) if last else 0)
+    for hint in [*_that_fit(keys[:-1], rest), *last]:
+        text = _hint(hint)
+        size = width_of(text)
+        if at + size > (width if hint in last else rest):
+            continue
+        areas.append(Pressable(at, at + size, hint.command))
+        spans += [(span.text, span.style) for span in text]
+        at += size
+    return line(*spans), tuple(areas)
+
+
+def _that_fit(keys: Sequence[Hint], width: int) -> list[Hint]:
+    """Return at most `MOST_HINTS` hints. Of a view's own hints, the usable ones come first."""
+    taken: set[int] = set()
+    at = 1
+    ranks = [(key.command.startswith("app."), not key.enabled) for key in keys]
+    for number in sorted(range(len(keys)), key=ranks.__getitem__):
+        hint, size = keys[number], width_of(_hint(keys[number]))
+        if len(taken) == MOST_HINTS - 1 or (at + size > width and not hint.enabled):
+            break
+        if at + size <= width:
+            taken.add(number)
+            at += size
+    return [keys[number] for number in sorted(taken)]
+
+
+def _hint(hint: Hint) -> Line:
+    return line(
+        (hint.key, "key" if hint.enabled else "faint"),
+        (f" {hint.label}  ", "" if hint.enabled else "faint"),
+    )

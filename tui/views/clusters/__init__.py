@@ -1,0 +1,1 @@
+"""The clusters: connections, logins and load."""

@@ -1,0 +1,65 @@
+"""Base class of all pages on top of a view: the bottom line shows the keys of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rowtui.tui.commands.command import shown_keys
+from rowtui.tui.views.chrome import Hint, hints
+from rowtui.tui.widgets.cells import line, width_of
+from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.fields import Field
+from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import Button
+
+
+class Dialog(ModalScreen[ScreenResultType]):
+    """A page on top of a view."""
+
+    _answer = ""
+
+    def on_mount(self) -> None:
+        """Put the keys of the page over those of the view below."""
+        self.mount(OneLine(name="keys"))
+        self.call_after_refresh(self.show_keys)
+
+    def on_resize(self) -> None:
+        """Show the keys that fit the new width."""
+        self.show_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the field that now has the focus."""
+        self.show_keys()
+
+    def answer(self, text: str) -> None:
+        """Show this text about the pressed key, before the keys of the page; "" shows no text."""
+        self._answer = text
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys of the field with the focus, then those of the page."""
+        told = line((f" {self._answer} ", "warning")) if self._answer else ()
+        for keys in self.query("#keys").results(OneLine):
+            room = self.size.width - width_of(told)
+            keys.show((*told, *hints(room, typed_keys(self))[0]))
+
+
+def typed_keys(screen: Screen[Any]) -> list[Hint]:
+    """Return the keys of the field with the focus, and of its page.
+
+    The result is empty in a view where no field has the focus: there, the keys are those of the
+    view's commands.
+    """
+    focused = screen.focused
+    if not screen.is_modal and not isinstance(focused, Field):
+        return []
+    found = dict(focused.keys) if isinstance(focused, Field) else {}
+    if isinstance(focused, Button):
+        found["Enter"] = str(focused.label)
+    shown: dict[str, str] = {}
+    for active in screen.active_bindings.values():
+        if active.binding.show and active.enabled:
+            shown.setdefault(active.binding.description, active.binding.key)
+    for label, key in shown.items():
+        found.setdefault(shown_keys(key), label)
+    return [Hint(key, label, "") for key, label in found.items()]

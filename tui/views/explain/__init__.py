@@ -1,0 +1,1 @@
+"""View 3: where a job would go, and why."""

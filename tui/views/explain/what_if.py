@@ -1,0 +1,226 @@
+"""The what-if form as text: the fields become a request to the engine, and a description of it.
+
+The input is the texts of the fields, parsed at every key. The output is a `WhatIfAsked` from the
+texts that can be parsed, and a sentence for each text that cannot. An empty field leaves the job
+unchanged.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import WhatIfAsked
+from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.request import Amounts, WhatIf
+from rowtui.core.workflow.duration import DurationError, parse_duration
+from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.numbers import duration
+
+FIELDS = ("cores", "mem", "gpus", "walltime", "tags", "user", "roles")
+
+STRENGTHS = ("require", "prefer", "accept", "reject")
+
+NO_ROLES = "-"
+"""In the field of the roles: a user without any role."""
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)", re.IGNORECASE)
+_GIGABYTES = {
+    "": 1.0,
+    "m": 1 / 1024,
+    "mb": 1 / 1024,
+    "g": 1.0,
+    "gb": 1.0,
+    "t": 1024.0,
+    "tb": 1024.0,
+}
+_SHORT_TIME = re.compile(r"(\d{1,6})\s*([dhm])", re.IGNORECASE)
+_SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
+
+
+class Typed(NamedTuple):
+    """The request of the form (None: no change), and (field, sentence) for what cannot be
+    parsed.
+    """
+
+    asked: WhatIfAsked | None
+    wrong: tuple[tuple[str, str], ...] = ()
+
+
+class Unreadable(Exception):
+    """Raised for a field whose text has no meaning."""
+
+
+def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
+    """Return the request of the fields. `known` has tags and roles in their original form.
+
+    The screen may show a name in its visible form; `known` maps that form to the original name.
+    """
+    names = {visible(name): name for name in known}
+    wrong: list[tuple[str, str]] = []
+    found: dict[str, Any] = {}
+    for field in FIELDS:
+        text = texts.get(field, "").strip()
+        if not text:
+            continue
+        try:
+            found[field] = _read(field, text, names)
+        except Unreadable as error:
+            wrong.append((field, str(error)))
+    adds, drops = found.get("tags", ((), ()))
+    amounts = Amounts(found.get("gpus"), found.get("cores"), found.get("mem"))
+    asked = WhatIfAsked(
+        WhatIf(amounts, found.get("walltime"), drops, adds),
+        found.get("user"),
+        found.get("roles"),
+    )
+    return Typed(None if asked == WhatIfAsked() else asked, tuple(wrong))
+
+
+def known_names(decision: Decision) -> set[str]:
+    """Return every tag and role that occurs in a decision."""
+    names = {tag for _, tag, _ in decision.tags}
+    names.update(decision.request.user.roles if decision.request.user else ())
+    for refusal in decision.refusals:
+        for change in refusal.changes:
+            names.update(change.what_if.drop_tags, (tag for tag, _ in change.what_if.add_tags))
+    if (what_if := decision.request.what_if) is not None:
+        names.update(what_if.drop_tags, (tag for tag, _ in what_if.add_tags))
+    return names
+
+
+def _read(field: str, text: str, names: Mapping[str, str]) -> object:
+    if field in ("cores", "gpus", "mem"):
+        return _amount(field, text)
+    if field == "walltime":
+        return read_walltime(text)
+    if field == "user":
+        return text
+    if field == "roles":
+        return () if text == NO_ROLES else _roles(text, names)
+    return _tags(text, names)
+
+
+def _amount(field: str, text: str) -> float | int:
+    match = _AMOUNT.fullmatch(text)
+    units = _GIGABYTES if field == "mem" else {"": 1.0}
+    if match is None or match[2].lower() not in units:
+        example = "64, 1.5T or 800M" if field == "mem" else "a number"
+        raise Unreadable(f"{visible(text)} is not {example}")
+    value = float(match[1]) * units[match[2].lower()]
+    if not math.isfinite(value) or value > 1e15:
+        raise Unreadable("that is more than there is")
+    return int(value) if value == int(value) else value
+
+
+def read_walltime(text: str) -> int:
+    """Return the seconds of `04:00:00`, `4h`, `30m`, `2d`.
+
+    Raises: Unreadable if the text is none of these forms.
+    """
+    if match := _SHORT_TIME.fullmatch(text):
+        return int(match[1]) * _SECONDS[match[2].lower()]
+    try:
+        return parse_duration(text)
+    except DurationError:
+        raise Unreadable(f"{visible(text)} is not like 04:00:00, 4h or 30m") from None
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise Unreadable("a quote is still open") from None
+
+
+def _roles(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    words = [part for word in _words(text) for part in word.split(",") if part]
+    return tuple(names.get(word, word) for word in words)
+
+
+def _tags(
+    text: str, names: Mapping[str, str]
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    adds: dict[str, str] = {}
+    drops: dict[str, None] = {}
+    for word in _words(text):
+        sign, body = word[:1], word[1:]
+        if sign not in "+-" or not body:
+            raise Unreadable(f"{visible(word)}: +tag adds a tag, -tag drops it")
+        if sign == "-":
+            drops[names.get(body, body)] = None
+            continue
+        tag, equals, strength = body.rpartition("=")
+        if not equals or body in names:
+            tag, strength = body, "require"
+        elif strength not in STRENGTHS:
+            raise Unreadable(f"after = comes {', '.join(STRENGTHS[:-1])} or {STRENGTHS[-1]}")
+        adds[names.get(tag, tag)] = strength
+    return tuple(adds.items()), tuple(drops)
+
+
+def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:
+    """Return the form's texts with one more change in them."""
+    new = {field: texts.get(field, "") for field in FIELDS}
+    for name, value in change.amounts._asdict().items():
+        if value is not None:
+            new[name] = amount_text(value)
+    if change.walltime_seconds is not None:
+        new["walltime"] = f"PT{change.walltime_seconds}S"
+        if change.walltime_seconds < 360_000:  # The hours have at most two digits.
+            hours, rest = divmod(change.walltime_seconds, 3600)
+            new["walltime"] = f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
+    words = [f"-{visible(tag)}" for tag in change.drop_tags]
+    words += [f"+{visible(tag)}={strength}" for tag, strength in change.add_tags]
+    try:
+        kept = _words(new["tags"])
+    except Unreadable:  # The text is incomplete: the change replaces it.
+        new["tags"], kept = "", []
+    words = [shlex.quote(word) for word in words if word not in kept]
+    new["tags"] = " ".join(part for part in (new["tags"].strip(), *words) if part)
+    return new
+
+
+def amount_text(value: object) -> str:
+    """Return a number without a needless fraction; `–` if there is no value."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:.6g}"
+    return visible(str(value))
+
+
+def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
+    """Return `cores 16 → 64`, `with tag highmem (require)`, ...; `plain` is the job without the
+    what-if.
+    """
+    change = asked.change
+    parts = []
+    for name, unit in (("cores", ""), ("mem", " GB"), ("gpus", "")):
+        value = getattr(change.amounts, name)
+        if value is not None:
+            was = f"{amount_text(getattr(plain.job, name))} → " if plain else ""
+            if plain and getattr(plain.job, name) == value:
+                was = ""
+            parts.append(f"{'GPUs' if name == 'gpus' else name} {was}{amount_text(value)}{unit}")
+    if change.walltime_seconds is not None:
+        totals = plain.request.totals if plain else None
+        was = f"{duration(totals.walltime_seconds)} → " if totals else ""
+        parts.append(f"walltime {was}{duration(change.walltime_seconds)}")
+    parts += [f"with tag {visible(tag)} ({strength})" for tag, strength in change.add_tags]
+    parts += [f"without tag {visible(tag)}" for tag in change.drop_tags]
+    if asked.user is not None:
+        parts.append(f"as user {visible(asked.user)}")
+    if asked.roles is not None:
+        parts.append(f"roles {', '.join(map(visible, asked.roles)) or 'none'}")
+    return parts
+
+
+def banner(asked: WhatIfAsked, plain: Decision | None) -> Line:
+    """Return the line that is shown above everything while a what-if is active."""
+    words = " · ".join(what_if_parts(asked, plain))
+    return line((" WHAT IF ", "badge"), (" not what is submitted: ", "warning"), words)

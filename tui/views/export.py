@@ -1,0 +1,155 @@
+"""The question for a file, and the export of a list to it: all rows that the filter leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from rowtui.core.base.text import plural, visible
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.row_file import RowFile
+from rowtui.tui.views.view import set_titles
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.widgets.table.asked_rows import Arranged
+from rowtui.tui.widgets.table.list_table import ListTable
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+
+class ExportScreen(Dialog[Path | None]):
+    """A dialog that returns the path, or None. An existing file is replaced after a
+    second Enter.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "no", "write nothing", id="export.no", tooltip="write nothing"),
+    ]
+
+    def __init__(self, rows: int, proposed: str) -> None:
+        super().__init__()
+        self._rows = rows
+        self._proposed = proposed
+        self._warned = ""
+
+    def compose(self) -> ComposeResult:
+        """Compose the field for the path, and the warnings."""
+        with Vertical(id="dialog", classes="again") as dialog:
+            set_titles(dialog, f"Write {plural(self._rows, 'row')}", "Esc writes nothing")
+            yield Static("A file that ends in .csv or .json:", markup=False)
+            yield Field(
+                self._proposed, id="path", keys=(("Enter", "write"),), select_on_focus=False
+            )
+            yield Static(id="told", markup=False)
+
+    def on_mount(self) -> None:
+        """Widen the field."""
+        self.query_one(Input).styles.width = "100%"
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#told", Static).update(as_content([line((text, "warning"))]))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Return the path; ask again before a file is replaced."""
+        event.stop()
+        typed = event.value.strip()
+        try:
+            path = Path(typed).expanduser()
+            problem = why_not(path)
+        except RuntimeError as error:  # The home folder of an unknown user.
+            problem = str(error)
+        if problem:
+            self._tell(f"▲ {problem}")
+        elif path.exists() and typed != self._warned:
+            self._warned = typed
+            self._tell("▲ There is such a file. Enter again replaces it.")
+        else:
+            self.dismiss(path)
+
+    def action_no(self) -> None:
+        """Return None."""
+        self.dismiss(None)
+
+
+def why_not(path: Path) -> str:
+    """Return why no list can be written there, "" if it can."""
+    try:
+        if path.suffix.lower() not in (".csv", ".json"):
+            return "Its name ends in .csv or .json."
+        if path.is_dir() or not path.parent.is_dir():
+            return "There is no such folder."
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def export_list(table: ListTable) -> str:
+    """Ask for a file and write the table's rows to it; return "" or why that is not possible."""
+    if not isinstance(table.source, Arranged):
+        return "this list cannot be written"
+
+    def answered(path: Path | None) -> None:
+        if path is not None:
+            start(table.app, partial(_write, table, path), "export")
+
+    proposed = f"{table.kept_as}.csv"
+    table.app.push_screen(ExportScreen(table.source.row_count, proposed), answered)
+    return ""
+
+
+def export_to(table: ListTable, name: str) -> str:
+    """Write the table's rows to a new file; return "" or why that is not possible."""
+    if not isinstance(table.source, Arranged):
+        return "this list cannot be written"
+    try:
+        path = Path(name).expanduser()
+        problem = why_not(path)
+        if not problem and path.exists():
+            problem = "There is such a file: E asks before it is replaced."
+    except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error)
+    if not problem:
+        start(table.app, partial(_write, table, path), "export")
+    return problem
+
+
+async def _write(table: ListTable, path: Path) -> None:
+    source = table.source
+    assert isinstance(source, Arranged)
+    total = source.row_count
+    columns = [(column.id, column.title) for column in table.columns]
+    try:
+        file = await asyncio.to_thread(RowFile, path, columns)
+    except OSError as error:
+        _tell(table, f"Nothing was written: {error.strerror or error}", wrong=True)
+        return
+    whole = False
+    try:
+        while file.rows < total:
+            rows = await source.load(file.rows, total)
+            if not rows:
+                break
+            await asyncio.to_thread(file.add, [row.values for row in rows])
+        if file.rows == total == source.row_count:
+            await asyncio.to_thread(file.done)
+            whole = True
+    except Exception as error:
+        _tell(table, f"Nothing was written: {error}", wrong=True)
+        return
+    finally:
+        if not whole:
+            await asyncio.to_thread(file.give_up)
+    if whole:
+        _tell(table, f"{plural(total, 'row')} written to {visible(str(path))}")
+    else:
+        _tell(table, "The list changed meanwhile: nothing was written. Try again.", wrong=True)
+
+
+def _tell(table: ListTable, text: str, *, wrong: bool = False) -> None:
+    table.app.notify(text, severity="error" if wrong else "information", markup=False)

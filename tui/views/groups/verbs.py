@@ -1,0 +1,138 @@
+"""Operations of the view Groups on its marked rows: submit, pack, retry.
+
+The engine is asked for the current positions of the marked rows first, because a refresh may have
+moved them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from rowtui.core.base.text import plural
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.groups.marks import marked_directories, marked_groups
+from rowtui.tui.views.submit.plan import Wanted
+from rowtui.tui.views.view import View
+from rowtui.tui.widgets.table.rows import Marks
+
+
+class Chosen(NamedTuple):
+    """The objects of a verb. `long`: directories instead of groups; `marked` is the number of
+    marks.
+
+    `group` is the number, from 0, of the group under the cursor; `key` is the name under the
+    cursor.
+    """
+
+    action: int | None
+    long: bool
+    marks: Marks
+    marked: int
+    group: int | None
+    key: str | None
+
+    @property
+    def all(self) -> bool:
+        """Whether everything is marked, without exception."""
+        return self.marks.everything and not self.marks.keys
+
+    @property
+    def some(self) -> bool:
+        """Whether some rows are marked, but not all."""
+        return bool(self.marked) and not self.all
+
+
+class GroupVerbs:
+    """The verbs of one view."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def _say(self, text: str) -> None:
+        self._view.app.notify(text, severity="warning", markup=False)
+
+    def submit(self, chosen: Chosen) -> None:
+        """Plan the marked rows; without marks, the group or directory under the cursor."""
+        prepare, action = self._view.dashboard.verbs.prepare, chosen.action
+        if action is None or chosen.key is None:
+            self._say("There is nothing to submit.")
+        elif chosen.all:
+            prepare(action, None)
+        elif chosen.some:
+            work = self._plan_directories if chosen.long else self._plan_groups
+            start(self._view, partial(work, action, chosen.marks), "marks", exclusive=True)
+        elif chosen.long:
+            prepare(action, None, directories=[chosen.key])
+        elif chosen.group is not None:
+            prepare(action, [chosen.group], {chosen.key})
+
+    async def _plan_groups(self, action: int, marks: Marks) -> None:
+        wanted, firsts = await self._marked(action, marks)
+        if wanted:
+            self._view.dashboard.verbs.prepare(action, wanted, firsts)
+
+    async def _plan_directories(self, action: int, marks: Marks) -> None:
+        session = self._view.session
+        try:
+            statuses = session.filter.statuses
+            names = await marked_directories(session.engine, marks, action, statuses)
+        except Exception as error:
+            self._view.dashboard.report("the marked directories cannot be found", error)
+            return
+        if names is None:
+            self._say("Too many to name one by one: mark all of them, or groups.")
+        elif names:
+            self._view.dashboard.verbs.prepare(action, None, directories=names)
+
+    def pack(self, chosen: Chosen) -> None:
+        """Pack the jobs of the marked groups."""
+        if chosen.action is not None:
+            work = partial(self._pack, chosen.action, chosen.marks)
+            start(self._view, work, "marks", exclusive=True)
+
+    async def _pack(self, action: int, marks: Marks) -> None:
+        wanted, firsts = await self._marked(action, marks)
+        if wanted and self._view.app.screen is self._view:
+            packing = self._view.session.packing
+            packing.want(Wanted(action, tuple(wanted), frozenset(firsts)))
+            self._view.dashboard.go("pack")
+
+    def retry(self, chosen: Chosen) -> None:
+        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
+        group.
+        """
+        if chosen.long:
+            self._say("What failed is retried job by job: press d, then R on a group.")
+        elif chosen.action is None or chosen.group is None:
+            self._say("There is no group to retry.")
+        else:
+            start(self._view, partial(self._ask_again, chosen), "marks", exclusive=True)
+
+    async def _ask_again(self, chosen: Chosen) -> None:
+        assert chosen.action is not None
+        groups: list[int] | None = None
+        if chosen.some:
+            groups, _ = await self._marked(chosen.action, chosen.marks)
+        elif not chosen.all:
+            groups = [chosen.group or 0]
+        try:
+            jobs = await self._view.session.engine.failed_jobs(chosen.action, groups)
+        except Exception as error:
+            self._view.dashboard.report("the failed jobs cannot be found", error)
+            return
+        if jobs and self._view.app.screen is self._view:
+            self._view.dashboard.verbs.ask_again(jobs)
+
+    async def _marked(self, action: int, marks: Marks) -> tuple[list[int], set[str]]:
+        """Return the current positions of the marked groups, and their names."""
+        session = self._view.session
+        try:
+            found = await marked_groups(session.engine, marks, action, session.filter.statuses)
+        except Exception as error:
+            self._view.dashboard.report("the marked groups cannot be found", error)
+            return [], set()
+        if found.gone:
+            gone = plural(found.gone, "marked group")
+            self._say(f"{gone} changed meanwhile and will not be planned.")
+        return found.numbers, found.firsts

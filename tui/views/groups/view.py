@@ -1,0 +1,438 @@
+"""View 2: the groups of one action and the directories of one group; or all its directories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.reasons import may_mark
+from rowtui.tui.shell.session import Filter
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.groups.groups import (
+    group_columns,
+    marked_summary,
+    why_lines,
+)
+from rowtui.tui.views.groups.rows import About, DirectoryRows, Wiring, rows_of_groups
+from rowtui.tui.views.groups.value import pretty
+from rowtui.tui.views.groups.verbs import Chosen, GroupVerbs
+from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.widgets.cells import Line, line, wrapped
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.marks import STATUS_MARKS
+from rowtui.tui.widgets.table.asked_rows import AskedRows
+from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
+
+SETTLE_SECONDS = 0.05
+"""Seconds for which the cursor stays on a group before its directories are loaded."""
+
+LEAST_LINES = 3
+"""Lines of the pane; with fewer lines, the value is shown in one line."""
+
+
+class GroupsView(View):
+    """The view of groups. Marks are stored by the first directory of a group, or by name, and
+    survive a refresh.
+
+    A group is identified by its number, which no filter and no order changes; never by its row.
+    """
+
+    MODE = "groups"
+    BINDINGS = bindings_for("groups")
+    AUTO_FOCUS: ClassVar[str | None] = "#groups"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: tuple[int, Filter] | None = None  # Action index and filter on the screen.
+        self._generation = -1
+        self._page: GroupsPage | None = None
+        self._whole: tuple[float, ...] = ()  # Directories, CPU-hours and GPU-hours of all groups.
+        self._groups: AskedRows[GroupSummary] | None = None
+        self._directories: DirectoryRows | None = None  # The directories of the group.
+        self._all: DirectoryRows | None = None
+        self._settle: Timer | None = None
+        self._verbs = GroupVerbs(self)
+
+    def body(self) -> ComposeResult:
+        """Compose the groups, or all directories; one group; and below the details under the
+        cursor.
+        """
+        with Container(id="top"):
+            yield ListTable(name="groups", can_mark=True, may_mark=self._may_mark)
+            yield ListTable(
+                name="all", can_mark=True, kept_as="directories", may_mark=self._may_mark
+            )
+            yield ListTable(name="directories", kept_as="directories-of-group")
+        with Container(id="below"):
+            yield Panel("Directory", name="value")
+            yield Panel("▲ Why", name="why")
+
+    def _may_mark(self) -> str:
+        return may_mark(self.session)
+
+    @property
+    def table(self) -> ListTable:
+        """The groups."""
+        return self.query_one("#groups", ListTable)
+
+    @property
+    def every(self) -> ListTable:
+        """All directories of the action."""
+        return self.query_one("#all", ListTable)
+
+    @property
+    def inner(self) -> ListTable:
+        """The directories of the group under the cursor."""
+        return self.query_one("#directories", ListTable)
+
+    @property
+    def long(self) -> bool:
+        """Whether all directories of the action are on the screen instead of its groups."""
+        return self.has_class("-long")
+
+    @property
+    def main(self) -> ListTable:
+        """The list whose rows are marked and submitted."""
+        return self.every if self.long else self.table
+
+    @property
+    def _group(self) -> GroupSummary | None:
+        """The group under the cursor, if its page is loaded."""
+        groups = self._groups
+        return groups.item(self.table.cursor) if groups and groups.row_count else None
+
+    def show_body(self) -> None:
+        """Load the pages that are missing; show the others."""
+        session = self.session
+        action = session.action
+        if action is None or session.snapshot is None:
+            self.table.empty = line(("There is no action yet.", "dim"))
+            self.table.show_nothing()
+            self._titles()
+            return
+        wanted = (action.index, session.filter)
+        if wanted != self._shown:
+            self._shown = wanted
+            self._open(action.index, session.filter)
+        elif self._generation != session.snapshot.generation:
+            for rows, table in (
+                (self._groups, self.table), (self._all, self.every), (self._directories, self.inner)
+            ):  # fmt: skip
+                if rows is not None:
+                    rows.reload_near(table.cursor_key)
+        self._generation = session.snapshot.generation
+        self.table.stale = self.every.stale = session.stale
+        if self._group is not None:
+            session.choose_group(self._group.number - 1)
+        self._titles()
+        self._show_below()
+
+    def _open(self, index: int, chosen: Filter) -> None:
+        def took(page: GroupsPage) -> None:
+            if self._shown == (index, chosen):
+                self._page = page
+                if page.total == page.of:
+                    cost = page.cost
+                    self._whole = (page.directories, cost.cpu_hours, cost.gpu_hours)
+
+        self._page = None
+        self._whole = ()
+        self._directories = self._all = None
+        for table in (self.table, self.every):
+            table.start_over()
+            table.empty = line(("Reading the list…", "dim"))
+        rows = rows_of_groups(
+            self._about, took, self._wiring(lambda: self._groups_arrived(rows), "groups")
+        )
+        self._groups = rows
+        self.table.show(rows, group_columns((), 0))
+        self.inner.show_nothing()
+        self.every.show_nothing()
+        if self.long:
+            self._open_all()
+
+    @property
+    def _about(self) -> About:
+        assert self._shown is not None
+        index, chosen = self._shown
+        return About(self.session.engine, index, chosen.statuses)
+
+    def _wiring(self, arrived: Callable[[], None], what: str) -> Wiring:
+        report = self.dashboard.report
+        return Wiring(
+            self._spawn, arrived, lambda error: report(f"the {what} cannot be listed", error)
+        )
+
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self, work, "pages")
+
+    def _nothing(self, table: ListTable) -> Line:
+        """Return why a list has no rows."""
+        if table.filtered:
+            return line(("No row fits the filter; Esc shows all.", "dim"))
+        word = self.session.filter.word
+        text = "Nothing here." if word == "all" else f"No directory is {word}; t shows others."
+        return line((text, "dim"))
+
+    def _groups_arrived(self, rows: AskedRows[GroupSummary]) -> None:
+        if rows is not self._groups or not self.ready:
+            return
+        self.table.empty = self._nothing(self.table)
+        if self._page is not None and self._page.problem:
+            self.table.empty = line(("▲ ", "warning"), (self._page.problem, "warning"))
+        columns = group_columns(rows.loaded_items(), rows.of)
+        self.table.show(rows, columns, stale=self.session.stale)
+        if not rows.row_count:
+            self.inner.show_nothing()
+            self._directories = None
+        self._show_below()
+        self._titles()
+        self.show_bottom()
+
+    def _titles(self) -> None:
+        action = self.session.action
+        name = action.name if action else "no action"
+        word = self.session.filter.word
+        page = self._page
+        below = ""
+        if page is not None and self._groups is not None:
+            marks = self.table.marks
+            marked = marks.count(page.of)
+            sums = marks.sums(self._whole)
+            below = marked_summary(marked, page.directories, page.of, sums, self.table.tally)
+        set_titles(self.table, f"Groups of {name} · {word}{self.table.filter_named}", below)
+        below = ""
+        if self._all is not None:
+            marked = self.every.marks.count(self._all.of)
+            noun = plural(self._all.of, "directory", "directories")
+            below = self.every.tally or noun
+            if marked:
+                shown = f"{self.every.tally} shown · " if self.every.tally else ""
+                below = f"{shown}{marked:,} of {noun} marked"
+        set_titles(self.every, f"Directories of {name} · {word}{self.every.filter_named}", below)
+        group = self._group
+        if self._directories is not None and group is not None:
+            noun = plural(self._directories.of, "directory", "directories")
+            set_titles(
+                self.inner,
+                f"Directories of group {group.number:,}{self.inner.filter_named}",
+                self.inner.tally or noun,
+            )
+        else:
+            set_titles(self.inner, "Directories")
+
+    def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
+        """Update the frames after another filter or other marks."""
+        self._titles()
+        self._show_below()
+
+    def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
+        """Load the directories of the group under the cursor, after the cursor has stopped."""
+        self._show_below()
+        group = self._group
+        if event.table is not self.table or event.key is None:
+            return
+        if self._shown is not None and group is not None:
+            self.session.chosen_group = (*self._shown, group.number - 1)
+        if self._settle is not None:
+            self._settle.stop()
+        self._settle = self.set_timer(SETTLE_SECONDS, self._open_directories)
+
+    def _open_directories(self) -> None:
+        group = self._group
+        if self._shown is None or group is None or not self.ready:
+            return
+        self._directories = self._directory_rows(group.number - 1, self.inner)
+        self.inner.start_over()
+        self._directories.want(0, max(1, self.inner.size.height))
+        self._titles()
+
+    def _open_all(self) -> None:
+        self._all = self._directory_rows(None, self.every)
+        self._all.want(0, max(1, self.every.size.height))
+
+    def _directory_rows(self, group: int | None, table: ListTable) -> DirectoryRows:
+        """Return rows of directories for that table."""
+
+        def arrived() -> None:
+            if rows not in (self._directories, self._all) or not self.ready:
+                return
+            table.empty = self._nothing(table)
+            table.show(rows, rows.columns, stale=self.session.stale)
+            self._show_below()
+            self._titles()
+
+        rows = DirectoryRows(self._about, group, self._wiring(arrived, "directories"))
+        return rows
+
+    def _show_below(self) -> None:
+        """Show the details of the directory under the cursor, and the problem of its group."""
+        if not self.ready:
+            return
+        panel, why = self.query_one("#value", Panel), self.query_one("#why", Panel)
+        rows, table = (self._all, self.every) if self.long else (self._directories, self.inner)
+        row = rows.item(table.cursor) if rows else None
+        group = None if self.long else self._group
+        troubled = group is not None and bool(group.problem or group.warning)
+        if troubled != self.has_class("-troubled"):
+            self.set_class(troubled, "-troubled")
+            # The panels have other widths after this change.
+            self.call_after_refresh(self._show_below)
+        lines: list[Line] = []
+        if row is not None:
+            mark = STATUS_MARKS[row.status]
+            lines.append((*mark.spans, *line("  " + row.job)))
+            if row.detail:
+                lines += wrapped(line((row.detail, mark.style)), panel.size.width)
+            room = panel.size.height - len(lines)
+            short = room < LEAST_LINES
+            lines += [line(row.value)] if short else pretty(row.value, panel.size.width, room)
+        panel.show(lines, stale=self.session.stale)
+        set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
+        if group is not None and troubled:
+            why.show(why_lines(group, why.size.width))
+            what = "it cannot be submitted" if group.problem else "the warning"
+            set_titles(why, f"▲ Why {what} · group {group.number:,}")
+
+    async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
+        """Mark the row with a second click."""
+        if event.table is self.main:
+            await self.dashboard.action_command("groups.mark")
+
+    def copyable(self) -> str:
+        """The directory under the cursor, or the first one of the group."""
+        table = self.inner if self.inner.has_focus else self.main
+        return str(table.cursor_key or "")
+
+    def back(self) -> bool:
+        """Drop the filter; go from the directories to the groups; then drop the marks."""
+        here = self.inner if self.inner.has_focus_within else self.main
+        if here.clear_filter():
+            return True
+        if here is self.inner:
+            self.main.focus()
+            return True
+        if self._marked(here):
+            here.marks.set_all(False)
+            here.marks_changed()
+            self._titles()
+            return True
+        if self.long:
+            self.command_directories()
+            return True
+        return False
+
+    def _marked(self, table: ListTable) -> int:
+        rows = self._all if table is self.every else self._groups
+        return table.marks.count(rows.of) if rows is not None else 0
+
+    def command_directories(self) -> None:
+        """Show all directories of the action as one list, or its groups again."""
+        self.set_class(not self.long, "-long")
+        if self.long and self._all is None and self._shown is not None:
+            self._open_all()
+        self.main.focus()
+        self._titles()
+        self._show_below()
+
+    def command_mark(self) -> None:
+        """Mark the row under the cursor."""
+        self.main.toggle_mark()
+        self._titles()
+
+    def command_mark_all(self) -> None:
+        """Mark all listed rows, or remove all marks."""
+        marks = self.main.marks
+        if self.main.filtered and not self._marked(self.main):
+            self.main.action_mark_matching()
+            return
+        marks.set_all(not self.main.filtered and not (marks.everything and not marks.keys))
+        self.main.marks_changed()
+        self._titles()
+
+    def command_filter(self) -> None:
+        """Use the next status."""
+        self.session.next_filter()
+        self.show()
+
+    def command_explain(self) -> None:
+        """Show where the job of the group under the cursor would go."""
+        if self.long:
+            self._say("Groups have jobs, directories do not: press d, then x on a group.")
+            return
+        if self._group is not None:
+            self.session.choose_group(self._group.number - 1)
+        self.dashboard.go("explain")
+
+    def _say(self, text: str) -> None:
+        self.app.notify(text, severity="warning", markup=False)
+
+    def command_next_action(self) -> None:
+        """Show the groups of the next action."""
+        self._step_action(1)
+
+    def command_previous_action(self) -> None:
+        """Show the groups of the previous action."""
+        self._step_action(-1)
+
+    def _step_action(self, step: int) -> None:
+        snapshot, action = self.session.snapshot, self.session.action
+        if snapshot is None or action is None:
+            return
+        at = snapshot.actions.index(action)
+        self.session.action_index = snapshot.actions[(at + step) % len(snapshot.actions)].index
+        self.show()
+
+    def command_pane(self) -> None:
+        """Move to the other table."""
+        inside = self.inner.has_focus or self.long
+        (self.main if inside else self.inner).focus()
+
+    def command_submit(self) -> None:
+        """Plan the marked rows; without marks, the group or directory under the cursor."""
+        self._verbs.submit(self._chosen)
+
+    def show_packed(self) -> None:
+        """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
+        chosen = self._chosen
+        if chosen.action is None or self.long or not chosen.some or not self._eligible:
+            self.pack_action()
+        else:
+            self._verbs.pack(chosen)
+
+    @property
+    def _eligible(self) -> bool:
+        return self.session.filter.word == "eligible"
+
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
+        group.
+        """
+        self._verbs.retry(self._chosen)
+
+    @property
+    def _chosen(self) -> Chosen:
+        """The objects of the verbs."""
+        action, group = self.session.action, self._group
+        return Chosen(
+            action.index if action else None,
+            self.long,
+            self.main.marks,
+            self._marked(self.main),
+            None if group is None else group.number - 1,
+            None if self.main.cursor_key is None else str(self.main.cursor_key),
+        )
+
+    def forget_marks(self) -> None:
+        """Remove the marks after the marked rows were submitted."""
+        for table in (self.table, self.every):
+            table.marks.set_all(False)
+            table.marks_changed()
+        self._titles()

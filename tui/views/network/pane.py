@@ -1,0 +1,168 @@
+"""The pane with the nodes of the network: drawn as a graph, or listed if a graph does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, cast
+
+from rowtui.core.base.text import plural
+from rowtui.tui.views.network.picture.boxes import LEAST, NodeKey
+from rowtui.tui.views.network.picture.list import (
+    NodeRow,
+    changed_nodes,
+    node_cells,
+    node_columns,
+    node_rows,
+    node_values,
+)
+from rowtui.tui.views.network.picture.picture import Graph, graph
+from rowtui.tui.views.view import set_titles
+from rowtui.tui.widgets.table.asked_rows import MemoryRows
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import NetworkView
+    from rowtui.tui.views.network.view import NetworkScreen
+    from textual.widget import Widget
+
+GRAPH_FROM = 100
+"""Columns of the screen from which on the network is drawn as a graph."""
+
+MOST_BOXES = 60
+"""A network of more nodes is a list at first."""
+
+ROOMY = (18, 15, LEAST)
+"""Columns inside a box, from wide to narrow; the first with which the whole graph fits is used."""
+
+LEGEND = "✓ completed ▶ submitted ○ eligible · waiting ✗ failed ⊘ cancelled"
+
+
+class NetworkPane:
+    """The pane of one Network view."""
+
+    def __init__(self, view: NetworkScreen) -> None:
+        self._view = view
+        self._graph: Graph | None = None
+        self._last_graph: Graph | None = None
+        self._of: tuple[NetworkView, int] | None = None
+        self._rows: list[NodeRow] = []
+        self._chosen_arrangement: bool | None = None  # None: the width and the network decide.
+
+    @property
+    def listed(self) -> bool:
+        """Whether the nodes are a list, not a graph."""
+        if self._chosen_arrangement is not None:
+            return self._chosen_arrangement
+        nodes = self._view.look.view.nodes if self._view.look.view else ()
+        return self._view.size.width < GRAPH_FROM or len(nodes) > MOST_BOXES
+
+    @property
+    def widget(self) -> Widget:
+        """The graph, or the list."""
+        return self._view.nodes if self.listed else self._view.picture
+
+    @property
+    def has_focus(self) -> bool:
+        """Whether this pane has the focus."""
+        return self.widget.has_focus_within
+
+    def focus(self) -> None:
+        """Move the focus to this pane."""
+        self.widget.focus()
+
+    def show(self, network: NetworkView | None) -> None:
+        """Show the current nodes."""
+        view, listed = self._view, self.listed
+        other = view.picture if listed else view.nodes
+        inside = other.has_focus_within
+        view.set_class(listed, "-listed")
+        if network is None:
+            view.picture.show(None, None)
+            view.nodes.show_nothing()
+            self._rows = []
+            return
+        if inside:
+            view.call_after_refresh(self.focus)
+        before, self._rows = self._rows, node_rows(network)
+        changed = changed_nodes(before, self._rows)
+        if listed:
+            self._show_list(network)
+            view.nodes.flash((key, name) for key, names in changed.items() for name in names)
+        else:
+            self._show_graph(network)
+            if changed:
+                view.picture.flash(changed)
+        self.show_titles()
+
+    def _show_list(self, network: NetworkView) -> None:
+        table = self._view.nodes
+        rows = MemoryRows(self._rows, lambda row: row.key, lambda _, row: node_cells(row),
+                          node_values)  # fmt: skip
+        stale = self._view.look.error is not None or self._view.session.stale
+        table.show(rows, node_columns(self._rows), stale=stale)
+        if self._view.look.chosen is not None:
+            table.choose(self._view.look.chosen)
+
+    def _show_graph(self, network: NetworkView) -> None:
+        width = self._room
+        if self._of is None or self._of[0] is not network or self._of[1] != width:
+            self._of = (network, width)
+            for least in ROOMY:
+                made = graph(network, least, self._last_graph)
+                if made.size[0] <= width or least == ROOMY[-1]:
+                    break
+            self._graph = self._last_graph = made
+        self._view.picture.show(self._graph, self._view.look.chosen)
+
+    @property
+    def _room(self) -> int:
+        # The frame and the scroll bar need the other columns.
+        return max(1, self._view.size.width - 3)
+
+    def show_titles(self) -> None:
+        """Show the number of nodes, the meaning of the marks, and the key for the other
+        arrangement.
+        """
+        network = self._view.look.view
+        if network is None:
+            return
+        nodes = sum(1 for one in network.nodes if one.kind == "node")
+        title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'job')}"
+        if self.listed:
+            below = " · ".join(filter(None, (self._view.nodes.tally, "m graph")))
+            set_titles(self._view.nodes, title + self._view.nodes.filter_named, below)
+            return
+        if self._graph is not None and self._graph.size[0] > self._room:
+            title += " · goes on to the side"
+        set_titles(self._view.picture, title, f"{LEGEND}   m list")
+
+    # User actions
+
+    def moved(self, key: Hashable | None) -> None:
+        """Choose the node under the cursor of the graph, or of the list."""
+        look = self._view.look
+        if key is None or key == look.chosen:
+            return
+        look.chosen = cast(NodeKey, key)
+        if self.listed:
+            self._view.nodes.choose(key)
+        else:
+            self._view.picture.show(self._graph, look.chosen)
+        self._view.node_chosen()
+
+    def choose(self, key: NodeKey) -> None:
+        """Put the cursor on this node."""
+        if self.listed:
+            self._view.nodes.clear_filter()
+            self._view.nodes.move_to_key(key)
+        else:
+            self._view.picture.choose(key)
+
+    def arrange(self) -> None:
+        """Show the network as a graph, or as a list."""
+        if self._view.look.view is None:
+            return
+        inside = self.has_focus
+        self._chosen_arrangement = not self.listed
+        self.show(self._view.look.view)
+        if inside:
+            self._view.call_after_refresh(self.focus)

@@ -1,0 +1,1 @@
+"""A network as a picture of characters: layout, boxes and links."""

@@ -1,0 +1,118 @@
+"""The state of the Network view: the last known network, and what the user looks at in it.
+
+The view stores the position of its cursors here, so that commands have their subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.engine.api.engine import JobState
+from rowtui.tui.views.network.picture.boxes import key_of
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import NetworkView
+    from rowtui.core.runs.views import FailureView, NodeView, SampleView
+    from rowtui.tui.views.network.picture.boxes import NodeKey
+
+
+class StateFilter(NamedTuple):
+    """A filter for the listed samples of a node."""
+
+    word: str
+    states: tuple[JobState, ...]
+
+
+STATE_FILTERS = (
+    StateFilter("all", ()),
+    StateFilter("failed", (JobState.FAILED,)),
+    StateFilter("submitted", (JobState.SUBMITTED,)),
+    StateFilter("eligible", (JobState.ELIGIBLE,)),
+    StateFilter("waiting", (JobState.WAITING,)),
+    StateFilter("cancelled", (JobState.CANCELLED,)),
+    StateFilter("completed", (JobState.COMPLETED,)),
+    StateFilter("skipped", (JobState.SKIPPED,)),
+)
+
+
+@dataclass
+class NetworkLook:
+    """The state of the Network view. `view` None with `known` True means that there is no
+    network.toml.
+    """
+
+    view: NetworkView | None = None
+    known: bool = False
+    error: tuple[str, str] | None = None  # Message and hint: why the network cannot be shown.
+    frozen: bool = True  # True shows the run; False shows the current network.toml.
+    wanted: bool = False  # Whether the view is on the screen.
+    chosen: NodeKey | None = None
+    filter: StateFilter = STATE_FILTERS[0]
+    marked: Mapping[int, str] = field(default_factory=dict)  # Job -> state of the job.
+    sample: SampleView | None = None  # The sample under the cursor.
+    failure: FailureView | None = None  # The failure under the cursor.
+    under: str = "graph"  # The pane that has the cursor: graph, failures or samples.
+    busy: str = ""  # The operation that the engine was asked for and has not answered yet.
+
+    def take(self, view: NetworkView | None) -> None:
+        """Store the new state of the network; the cursor stays on its node if the node still
+        exists.
+        """
+        self.view, self.known, self.error = view, True, None
+        keys = [key_of(node) for node in view.nodes] if view else []
+        if self.chosen not in keys:
+            failed = {one.node for one in view.failures} if view else set()
+            nodes = (
+                [key for key, node in zip(keys, view.nodes, strict=True) if node.kind == "node"]
+                if view
+                else []
+            )
+            wanted = [key for key in nodes if key[1] in failed]
+            self.chosen = next(iter((*wanted, *nodes, *keys)), None)
+
+    @property
+    def node(self) -> NodeView | None:
+        """The node under the cursor of the graph."""
+        for node in self.view.nodes if self.view else ():
+            if key_of(node) == self.chosen:
+                return node
+        return None
+
+    @property
+    def samples_of(self) -> str:
+        """The node whose samples are listed; for a sink, the node whose results the sink takes."""
+        node = self.node
+        return "" if node is None else node.home if node.kind == "sink" else node.name
+
+    @property
+    def failed(self) -> int:
+        """The number of jobs that failed by themselves."""
+        nodes = self.view.nodes if self.view else ()
+        return sum(node.counts[JobState.FAILED] for node in nodes if node.counts)
+
+    @property
+    def left(self) -> int:
+        """The number of jobs that have not been submitted yet."""
+        nodes = self.view.nodes if self.view else ()
+        open_states = (JobState.WAITING, JobState.ELIGIBLE)
+        return sum(node.counts[state] for node in nodes if node.counts for state in open_states)
+
+    @property
+    def pointed(self) -> dict[int, str]:
+        """The jobs that a command applies to, with their states: the marked ones, or the one under
+        the cursor.
+        """
+        return dict(self.marked) or self.under_cursor
+
+    @property
+    def under_cursor(self) -> dict[int, str]:
+        """The job under the cursor with its state, also if others are marked; empty if there is
+        none.
+        """
+        if self.under == "failures" and self.failure is not None:
+            return {self.failure.job: "failed"}
+        if self.under == "samples" and self.sample is not None and self.sample.job >= 0:
+            return {self.sample.job: self.sample.state}
+        return {}

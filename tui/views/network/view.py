@@ -1,0 +1,393 @@
+"""View 8: the network as a graph or a list, its run with its limits, failures and samples.
+
+The feed polls the network; this view loads only pages of samples, when they are shown. The time for
+a frame depends on the number of nodes, not on the number of samples.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import JobState, NetworkView
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.reasons import may_mark_sample
+from rowtui.tui.views.network.find import open_find, open_log
+from rowtui.tui.views.network.graph import NetworkGraph
+from rowtui.tui.views.network.pane import NetworkPane
+from rowtui.tui.views.network.sample_pane import SamplePane
+from rowtui.tui.views.network.sample_rows import SampleTable
+from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
+from rowtui.tui.views.network.texts import (
+    NO_NETWORK,
+    failure_cells,
+    failure_columns,
+    node_lines,
+    run_lines,
+    sample_lines,
+)
+from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.widgets.cells import Line, line, wrapped
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
+from rowtui.tui.widgets.text_lines import LaidOut
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+TALL_FROM = 30
+"""Lines of the screen from which on all information about the run is shown."""
+
+
+class NetworkScreen(View):
+    """The view of the network. The objects under its cursors are stored in `session.network`, for
+    the commands.
+    """
+
+    MODE = "network"
+    BINDINGS = bindings_for("network")
+    AUTO_FOCUS: ClassVar[str | None] = "#graph"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._net = NetworkPane(self)
+        self._samples = SamplePane(self)
+
+    def body(self) -> ComposeResult:
+        """Compose the run, the failures, the network, and the samples beside the chosen node."""
+        yield Panel("Run", name="run")
+        yield ListTable(name="failures", kept_as="network-failures")
+        yield NetworkGraph(name="graph")
+        yield ListTable(name="nodes", kept_as="network-nodes")
+        with Horizontal(id="lower"):
+            yield SampleTable(
+                name="samples", can_mark=True, may_mark=lambda: may_mark_sample(self.session)
+            )
+            yield LaidOut(name="node")
+
+    @property
+    def look(self) -> NetworkLook:
+        """The state of this view."""
+        return self.session.network
+
+    @property
+    def picture(self) -> NetworkGraph:
+        """The graph."""
+        return self.query_one("#graph", NetworkGraph)
+
+    @property
+    def nodes(self) -> ListTable:
+        """The nodes as a list."""
+        return self.query_one("#nodes", ListTable)
+
+    @property
+    def samples(self) -> SampleTable:
+        """The samples of the chosen node."""
+        return self.query_one("#samples", SampleTable)
+
+    @property
+    def failures(self) -> ListTable:
+        """The failures."""
+        return self.query_one("#failures", ListTable)
+
+    @property
+    def _below(self) -> tuple[Widget, ...]:
+        """The panes that replace the network if the screen has few lines."""
+        return self.samples, self.query_one("#node")
+
+    # Display
+
+    async def on_screen_resume(self) -> None:
+        """Poll the network while the view is shown; the base class shows the view itself again."""
+        self.look.wanted = True
+        self.dashboard.look_at_network()
+
+    def on_screen_suspend(self) -> None:
+        """Stop the polls, because the view is hidden."""
+        self.look.wanted = False
+
+    def show_body(self) -> None:
+        """Show everything from the last poll."""
+        view = self.look.view
+        self.set_class(view is None, "-none")
+        self.set_class(bool(view and view.failures), "-failures")
+        self._show_run(view)
+        self._show_failures(view)
+        self._net.show(view)
+        self._samples.show(view)
+        self._show_node(view)
+
+    def show_header(self) -> None:
+        """Update the ages, which change with time."""
+        super().show_header()
+        if self.ready and self.look.view is not None:
+            self._title_run(self.look.view)
+
+    def _show_run(self, view: NetworkView | None) -> None:
+        look, panel = self.look, self.query_one("#run", Panel)
+        width = panel.size.width
+        if view is None:
+            panel.show(part for one in self._instead() for part in wrapped(one, width))
+            set_titles(panel, "Network")
+            return
+        brief = self.size.height < TALL_FROM
+        lines = run_lines(view, max(1, width), frozen=look.frozen, busy=look.busy, brief=brief)
+        if look.error is not None:
+            lines = [
+                line(("✗ ", "failed"), (": ".join(filter(None, look.error)), "failed")),
+                *lines,
+            ]
+        lines += [line(("▲ ", "warning"), text) for text in (*view.problems, *view.notices)]
+        panel.show(lines, stale=look.error is not None or self.session.stale)
+        self._title_run(view)
+
+    def _title_run(self, view: NetworkView) -> None:
+        old = age(max(0.0, self.session.clock() - view.at))
+        seen = "seen now" if old == "now" else f"seen {old} ago"
+        set_titles(self.query_one("#run", Panel), f"Network {view.name}", seen)
+
+    def _instead(self) -> tuple[Line, ...]:
+        """Return the text that is shown if there is no network."""
+        if self.look.error is not None:
+            message, hint = self.look.error
+            lines = [line(("✗ ", "failed"), (text, "failed")) for text in message.splitlines()]
+            return (*lines, line((hint, "dim")))
+        return NO_NETWORK if self.look.known else (line(("Reading the network…", "dim")),)
+
+    def _show_failures(self, view: NetworkView | None) -> None:
+        failures = view.failures if view else ()
+        table = self.failures
+        if not failures and table.has_focus:
+            self._net.focus()
+        table.show(
+            MemoryRows(failures, lambda one: one.job, lambda _, one: failure_cells(one)),
+            failure_columns(failures),
+            stale=self.look.error is not None,
+        )
+        lost = sum(one.lost for one in failures)
+        more = f", for which {plural(lost, 'job')} cannot run" if lost else ""
+        count = plural(self.look.failed, "job")
+        below = " · ".join(filter(None, (table.tally, "R retry  Enter log")))
+        title = f"Failed: {count}{more}{table.filter_named}"
+        set_titles(table, title if failures else "", below)
+        self._point()
+
+    def samples_arrived(self) -> None:
+        """Update the view after a page of samples has arrived."""
+        self._point()
+        if self.samples.has_focus:
+            self._show_node(self.look.view)
+
+    def _show_node(self, view: NetworkView | None) -> None:
+        look, widget = self.look, self.query_one("#node", LaidOut)
+        sample, node = look.sample, look.node
+        if view is None or node is None:
+            widget.show_made(lambda _: ())
+            set_titles(widget, "")
+        elif self.samples.has_focus and sample is not None:
+            widget.show_made(partial(sample_lines, sample))
+            waits = sample.state in ("waiting", "cancelled", "skipped")
+            set_titles(widget, "Sample", "Enter log" + "  b what it waits for" * waits)
+        else:
+            widget.show_made(partial(node_lines, view, node))
+            kind = "" if node.kind == "node" else f" ({node.kind})"
+            set_titles(widget, f"{node.name}{kind}", "Enter samples")
+
+    # Positions of the cursors
+
+    def _point(self) -> None:
+        """Store the objects of the commands."""
+        look = self.look
+        look.failure = next(
+            (one for one in (look.view.failures if look.view else ())
+             if one.job == self.failures.cursor_key), None
+        )  # fmt: skip
+        look.sample = self._samples.sample
+        under = "graph"
+        if self.failures.has_focus_within:
+            under = "failures"
+        elif self.samples.has_focus_within:
+            under = "samples"
+        look.under = under
+
+    def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
+        """Choose the failure, node or sample under the cursor."""
+        if event.table is self.nodes and self._net.listed:
+            # The cursor may have moved on since the message.
+            self._net.moved(self.nodes.cursor_key)
+        self._point()
+        if event.table is self.samples:
+            self._show_node(self.look.view)
+        self.show_bottom()
+
+    def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
+        """Update the frames after another filter or other marks."""
+        if event.table is self.samples:
+            self._samples.remember_marks()
+            self._samples.show_titles()
+        elif event.table is self.failures:
+            self._show_failures(self.look.view)
+        else:
+            self._net.show_titles()
+
+    def on_descendant_focus(self) -> None:
+        """Store the object under the cursor of the pane that has the focus, for the commands."""
+        self.set_class(any(pane.has_focus_within for pane in self._below), "-samples")
+        self._point()
+        self._show_node(self.look.view)
+        self.show_bottom()
+
+    def node_chosen(self) -> None:
+        """Show the samples of the node under the cursor."""
+        self._samples.show(self.look.view)
+        self._show_node(self.look.view)
+        self.query_one("#node", LaidOut).action_first()
+        self.show_bottom()
+
+    def on_network_graph_chosen(self) -> None:
+        """Show the samples of another node."""
+        # The cursor may have moved on since the message.
+        self._net.moved(self.picture.chosen)
+
+    def on_network_graph_wanted(self) -> None:
+        """Open the search for a node, or a sample."""
+        open_find(self)
+
+    async def on_network_graph_opened(self) -> None:
+        """Open the node with a second click."""
+        await self.dashboard.action_command("network.open")
+
+    async def on_virtual_table_row_pressed(self) -> None:
+        """Open the row with a second click."""
+        await self.dashboard.action_command("network.open")
+
+    # Commands
+
+    def copyable(self) -> str:
+        """The directory under the cursor, or the node's name."""
+        look = self.look
+        if look.under == "failures" and look.failure:
+            return look.failure.directory
+        if look.under == "samples" and look.sample:
+            return look.sample.directory
+        return look.chosen[1] if look.chosen else ""
+
+    def back(self) -> bool:
+        """Drop the filter and the marks, then go to the network."""
+        tables = (self.failures, self.nodes, self.samples)
+        if any(table.has_focus_within and table.clear_filter() for table in tables):
+            return True
+        if self.look.marked:
+            self.forget_marks()
+            return True
+        if self.look.view is not None and not self._net.has_focus:
+            self._enter(self._net.widget)
+            return True
+        return False
+
+    def forget_marks(self) -> None:
+        """Remove the marks after the marked jobs were retried, or cancelled."""
+        self._samples.forget_marks()
+
+    def find_sample(self, text: str) -> None:
+        """Show the samples of the chosen node that match a filter."""
+        self._samples.filter(text)
+        self._enter(self.samples)
+
+    def find_node(self, key: tuple[str, str]) -> None:
+        """Put the cursor on this node."""
+        self._net.choose(key)
+        self._enter(self._net.widget)
+
+    def command_open(self) -> None:
+        """Go from a node to its samples; from a sample or a failure to the log of its job."""
+        look = self.look
+        if look.under == "graph":
+            self._enter(self.samples)
+        elif look.under == "failures" and look.failure is not None:
+            open_log(self, look.failure.node, look.failure.directory)
+        elif look.sample is not None:
+            open_log(self, look.samples_of, look.sample.directory)
+
+    def command_pane(self) -> None:
+        """Move to the next pane."""
+        panes: list[Widget] = [self._net.widget, self.samples]
+        if self.failures.display:
+            panes.insert(0, self.failures)
+        if (node := self.query_one("#node")).display:
+            panes.append(node)
+        at = next((n for n, one in enumerate(panes) if one.has_focus_within), -1)
+        self._enter(panes[(at + 1) % len(panes)])
+
+    def _enter(self, pane: Widget) -> None:
+        """Move to a pane; if only one of the two fits, the pane replaces the other one."""
+        self.set_class(pane in self._below, "-samples")
+        self.call_after_refresh(pane.focus)
+
+    def command_filter(self) -> None:
+        """Show the samples in the next state that occurs."""
+        look, node = self.look, self._samples.node
+        at = STATE_FILTERS.index(look.filter)
+        later = [*STATE_FILTERS[at + 1 :], *STATE_FILTERS[: at + 1]]
+        look.filter = next(
+            one for one in later if not one.states or (node and node.counts and any(
+                node.counts[state] for state in one.states))
+        )  # fmt: skip
+        self._samples.show(look.view)
+        self.show_bottom()
+
+    def command_mark(self) -> None:
+        """Mark this sample."""
+        if self.look.under == "samples":
+            self.samples.toggle_mark()
+            self._samples.remember_marks()
+
+    def command_arrange(self) -> None:
+        """Show the network as a graph, or as a list."""
+        self._net.arrange()
+
+    def command_as_now(self) -> None:
+        """Show the current network.toml, or the run again."""
+        self.look.frozen = not self.look.frozen
+        self.dashboard.look_at_network()
+
+    def command_start(self) -> None:
+        """Let the network run by itself, or raise its limits."""
+        self.dashboard.network.start()
+
+    def command_new_run(self) -> None:
+        """Start a new run, of the current network.toml."""
+        self.dashboard.network.start(anew=True)
+
+    def command_stop(self) -> None:
+        """Stop the autopilot."""
+        self.dashboard.network.stop()
+
+    def command_step(self) -> None:
+        """Plan one step, for confirmation."""
+        self.dashboard.network.step()
+
+    def command_waits(self) -> None:
+        """Show what the sample under the cursor waits for."""
+        self.dashboard.network.waits(next(iter(self.look.under_cursor), -1))
+
+    def command_redo(self) -> None:
+        """Recompute the marked samples, or all stale ones."""
+        completed = JobState.COMPLETED.name.lower()
+        chosen = [job for job, state in self.look.marked.items() if state == completed]
+        self.dashboard.network.redo(chosen)
+
+    def command_retry(self) -> None:
+        """Retry the marked jobs, this failure, or all failed jobs."""
+        look = self.look
+        state = JobState.FAILED.name.lower()
+        chosen = {job: was for job, was in look.pointed.items() if was in (state, "cancelled")}
+        self.dashboard.network.retry(chosen if look.marked or look.under == "failures" else {})
+
+    def command_cancel(self) -> None:
+        """Cancel the marked jobs, or this one."""
+        self.dashboard.network.cancel(self.look.pointed)

@@ -1,0 +1,377 @@
+"""View 4: the jobs of a plan on as few and as cheap machines as possible, with choices.
+
+The view shows one destination at a time: its result, its node types and bundles, the lanes of the
+bundle under the cursor. After a changed choice the jobs are packed at once, outside the screen's
+event loop; only the newest answer counts. The previous picture stays, with a mark, until the answer
+arrives.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from rowtui.core.engine.api.engine import PackChoice
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.pack.asking import PackAsking
+from rowtui.tui.views.pack.bundles import (
+    AloneRow,
+    BundleRow,
+    Look,
+    TypeRow,
+    bundle_cells,
+    bundle_columns,
+    bundle_values,
+)
+from rowtui.tui.views.pack.compare import compare
+from rowtui.tui.views.pack.limits import limit_texts, read_limits
+from rowtui.tui.views.pack.packing import (
+    choice_words,
+    compared_lines,
+    head_lines,
+    next_packer,
+    scope,
+    settings_lines,
+    what_changed,
+)
+from rowtui.tui.views.pack.slots import row_lines, row_title
+from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, Packing
+from rowtui.tui.views.pack.words import nodes_words, state_line, why_empty
+from rowtui.tui.views.submit.plan import Wanted
+from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.widgets.cells import Line, line, wrapped
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.limits import LABELS, LimitsForm
+from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.text_lines import LaidOut
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.timer import Timer
+
+SETTLE_SECONDS = 0.2
+"""Seconds after a key in the form, before jobs are packed again: a packing takes long."""
+
+
+class PackView(View):
+    """The result, its bundles, and the lanes of the bundle under the cursor."""
+
+    MODE = "pack"
+    BINDINGS = bindings_for("pack")
+    AUTO_FOCUS: ClassVar[str | None] = "#bundles"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asking = PackAsking(self.dashboard, self, self._arrived)
+        self._settle: Timer | None = None
+        self._wrong: tuple[tuple[str, str], ...] = ()
+
+    def body(self) -> ComposeResult:
+        """Compose the result; bundles beside the choices; the bundle under the cursor."""
+        yield Panel("Packing", name="outcome")
+        yield LimitsForm(id="limits")
+        with Horizontal(id="packed"):
+            yield ListTable(name="bundles")
+            yield Panel("How it is packed", name="choices")
+        yield LaidOut(name="bundle")
+
+    @property
+    def table(self) -> ListTable:
+        """The node types and their bundles."""
+        return self.query_one("#bundles", ListTable)
+
+    @property
+    def form(self) -> LimitsForm:
+        """The limits."""
+        return self.query_one("#limits", LimitsForm)
+
+    @property
+    def packing(self) -> Packing:
+        """The state of the packing."""
+        return self.session.packing
+
+    # Requests
+
+    def show_body(self) -> None:
+        """Show the last answer; send a request if that answer is not for the current choice."""
+        packing = self.packing
+        if packing.wanted is None and self.session.action is not None:
+            packing.want(Wanted(self.session.action.index))
+        self._asking.ask_if_needed()
+        self._show_packing()
+
+    def _arrived(self, begins: bool) -> None:
+        if self.ready:
+            self._show_packing(begins)
+            self.show_bottom()
+
+    # Display
+
+    def _show_packing(self, begins: bool = False) -> None:
+        """Show the last answer. `begins`: its destination was not on the screen before."""
+        look = self.packing.look
+        rows = look.rows if look else ()
+        keys = {row.key for row in rows}
+        begins = begins or (bool(keys) and self.table.cursor_key not in keys)
+        if begins:
+            self.table.start_over()
+        self.table.say_if_empty(line((why_empty(self.session), "dim")))
+        self.table.show(
+            MemoryRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row), bundle_values),
+            bundle_columns(rows),
+            stale=self.session.stale,
+        )
+        if begins and (first := next((row for row in rows if isinstance(row, BundleRow)), None)):
+            self.table.move_to_key(first.key)
+        self._title_nodes(look)
+        self._show_outcome(look)
+        self._show_choices()
+        self._show_row()
+
+    def _title_nodes(self, look: Look | None) -> None:
+        shown = f"{self.table.tally} rows" if self.table.filtered else ""
+        title = f"Nodes{self.table.filter_named}"
+        set_titles(self.table, title, " · ".join(filter(None, (shown, nodes_words(look)))))
+
+    def _show_outcome(self, look: Look | None) -> None:
+        panel, packing = self.query_one("#outcome", Panel), self.packing
+        width = panel.size.width
+        lines: list[Line] = []
+        for one in head_lines(look) if look else ():
+            lines += wrapped(one, width, 2)
+        if (state := state_line(packing)) and width:
+            lines += wrapped(state, width, 2)
+        panel.show(lines or [line((why_empty(self.session), "dim"))], stale=self.session.stale)
+        wanted, looks = packing.wanted, packing.shown.looks if packing.shown else ()
+        groups = None if wanted is None or wanted.groups is None else len(wanted.groups)
+        snapshot = self.session.snapshot
+        actions = snapshot.actions if snapshot else ()
+        action = next((one for one in actions if wanted and one.index == wanted.action), None)
+        everything = wanted is not None and wanted.action is None
+        where = str(look.of.destination) if look else ""
+        many = len(looks)
+        below = f"destination {packing.at + 1} of {many} · n next" if many > 1 else ""
+        set_titles(panel, scope(action, everything, groups, where), below)
+
+    def _show_choices(self) -> None:
+        packing = self.packing
+        panel = self.query_one("#choices", Panel)
+        if width := panel.size.width:
+            types = packing.node_types
+            chosen, others = packing.choice.packer, packing.still_compared
+            compared = compared_lines(others, packing.comparing, chosen, width)
+            shown = settings_lines(packing.choice, packing.shown, types, width, about=not compared)
+            panel.show([*compared, (), *shown] if compared else shown)
+        set_titles(panel, "How it is packed", "u as configured" if packing.chosen else "")
+        below = "Enter done · Esc close · empty: as configured"
+        if self._wrong:
+            below = f"▲ {LABELS[self._wrong[0][0]]}: {self._wrong[0][1]}"
+        set_titles(self.form, "Limits", below)
+
+    def _show_row(self) -> None:
+        packing, look = self.packing, self.packing.look
+        key = self.table.cursor_key
+        row = next((row for row in look.rows if row.key == key), None) if look else None
+        packing.row = row
+        shown = self.query_one("#bundle", LaidOut)
+        if row is None or look is None or packing.shown is None:
+            shown.show_made(lambda _: ())
+        else:
+            jobs = packing.shown.packed.plan.jobs
+            shown.show_made(partial(row_lines, row, jobs, look.of.packed.unit, axis=packing.axis))
+        beside = self.query_one("#choices").display  # The pane of choices shows them already.
+        words = "" if beside else " · ".join(choice_words(packing.choice))
+        if isinstance(row, BundleRow) and not words:
+            others = [f"{axis[0]} {axis}" for axis in AXES if axis != packing.axis]
+            words = "  ".join(others)
+        set_titles(shown, row_title(row), words)
+
+    # Events
+
+    def on_list_table_rearranged(self) -> None:
+        """Update the frame after another filter or order."""
+        self._title_nodes(self.packing.look)
+        self._show_row()
+
+    def on_virtual_table_cursor_moved(self) -> None:
+        """Show the lanes of the bundle under the cursor."""
+        self._show_row()
+        self.query_one("#bundle", LaidOut).action_first()
+        self.show_bottom()
+
+    def on_fields_changed(self) -> None:
+        """Pack after a pause in typing."""
+        if self._settle is not None:
+            self._settle.stop()
+        self._settle = self.set_timer(SETTLE_SECONDS, self._limit_as_typed)
+
+    def on_fields_done(self) -> None:
+        """Close the form."""
+        self._close_form()
+
+    def on_key(self, event: events.Key) -> None:
+        """Close the form with Escape; the limits stay."""
+        if event.key == "escape" and self.form.inside:
+            event.stop()
+            event.prevent_default()
+            self._close_form()
+
+    def _limit_as_typed(self) -> None:
+        if self.ready:
+            typed = read_limits(self.form.texts, self.packing.choice)
+            self._wrong = typed.wrong
+            self._choose(typed.choice)
+
+    def _close_form(self) -> None:
+        if self._settle is not None:
+            self._settle.stop()
+        self._limit_as_typed()
+        self._wrong = ()
+        self.remove_class("-form")
+        self.table.focus()
+
+    def _choose(self, choice: PackChoice) -> None:
+        """Use this choice from now on; the result is compared with the current picture."""
+        packing = self.packing
+        if choice != packing.choice:
+            # The current picture shows the previous choice.
+            if packing.settled or not packing.change:
+                packing.before = packing.shown
+                packing.change = ""
+            change = what_changed(packing.choice, choice, packing.node_types)
+            packing.change = ", ".join(text for text in (packing.change, change) if text)
+            packing.choice = choice
+        self.show()
+
+    # Commands
+
+    def copyable(self) -> str:
+        """The first directory of the bundle under the cursor, or the node type's name."""
+        row, shown = self.packing.row, self.packing.shown
+        if row is None or shown is None:
+            return ""
+        if isinstance(row, TypeRow):
+            return row.node_type.name
+        at = row.left.jobs[0] if isinstance(row, AloneRow) else row.bundle.lanes[0].jobs[0]
+        return shown.packed.plan.jobs[at].directories[0]
+
+    def back(self) -> bool:
+        """Go back from the form, or from the lanes to the bundles."""
+        if self.has_class("-form"):
+            self._close_form()
+            return True
+        if self.has_class("-comparing"):
+            self.remove_class("-comparing")
+            return True
+        if self.table.has_focus_within and self.table.clear_filter():
+            return True
+        if not self.table.has_focus:
+            self.table.focus()
+            return True
+        return False
+
+    def command_submit(self) -> None:
+        """Show the plan with these bundles, for confirmation."""
+        shown = self.packing.shown
+        if shown is not None:
+            self.dashboard.verbs.review(shown.packed.plan, "pack", self.packing.wanted)
+
+    def command_packer(self) -> None:
+        """Use the next packer."""
+        self._next_packer(1)
+
+    def command_packer_before(self) -> None:
+        """Use the previous packer."""
+        self._next_packer(-1)
+
+    def _next_packer(self, step: int) -> None:
+        packing = self.packing
+        packers = packing.shown.packed.packers if packing.shown else ()
+        choice = packing.choice
+        self._choose(choice._replace(packer=next_packer(choice.packer, packers, step)))
+
+    def command_compare(self) -> None:
+        """Show the result of every packer, beside the choices."""
+        self.add_class("-comparing")
+        start(self, partial(compare, self), "compare", exclusive=True)
+
+    def command_time(self) -> None:
+        """Show the lanes over time."""
+        self._look_along("time")
+
+    def command_cores(self) -> None:
+        """Show the lanes over the cores of the node."""
+        self._look_along("cores")
+
+    def command_memory(self) -> None:
+        """Show the lanes over the memory of the node."""
+        self._look_along("memory")
+
+    def _look_along(self, axis: str) -> None:
+        self.packing.axis = axis
+        self._show_row()
+        self.query_one("#bundle", LaidOut).action_first()
+
+    def show_choices(self) -> None:
+        """Show the choices, and the results of the other packers."""
+        if self.ready:
+            self._show_choices()
+            self.show_bottom()
+
+    def command_limits(self) -> None:
+        """Open the form."""
+        self.form.fill(limit_texts(self.packing.choice))
+        self.add_class("-form")
+        self.call_after_refresh(self.form.enter)
+
+    def command_node_type(self) -> None:
+        """Pack without this node type, or with it again."""
+        row, packing = self.packing.row, self.packing
+        if not isinstance(row, TypeRow):
+            return
+        names = packing.node_types
+        chosen = packing.choice.node_types or names
+        name = row.node_type.name
+        kept = tuple(one for one in names if (one in chosen) != (one == name))
+        self._choose(packing.choice._replace(node_types=() if len(kept) == len(names) else kept))
+
+    def command_longer(self) -> None:
+        """Search longer for a better packing."""
+        choice = self.packing.choice
+        self._choose(choice._replace(budget=min(MOST_SECONDS, choice.budget * LONGER)))
+
+    def command_reset(self) -> None:
+        """Restore the configured choice."""
+        self._choose(START)
+
+    def command_all_actions(self) -> None:
+        """Pack the jobs of all actions together, or of the current action again."""
+        packing, action = self.packing, self.session.action
+        if packing.wanted is not None and action is not None:
+            packing.want(Wanted(action.index if packing.wanted.action is None else None))
+            self.show()
+
+    def command_next_destination(self) -> None:
+        """Show the next destination."""
+        self._step(1)
+
+    def command_previous_destination(self) -> None:
+        """Show the previous destination."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        packing = self.packing
+        if packing.shown is not None and packing.shown.looks:
+            packing.at = (packing.at + step) % len(packing.shown.looks)
+            self._show_packing(begins=True)
+            self.show_bottom()
+
+    def command_pane(self) -> None:
+        """Move to the other pane; in the form, to the next field."""
+        if self.form.inside:
+            self.form.next_field()
+        else:
+            bundle = self.query_one("#bundle", LaidOut)
+            (bundle if self.table.has_focus else self.table).focus()

@@ -1,0 +1,1 @@
+"""View 6: the jobs of all clusters."""

@@ -1,0 +1,391 @@
+"""View 6: the clusters, and the jobs with their states; the verbs ask first.
+
+The jobs stay in the engine, which returns pages of them: arrays and bundles are one row until they
+are unfolded. On request the view also shows the user's other jobs, and the jobs of all users, which
+cannot be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import (
+    JobDetail,
+    ListAsked,
+    QueueAsked,
+    QueuePage,
+    QueueRow,
+    RowKey,
+)
+from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, SORTS
+from rowtui.core.submission.plan.model import NO_ID, called
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
+from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
+from rowtui.tui.views.queue.marks import QueueMarking
+from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
+from rowtui.tui.views.queue.rows import QueueRows, queue_values
+from rowtui.tui.views.queue.table import QueueTable
+from rowtui.tui.views.queue.verbs import QueueVerbs
+from rowtui.tui.views.queue.why import WAITS, row_lines
+from rowtui.tui.views.queue.why_page import WhyScreen
+from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.widgets.cells import Cell, line
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.table.asked_rows import Answer
+from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.virtual_table import VirtualTable
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+DETAIL_SECONDS = 60.0
+"""Seconds for which a scheduler's answer about a job is shown; the engine caches it as long."""
+
+SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
+
+
+class QueueView(View):
+    """The list of jobs. The newest job is on top until another order is chosen."""
+
+    MODE = "queue"
+    BINDINGS = bindings_for("queue")
+    AUTO_FOCUS: ClassVar[str | None] = "#queue"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = QueueAsked()
+        self._rows: QueueRows | None = None
+        self._seen: object = None  # The poll of the queues from which the rows are.
+        self._sorted = SORTS[0]
+        self._details: dict[RowKey, JobDetail] = {}
+        self._columns_for = 0  # The width for which the columns were chosen.
+        self._marking = QueueMarking(
+            self.dashboard,
+            lambda: self.table,
+            lambda: self._question(self.table.asked),
+            self._show_marks,
+        )
+        self._verbs = QueueVerbs(self.dashboard, self._marking.forget)
+
+    def body(self) -> ComposeResult:
+        """Compose the clusters, the list, and the chosen job below."""
+        yield Panel("Clusters", name="clusters")
+        with Vertical(id="jobs"):
+            yield QueueTable(self._marking.took)
+        yield Panel("Job", name="job")
+
+    @property
+    def table(self) -> QueueTable:
+        """The list of jobs."""
+        return self.query_one("#queue", QueueTable)
+
+    def show_header(self) -> None:
+        """Show the line at the top, and the ages of the information about the clusters."""
+        super().show_header()
+        if self.ready:
+            self._show_clusters()
+
+    def show_body(self) -> None:
+        """Show everything from the latest poll of the queues."""
+        session = self.session
+        if session.jobs is None:
+            self.table.say_if_empty(line(("Asking…", "dim")))
+        elif self._rows is None:
+            self._open()
+        elif self._seen is not session.jobs or session.job_to_show:
+            self._seen = session.jobs
+            self._rows.reload()
+            self._marking.look_again()
+        if self._rows is not None and self._rows.loaded and self._columns_for != self.size.width:
+            self._arrived()
+        self._show_clusters()
+        self._titles()
+        self._show_job()
+
+    # Rows
+
+    def _open(self) -> None:
+        rows = QueueRows(
+            self._fetch,
+            lambda row: row.key,
+            self._cells,
+            queue_values,
+            spawn=self._spawn,
+            arrived=self._arrived,
+            failed=lambda error: self.dashboard.report("the jobs cannot be listed", error),
+            asked=self.table.asked,
+        )
+        self._rows, self._seen = rows, self.session.jobs
+        self.table.show(rows, ())
+
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self, work, "pages")
+
+    def _question(self, asked: ListAsked) -> QueueAsked:
+        """Return the request for rows: filter and order of the list, and the chosen jobs."""
+        return self._asked._replace(
+            text=asked.filter, sort=asked.sort or SORTS[0], descending=asked.descending
+        )
+
+    async def _fetch(self, asked: ListAsked, begin: int, length: int, _: str) -> Answer[QueueRow]:
+        session = self.session
+        if session.job_to_show:
+            follow: RowKey | None = RowKey("", 0, None, session.job_to_show)
+        else:
+            key = self.table.cursor_key
+            follow = key if isinstance(key, RowKey) else None
+        question = self._question(asked)._replace(follow=follow)
+        page = await session.engine.queue(question, begin, length)
+        if page.problem:
+            raise RowtuiError(page.problem)
+        if self._rows is not None:
+            self._rows.take(page, follow)
+        return Answer(page.total, page.rows, page.all_jobs)
+
+    def _cells(self, row: QueueRow) -> dict[str, Cell]:
+        unfolded = (row.key in self._asked.unfolded) is self._asked.folding
+        return queue_cells(row, self.session.clock(), unfolded=unfolded)
+
+    def _arrived(self) -> None:
+        rows, session = self._rows, self.session
+        if rows is None or not self.ready:
+            return
+        page = rows.page
+        self._columns_for = self.size.width
+        clusters = session.jobs.clusters if session.jobs else ()
+        loaded = rows.loaded_items()
+        self.table.empty = line((self._nothing(page), "dim"))
+        view = session.jobs
+        self.table.show(
+            rows,
+            queue_columns(
+                loaded,
+                session.clock(),
+                self.size.width,
+                clusters=len({row.cluster for row in loaded}),
+                everybody=self._asked.whose == EVERYBODY,
+            ),
+            stale=bool(view and view.error and not any(one.error for one in clusters)),
+        )
+        self.table.flash(rows.changed)
+        if session.job_to_show and page is not None:
+            self.table.move_to_key(RowKey("", 0, None, session.job_to_show))
+            if page.followed is not None:
+                session.job_to_show = ""
+        self._take_row()
+        self._titles()
+        self._show_job()
+        self.show_bottom()
+
+    def _nothing(self, page: QueuePage | None) -> str:
+        """Return the text in the place of rows."""
+        if page is None:
+            return "Asking…"
+        if page.all_jobs:
+            return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
+        if self._asked.clusters:
+            return f"No jobs on {self._asked.clusters[0]}: n goes on to the next."
+        return "No jobs yet: mark groups in 2 and submit them."
+
+    def _ask(self, asked: QueueAsked) -> None:
+        """Show other rows, or the same rows in another way; the cursor stays on its job."""
+        self._asked = asked
+        if self._rows is not None:
+            self._rows.reload()
+            self.table.rows_changed()
+        self._titles()
+
+    # Display
+
+    def _show_clusters(self) -> None:
+        session = self.session
+        panel = self.query_one("#clusters", Panel)
+        clusters = session.jobs.clusters if session.jobs else ()
+        panel.display = bool(clusters) and not self.has_class("-low")
+        width = max(1, self.size.width - 4)
+        if self.size.height < 30:
+            brief = clusters_in_one_line(clusters, session.clock(), width, session.connecting)
+            panel.show([brief])
+        else:
+            panel.show(cluster_lines(clusters, session.clock(), width, session.connecting))
+
+    def _titles(self) -> None:
+        view, page = self.session.jobs, self._rows.page if self._rows else None
+        title = SCOPES[self._asked.whose]
+        if self._asked.clusters:
+            title += f" · {self._asked.clusters[0]}"
+        title += self.table.filter_named
+        below = ""
+        if page is not None:
+            below = plural(page.jobs, "job")
+            if page.jobs < page.all_jobs:
+                below = f"{page.jobs:,} of {plural(page.all_jobs, 'job')}"
+            if page.total != page.jobs:
+                below += f" in {plural(page.total, 'row')}"
+            if marked := self.session.marked_jobs:
+                below = f"{marked:,} of {below} marked"
+            if page.hidden:
+                below += f" · m {plural(page.hidden, 'other')}"
+            if page.notice:
+                below = f"▲ {page.notice} · {below}"
+        if view and view.error and not any(one.error for one in view.clusters):
+            old = age(max(0.0, self.session.clock() - view.at))
+            below = f"▲ {view.error} · as of {old} ago"
+        set_titles(self.table, title, below)
+
+    def _show_job(self) -> None:
+        row = self.session.queue_row
+        panel = self.query_one("#job", Panel)
+        if row is None:
+            panel.show([])
+            set_titles(panel, "Job")
+            return
+        now = self.session.clock()
+        detail = self._details.get(row.key)
+        if detail is not None and abs(now - detail.at) > DETAIL_SECONDS:
+            detail = None
+        panel.show(row_lines(row, detail, now, panel.size.width))
+        title = f"{called(row.label).capitalize()}{row.tasks if row.tasks.startswith('[') else ''}"
+        if row.state in WAITS:
+            title += " · why is it not running?"
+        log = "Enter log · " if row.ours else ""
+        set_titles(panel, title, f"{log}w all that {row.cluster} says")
+
+    def _take_row(self) -> None:
+        """Store the row under the cursor, for the checks whether a command can be used."""
+        row = self._rows.item(self.table.cursor) if self._rows is not None else None
+        self.session.queue_row = row
+        if row is not None and row.view is not None:
+            self.session.known_job = row.view
+            self.session.job_token = row.view.record.token
+
+    def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
+        """Choose the job under the cursor."""
+        if not self.session.job_to_show:
+            self._take_row()
+        self._show_job()
+        self.show_bottom()
+
+    def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
+        """Update the frame after another filter, order or other marks."""
+        event.stop()
+        sort = event.table.asked.sort or SORTS[0]
+        if sort != self._sorted:
+            self._sorted = sort
+            self.app.notify(f"Sorted by {sort}", timeout=2, markup=False)
+        self._titles()
+
+    async def on_virtual_table_row_pressed(self) -> None:
+        """Open the job with a second click."""
+        await self.dashboard.action_command("queue.open")
+
+    def copyable(self) -> str:
+        """The id of the job under the cursor."""
+        row = self.session.queue_row
+        return row.label if row is not None and row.label != NO_ID else ""
+
+    def back(self) -> bool:
+        """Drop the marks, then the filter."""
+        if self.table.marks.keys:
+            self._marking.forget()
+            return True
+        return self.table.clear_filter()
+
+    def command_open(self) -> None:
+        """Show the log of this job."""
+        self.dashboard.go("log")
+
+    def command_why(self) -> None:
+        """Show the scheduler's whole information about this job."""
+        row = self.session.queue_row
+        if row is not None:
+
+            def told(detail: JobDetail) -> None:
+                self._details[detail.key] = detail
+
+            self.app.push_screen(WhyScreen(self.session, row, told), lambda _: self._show_job())
+
+    # Marks
+
+    def command_mark(self) -> None:
+        """Mark this job, or all jobs of this array."""
+        self._marking.mark()
+
+    def command_mark_all(self) -> None:
+        """Mark all jobs that have not ended; at the second call all failed jobs; at the
+        third none.
+        """
+        self._marking.mark_all()
+
+    def _show_marks(self) -> None:
+        self._titles()
+        self.show_bottom()
+
+    def forget_marks(self) -> None:
+        """Remove the marks after the marked jobs were retried."""
+        self._marking.forget()
+
+    # Selection of rows
+
+    def command_fold(self) -> None:
+        """Give every job of this array or bundle a row, or show one row for all of them again."""
+        row = self.session.queue_row
+        if row is None:
+            return
+        key = row.key if row.key.folded else row.key.parent
+        if key is None or not (row.inside or row.key.folded):
+            return
+        self._ask(self._asked._replace(unfolded=self._asked.unfolded ^ {key}))
+
+    def command_fold_all(self) -> None:
+        """Fold or unfold all arrays and bundles."""
+        folding = not self._asked.folding
+        self._ask(self._asked._replace(folding=folding, unfolded=frozenset()))
+
+    def command_others(self) -> None:
+        """Show or hide the user's jobs outside this project."""
+        page = self._rows.page if self._rows is not None else None
+        if self._asked.whose == PROJECT and page is not None and not page.hidden:
+            self.app.notify("You have no other jobs on these clusters.", markup=False)
+        self._ask(self._asked._replace(whose=MINE if self._asked.whose == PROJECT else PROJECT))
+
+    def command_everybody(self) -> None:
+        """Show or hide the jobs of all users."""
+        whose = PROJECT if self._asked.whose == EVERYBODY else EVERYBODY
+        self._ask(self._asked._replace(whose=whose))
+
+    def show_about(self, name: str) -> None:
+        """Show only the jobs of this cluster."""
+        self._ask(self._asked._replace(clusters=(name,)))
+
+    def command_cluster(self) -> None:
+        """Show only the jobs of the next cluster; after the last cluster, the jobs of all."""
+        names = [one.name for one in self.session.jobs.clusters] if self.session.jobs else []
+        shown = self._asked.clusters[0] if self._asked.clusters else ""
+        at = names.index(shown) + 1 if shown in names else 0
+        self._ask(self._asked._replace(clusters=tuple(names[at : at + 1])))
+
+    # Verbs
+
+    def command_cancel(self) -> None:
+        """Ask, then cancel the marked jobs, or those under the cursor."""
+        self._verbs.choose(CANCEL)
+
+    def command_hold(self) -> None:
+        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
+        self._verbs.choose(HOLD)
+
+    def command_release(self) -> None:
+        """Ask, then let the marked jobs, or those under the cursor, start."""
+        self._verbs.choose(RELEASE)
+
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
+        cursor.
+        """
+        self._verbs.choose(RETRY)

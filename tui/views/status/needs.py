@@ -1,0 +1,282 @@
+"""The items that wait for the user, as a list of values: each with its cause and its next step.
+
+Pure functions: the input is the engine's last answers; the output is `Need`s, the worst first.
+`tui/views/status/steps.py` carries out a step.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.base.text import plural
+from rowtui.tui.views.status.status import first_line
+from rowtui.tui.widgets.cells import line, wrapped
+from rowtui.tui.widgets.columns import Column
+
+if TYPE_CHECKING:
+    from rowtui.core.base.errors import Problem
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, NetworkView, Snapshot
+    from rowtui.tui.views.submit.plan import Sending
+    from rowtui.tui.widgets.cells import Cell, Line
+
+
+class NextStep(enum.Enum):
+    """What Enter does about a need; the value is the text for the user."""
+
+    NOTHING = ""
+    EDIT = "open the file"
+    FAILED = "look at these directories"
+    LOGIN = "log in"
+    QUEUE = "look at the queue"
+    JOBS = "look at the job"
+    TRUST = "read the file, then trust it"
+    NETWORK = "look at the network"
+    SENDING = "look at the submission"
+    BAD = "see which"
+    SUBMIT = "plan them"
+
+
+class Need(NamedTuple):
+    """One item that waits for the user. `subject` makes it unique; `more` has further information.
+
+    `cause`, `cluster`, `place` (a file, with `line` and `column`) and `token` identify the object
+    of the next step.
+    """
+
+    glyph: str
+    text: str
+    style: str
+    step: NextStep = NextStep.NOTHING
+    subject: str = ""
+    more: tuple[str, ...] = ()
+    action_index: int | None = None
+    cause: str = ""
+    cluster: str = ""
+    place: str = ""
+    line: int = 0
+    column: int = 0
+    token: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The identity of the need, independent of its current numbers."""
+        return (self.step.name, self.subject or self.text)
+
+    @property
+    def spans(self) -> Line:
+        """The spans of `✗ equilibrate: 12 failed: out of memory`."""
+        return line((self.glyph + " ", self.style), self.text)
+
+
+COLUMNS = (Column("text", "the worst first", 8, grow=1),)
+
+
+def need_cells(need: Need) -> dict[str, Cell]:
+    """Return one row of the list."""
+    return {"text": need.spans}
+
+
+def need_detail(need: Need, width: int) -> list[Line]:
+    """Return all information about a need, and what Enter does about it."""
+    lines = wrapped(need.spans, width, 2)
+    for text in need.more:
+        lines += wrapped(line(("  " + text, "dim")), width, 2)
+    if need.step is not NextStep.NOTHING:
+        lines.append(line(("Enter ", "key"), need.step.value))
+    if need.step is NextStep.FAILED:
+        lines.append(line(("R ", "key"), "try those that failed like this again"))
+    return lines
+
+
+def needs(
+    snapshot: Snapshot | None,
+    broken: Exception | None = None,
+    jobs: JobsView | None = None,
+    network: NetworkView | None = None,
+    sending: Sending | None = None,
+) -> list[Need]:
+    """Return the items that need the user, the worst first: errors, failures, warnings, then ready
+    work.
+    """
+    found = list(_broken(broken))
+    if snapshot is None:
+        return found
+    found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
+    found += [
+        Need(
+            "▲", f"{action.name}: {first_line(action.problem)}", "warning", NextStep.EDIT,
+            f"problem {action.index}", tuple(action.problem.splitlines()[1:]),
+            place=f"{snapshot.root}/workflow.toml",
+        )
+        for action in snapshot.actions
+        if action.problem
+    ]  # fmt: skip
+    found += _sending(sending)
+    found += _logins(jobs)  # Without a login, no other information about the cluster is available.
+    found += _failures(snapshot)
+    if network is not None and network.run is not None and network.run.why:
+        text = f"network {network.name}: {network.run.why}"
+        found.append(Need("▲", text, "warning", NextStep.NETWORK, network.name))
+    found += _silent(snapshot, jobs)
+    found += _queued(jobs)
+    found += [
+        Need(
+            "▲", f"{one.name} is not trusted: its code does not run", "warning", NextStep.TRUST,
+            one.place, place=one.place,
+        )
+        for one in snapshot.untrusted
+    ]  # fmt: skip
+    if snapshot.bad_count:
+        text = plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside"
+        more = tuple(f"{name}: {reason}" for name, reason in snapshot.bad)
+        found.append(Need("▲", text, "warning", NextStep.BAD, "bad", more))
+    found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
+    found += [Need("▲", notice, "warning") for notice in snapshot.notices]
+    found += [
+        Need(
+            "○", f"{action.name}: {_eligible(action)}", "eligible",
+            NextStep.SUBMIT, str(action.index), action_index=action.index,
+            more=_among_eligible(action),
+        )
+        for action in snapshot.actions
+        if action.eligible > action.failed
+    ]  # fmt: skip
+    return found
+
+
+def _eligible(action: ActionSummary) -> str:
+    """Return `887 eligible, 13 of them failed`, with the numbers of the status table and of the
+    plan.
+    """
+    failed = f", {action.failed:,} of them failed" if action.failed else ""
+    return f"{action.eligible:,} eligible{failed}"
+
+
+def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
+    """Return the other ways in which the last job ended at eligible directories."""
+    more = []
+    if action.not_reached:
+        more.append(f"{action.not_reached:,} were not reached by their last job")
+    if action.cancelled:
+        more.append(f"the last job of {action.cancelled:,} was cancelled")
+    return tuple(more)
+
+
+def _failures(snapshot: Snapshot) -> Iterable[Need]:
+    """Yield failed directories by action and cause; without causes, by action."""
+    told = {one.action_index for one in snapshot.failures}
+    for action in snapshot.actions:
+        if not action.failed:
+            continue
+        if action.index not in told:
+            yield _failed(action, action.failed, "", ())
+        for one in snapshot.failures:
+            if one.action_index == action.index:
+                more = (f"at {plural(one.jobs, 'job')}",)
+                yield _failed(action, one.directories, one.cause, more)
+
+
+def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]) -> Need:
+    text = f"{action.name}: {count:,} failed" + (f": {cause}" if cause else "")
+    return Need(
+        "✗", text, "failed", NextStep.FAILED, f"{action.index} {cause}", more,
+        action_index=action.index, cause=cause,
+    )  # fmt: skip
+
+
+def _sending(sending: Sending | None) -> Iterable[Need]:
+    """Yield a submission that was stopped or broke off: its remaining jobs wait for the user."""
+    if sending is None or sending.phase not in ("stopped", "broken"):
+        return
+    left = len(sending.plan.jobs) - len(sending.outcomes)
+    text = f"{plural(left, 'planned job')} not sent"
+    if sending.phase == "broken":
+        text = f"sending broke off: {sending.error}"
+    yield Need("✗", text, "failed", NextStep.SENDING, sending.plan.id)
+
+
+def _logins(jobs: JobsView | None) -> list[Need]:
+    """Return clusters that wait for a login."""
+    return [
+        Need(
+            "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
+            cluster=one.name,
+        )
+        for one in (jobs.clusters if jobs is not None else ())
+        if one.login
+    ]  # fmt: skip
+
+
+def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
+    """Return clusters whose queue does not answer."""
+    if jobs is None:
+        return []
+    silent = [(one.name, one.error) for one in jobs.clusters if one.error and not one.login]
+    if jobs.error and not any(one.error or one.login for one in jobs.clusters):
+        silent.append((snapshot.cluster, jobs.error))
+    return [
+        Need("▲", f"{name}: {error}", "warning", NextStep.QUEUE, name, cluster=name)
+        for name, error in silent
+    ]
+
+
+def _queued(jobs: JobsView | None) -> Iterable[Need]:
+    """Yield jobs that cannot start, wait for days or failed at once, by cause."""
+    for one in jobs.needs if jobs is not None else ():
+        text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
+        if one.cause:
+            text += f": {one.cause}"
+        subject = f"{one.kind} {one.cluster} {one.action} {one.cause}"
+        more = (f"on {one.cluster}", *((one.hint,) if one.hint else ()))
+        token = one.tokens[0] if one.tokens else ""
+        step = NextStep.JOBS if token else NextStep.QUEUE
+        yield Need(
+            "▲", text, "warning", step, subject, more, cluster=one.cluster, token=token,
+        )  # fmt: skip
+
+
+def _broken(error: Exception | None) -> list[Need]:
+    if error is None:
+        return []
+    if isinstance(error, InvalidFileError):
+        return [_problem(problem) for problem in error.problems]
+    hint = getattr(error, "hint", "")
+    text = getattr(error, "message", "") or str(error) or type(error).__name__
+    return [Need("✗", text, "failed", more=(hint,) if hint else ())]
+
+
+def _problem(problem: Problem) -> Need:
+    place = problem.file.rsplit("/", 1)[-1]
+    if problem.line:
+        place += f":{problem.line}:{problem.column}"
+    text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+    glyph, style = ("✗", "failed") if problem.severity == "error" else ("▲", "warning")
+    step = NextStep.EDIT if problem.file.startswith("/") else NextStep.NOTHING
+    return Need(
+        glyph, text, style, step, text,
+        place=problem.file, line=problem.line, column=problem.column,
+    )  # fmt: skip
+
+
+def nothing_needed(snapshot: Snapshot) -> Line:
+    """Return the one line for a project without needs."""
+    if not snapshot.actions:
+        return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
+    if not snapshot.directories:
+        return line(("The workspace has no directories yet. They appear when made.", "dim"))
+    if all(action.completed == action.total for action in snapshot.actions):
+        return line(("✓ ", "completed"), "Everything is completed.")
+    if any(action.submitted for action in snapshot.actions):
+        return line(("▶ ", "submitted"), "Nothing now: jobs are with the scheduler.")
+    return line(("Nothing now.", "dim"))
+
+
+def distinct(found: Sequence[Need]) -> list[Need]:
+    """Return the needs without duplicate keys, because the list identifies its rows by key."""
+    first: dict[tuple[str, str], Need] = {}
+    for need in found:
+        first.setdefault(need.key, need)
+    return list(first.values())

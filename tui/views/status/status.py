@@ -1,0 +1,151 @@
+"""A project's status as lines: the table of actions, and the chosen action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.tui.widgets.cells import Bar, Choice, Number, line
+from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.marks import JOB_MARKS
+from rowtui.tui.widgets.numbers import cost_forms
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, Snapshot
+    from rowtui.tui.widgets.cells import Cell, Line
+
+COUNTS = ("completed", "submitted", "eligible", "waiting")
+ENDED = ("failed", "not_reached", "cancelled")
+"""The ends of the last job of eligible directories: beside the counts, never added to them."""
+
+
+def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
+    """Return the columns of the status table; the first is as wide as the longest name needs."""
+    longest = max((len(action.name) for action in actions), default=6)
+    widest = {
+        name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
+        for name in (*COUNTS, *ENDED)
+    }
+
+    def counting(name: str, short: str, priority: int) -> Column:
+        least = min(max(4, widest[name]), 6)
+        title = name.capitalize().replace("_", " ")
+        ideal = max(widest[name], len(name))
+        return Column(name, title, least, ideal, "right", priority, short=short, family="counts")
+
+    def is_any(name: str) -> bool:
+        return any(getattr(action, name) for action in actions)
+
+    return (
+        Column("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
+        counting("completed", "Done", 0),
+        counting("submitted", "Subm", 0),
+        counting("eligible", "Elig", 0),
+        counting("waiting", "Wait", 1),
+        counting("failed", "Fail", 1),
+        *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
+        *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
+        Column("cost", "Remaining", 10, 12, "right", 3, short="Left"),
+        Column("progress", "Progress", 10, 14, priority=2, grow=1),
+    )
+
+
+def action_cells(action: ActionSummary) -> dict[str, Cell]:
+    """Return one row of the status table."""
+    name = line((action.name, "warning" if action.problem else ""))
+    if action.problem:
+        name = line(("▲ ", "warning"), (action.name, "warning"))
+    cells: dict[str, Cell] = {"action": name}
+    for count in (*COUNTS, *ENDED):
+        value = getattr(action, count)
+        style = count if count in COUNTS or count == "failed" else "warning"
+        cells[count] = Number(value, style if value else "faint")
+    cells["cost"] = Choice(tuple(line(form) for form in cost_forms(action.remaining_cost)))
+    cells["progress"] = Bar(action.completed, action.submitted, action.total)
+    return cells
+
+
+def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, str]]:
+    """Return the cells of the status table whose number has changed: (action index, column)."""
+    if old is None:
+        return frozenset()
+    before = {(action.index, action.name): action for action in old.actions}
+    found = set()
+    for action in new.actions:
+        was = before.get((action.index, action.name))
+        if was is not None:
+            found |= {
+                (action.index, count)
+                for count in (*COUNTS, *ENDED)
+                if getattr(was, count) != getattr(action, count)
+            }
+    return frozenset(found)
+
+
+def action_detail(action: ActionSummary) -> list[Line]:
+    """Return an action's settings in workflow.toml, and its state; the most useful lines first."""
+    lines = []
+    if action.problem:
+        lines.append(line(("▲ ", "warning"), (action.problem, "warning")))
+    lines.append(_field("status", *_standing(action)))
+    lines.append(_field("command", first_line(action.command)))
+    lines.append(_field("groups", action.grouping or "all directories in one group"))
+    lines.append(_field("resources", action.resources or "1 process"))
+    lines.append(
+        _field("remaining", str(action.remaining_cost) if action.remaining_cost else "nothing")
+    )
+    lines.append(_field("products", ", ".join(action.products) or "none: it never completes"))
+    lines.append(_field("after", ", ".join(action.previous_actions) or "nothing"))
+    return lines
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a command; `…` marks further lines."""
+    lines = text.strip().splitlines()
+    return (lines[0] + (" …" if len(lines) > 1 else "")) if lines else ""
+
+
+def _standing(action: ActionSummary) -> list[tuple[str, str]]:
+    if not action.total:
+        return [("includes no directory", "dim")]
+    parts = [(f"✓ {action.completed:,} completed", "completed")]
+    if action.submitted:
+        parts.append((f"▶ {action.submitted:,} submitted", "submitted"))
+    if action.eligible:
+        parts.append((f"○ {action.eligible:,} eligible", "eligible"))
+    if ended := [
+        f"{mark} {number:,} {word}"
+        for mark, number, word in (
+            ("✗", action.failed, "failed"),
+            ("◌", action.not_reached, "not reached"),
+            ("⊘", action.cancelled, "cancelled"),
+        )
+        if number
+    ]:  # These directories are eligible, and are not added to the four counts.
+        parts.append((f"({', '.join(ended)})", "failed" if action.failed else "warning"))
+    if action.waiting:
+        parts.append((f"· {action.waiting:,} waiting", "waiting"))
+    spaced: list[tuple[str, str]] = []
+    for part in parts:
+        gap = " " if part[0].startswith("(") else "  "
+        spaced += [(gap, ""), part] if spaced else [part]
+    return spaced
+
+
+def _field(name: str, *parts: str | tuple[str, str]) -> Line:
+    return line((f"{name:<10} ", "dim"), *parts)
+
+
+def job_counts(view: JobsView | None) -> list[Line]:
+    """Return the number of jobs in each state, one line each; the active states first."""
+    if view is None:
+        return [line(("not asked yet", "dim"))]
+    if not view.jobs:
+        return [line(("no jobs yet", "dim"))]
+    counts = {state.value: number for state, number in view.states.items()}
+    widest = max(len(f"{number:,}") for number in counts.values())
+    return [
+        line((f"{mark.glyph} {counts[state.value]:>{widest},} {mark.word}", mark.style))
+        for state, mark in JOB_MARKS.items()
+        if state.value in counts
+    ]

@@ -1,0 +1,1 @@
+"""View 5: a plan before and during its submission."""

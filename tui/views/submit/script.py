@@ -1,0 +1,100 @@
+"""The script that the Submit view shows: the whole script, or its differences from an earlier one.
+
+The module stores the user's choice and the earlier scripts from the engine, and returns lines and
+titles. An answer is cached: thousands of jobs of one action need one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import ScriptAsked, ScriptBefore
+from rowtui.core.project.review.before import asked_for
+from rowtui.core.project.review.script_diff import Difference, difference
+from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.tui.views.submit.bash_lines import script_line
+from rowtui.tui.views.submit.script_diff import diff_lines
+from rowtui.tui.widgets.cells import Line
+from rowtui.tui.widgets.numbers import day
+
+KEPT = 32
+"""The number of cached differences, for a user who steps through scripts with n and N."""
+
+
+class Shown(NamedTuple):
+    """The content of the pane (texts of a script, or lines of a difference), and the texts of its
+    frame.
+    """
+
+    lines: Sequence[str | Line]
+    about: str
+    keys: str
+
+
+def coloured(item: str | Line) -> Line:
+    """Return the styled line: a line of a script is styled here; a line of a difference
+    is already.
+    """
+    return script_line(item) if isinstance(item, str) else item
+
+
+@dataclass
+class ScriptLook:
+    """The scripts of the current plan. `known` has the earlier scripts, None where there
+    is none.
+    """
+
+    full: bool = False
+    unfolded: bool = False
+    known: dict[ScriptAsked, ScriptBefore | None] = field(default_factory=dict)
+    asking: ScriptAsked | None = None  # The request that is under way.
+    _plan_id: str = ""
+    _differences: dict[tuple[str, ScriptAsked], Difference] = field(default_factory=dict)
+
+    def begin(self, plan_id: str) -> None:
+        """Reset the state for another plan."""
+        if plan_id != self._plan_id:
+            self._plan_id = plan_id
+            self.known.clear()
+            self.asking = None
+            self._differences.clear()
+
+    def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptAsked | None:
+        """Return the request that is necessary before the difference of these jobs' script can be
+        shown.
+        """
+        if not jobs or not jobs[0].directories:
+            return None
+        asked = asked_for(jobs, scheduler, self._plan_id)
+        return None if asked in self.known or asked == self.asking else asked
+
+    def shown(
+        self, key: str, jobs: Sequence[PlannedJob], scheduler: str, script: Callable[[], str]
+    ) -> Shown:
+        """Return the lines for the script of these jobs. `key` identifies the row at any
+        position.
+        """
+        asked = asked_for(jobs, scheduler, self._plan_id) if jobs and jobs[0].directories else None
+        before = None if asked is None else self.known.get(asked)
+        if asked is None or before is None:
+            lines = script().splitlines()
+            first = asked is not None and asked in self.known
+            about = "first script of this action" if first else ""
+            return Shown(lines, about, plural(len(lines), "line"))
+        than = f"job {before.job}" if before.job else "the one before"
+        since = f"{than} of {day(before.at)}"
+        if self.full:
+            lines = script().splitlines()
+            return Shown(lines, "", f"{plural(len(lines), 'line')} · d diff against {since}")
+        found = self._differences.get((key, asked))
+        if found is None:
+            if len(self._differences) >= KEPT:
+                self._differences.pop(next(iter(self._differences)))
+            found = self._differences[key, asked] = difference(before.script, script())
+        changes = plural(found.changes, "line") + " changed" if found.changes else "no change"
+        fold = "z fold" if self.unfolded else "z unfold"
+        shown = diff_lines(found, unfolded=self.unfolded)
+        return Shown(shown, f"diff against {since}", f"{changes} · d full · {fold}")

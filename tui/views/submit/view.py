@@ -1,0 +1,369 @@
+"""View 5: a plan before and during submission. Nothing is sent without an explicit confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ClassVar
+
+from rowtui.core.base.text import plural
+from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.work import start
+from rowtui.tui.views.submit.plan import (
+    Sending,
+    all_words,
+    cost_and_checks,
+    left_out,
+    may_gain,
+    not_accepted,
+    plan_columns,
+)
+from rowtui.tui.views.submit.plan_checks import indent_of
+from rowtui.tui.views.submit.plan_rows import (
+    PlanRow,
+    bundle_text,
+    plan_rows,
+    row_heading,
+    shown_words,
+)
+from rowtui.tui.views.submit.question import Question
+from rowtui.tui.views.submit.reasons import may_switch
+from rowtui.tui.views.submit.rows import PlanRows
+from rowtui.tui.views.submit.script import ScriptLook, coloured
+from rowtui.tui.views.submit.steps import SubmitSteps
+from rowtui.tui.views.submit.table import PlanTable
+from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.widgets.cells import Line, line, plain, wrapped
+from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.text_lines import LaidOut, TextLines
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+
+class SubmitView(View):
+    """Jobs, costs and checks, the script of the job under the cursor, and the question."""
+
+    MODE = "submit"
+    BINDINGS = bindings_for("submit")
+    AUTO_FOCUS: ClassVar[str | None] = "#planned"
+
+    def body(self) -> ComposeResult:
+        """Compose the jobs and checks, the script, and the question."""
+        with Horizontal(id="upper"):
+            yield PlanTable(self._switch, lambda: may_switch(self.session))
+            yield LaidOut(name="checks")
+        yield TextLines(coloured, name="script")
+        yield Question(self.session, self.dashboard.verbs.send, self._answered)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: PlanRows | None = None
+        self._rows_of: tuple[Sending, Plan] | None = None
+        self._columns: tuple[Column, ...] = ()
+        self._look_of: tuple[Plan, bool] | None = None
+        self._text_of: tuple[PlanRow, str] | None = None
+        self._look = ScriptLook()
+        self._shown_key = ""
+
+    @property
+    def table(self) -> PlanTable:
+        """The list of jobs."""
+        return self.query_one("#planned", PlanTable)
+
+    @property
+    def question(self) -> Question:
+        """The frame at the bottom."""
+        return self.query_one("#confirm", Question)
+
+    @property
+    def _steps(self) -> SubmitSteps:
+        return SubmitSteps(self.dashboard, self.session, self._look, self._show_script)
+
+    def _lay_out_rows(self, sending: Sending) -> PlanRows:
+        """Return the rows; rows and columns are created once for each plan, which may have many
+        jobs.
+        """
+        plan, sent = sending.plan, sending.phase != "review"
+        made = self._rows_of
+        if self._rows is None or made is None or made[0] is not sending or made[1] is not plan:
+            if made is not None and made[0] is not sending:
+                # With the same submission, only jobs were removed from the plan, so the filter
+                # stays.
+                self.table.start_over()
+            self._rows_of = (sending, plan)
+            self._rows = PlanRows(plan_rows(plan), sending, self._spawn, self._arranged)
+            self._look.begin(plan.id)
+        if (plan, sent) != self._look_of:
+            self._columns = plan_columns(plan.jobs, sent)
+            self._look_of = (plan, sent)
+        return self._rows
+
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self, work, "arrange")
+
+    def _arranged(self) -> None:
+        if self.ready:
+            self.show_body()
+
+    @property
+    def row(self) -> PlanRow | None:
+        """The planned job, or bundle, under the cursor."""
+        if self.session.sending is None or self._rows is None:
+            return None
+        return self._rows.item(self.table.cursor)
+
+    @property
+    def job(self) -> PlannedJob | None:
+        """The planned job under the cursor; None for a bundle, or without a row."""
+        return self.row.job if self.row else None
+
+    # Display
+
+    def show_body(self) -> None:
+        """Show the plan and its progress."""
+        self.question.answer_late()
+        sending, table = self.session.sending, self.table
+        if sending is None:
+            self._rows = self._rows_of = None
+            table.empty = line(("No plan yet. Mark groups in 2 Groups and press s.", "dim"))
+            table.show_nothing()
+        else:
+            rows = self._lay_out_rows(sending)
+            rows.follow()
+            text = "No job fits the filter; Esc shows all." if table.filtered else ""
+            table.say_if_empty(line((text or "The plan has no jobs.", "dim")))
+            table.show(rows, self._columns)
+        self._show_titles()
+        self._show_job()
+        self._show_question()
+
+    def _show_titles(self) -> None:
+        sending, table = self.session.sending, self.table
+        if sending is None:
+            set_titles(table, "Jobs to submit")
+            return
+        title = "Jobs to submit" if sending.phase == "review" else "Jobs of this plan"
+        below = shown_words(sending, table.tally) if table.tally else all_words(sending)
+        set_titles(table, f"{title}{table.filter_named}", below)
+
+    def _show_job(self) -> None:
+        self._show_checks()
+        self._show_script()
+
+    def _show_checks(self) -> None:
+        sending = self.session.sending
+        checks = self.query_one("#checks", LaidOut)
+        set_titles(checks, "Cost and checks")
+        if sending is None:
+            checks.show_made(lambda _: (line(("Nothing has been submitted.", "dim")),))
+            return
+        hints = []
+        if sending.phase == "review" and sending.wanted and may_gain(sending.plan):
+            hints.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
+        said = cost_and_checks(sending, self.job, sending.copying, hints)
+        checks.show_made(
+            lambda width: tuple(
+                line(" ") + part for one in said for part in wrapped(one, width - 2, indent_of(one))
+            )
+        )
+
+    def _show_script(self) -> None:
+        if not self.ready:
+            return
+        sending, row = self.session.sending, self.row
+        script = self.query_one("#script", TextLines)
+        if sending is None or row is None:
+            why: list[Line] = []
+            # Without a row, there is room for the groups that the plan leaves out.
+            if sending is not None:
+                width = script.scrollable_content_region.width - 2
+                why = [part for one in left_out(sending.plan) for part in wrapped(one, width, 2)]
+            script.show(tuple(f"# {plain(part)}" for part in why))
+            set_titles(script, "Left out" if why else "Script")
+            return
+        scheduler = self._scheduler_of(row.jobs[0])
+        if (asked := self._look.missing(row.jobs, scheduler)) is not None:
+            self._steps.ask_before(asked)
+        shown = self._look.shown(row.key, row.jobs, scheduler, self._script)
+        if tuple(shown.lines) != tuple(script.lines):
+            script.show(tuple(shown.lines))
+            if row.key != self._shown_key:
+                script.action_first()
+        self._shown_key = row.key
+        heading = row_heading(row, self._rows.everything if self._rows else ())
+        set_titles(script, heading + (f" · {shown.about}" if shown.about else ""), shown.keys)
+
+    def _scheduler_of(self, job: PlannedJob) -> str:
+        """Return the kind of scheduler of a job's cluster."""
+        sending, known = self.session.sending, self.session.jobs
+        name = job.destination.cluster
+        if sending is not None and name == sending.plan.cluster:
+            return sending.plan.scheduler
+        kinds = {one.name: one.scheduler for one in (known.clusters if known else ())}
+        return kinds.get(name, "slurm")
+
+    def _script(self) -> str:
+        """Return the script of the row.
+
+        The script of a bundle contains those of all requests, so it is computed once.
+        """
+        row = self.row
+        if row is None:
+            return ""
+        if row.job is not None:
+            return row.job.script
+        if self._text_of is None or self._text_of[0] is not row:
+            text = "\n".join(bundle_text(row, self._scheduler_of(row.jobs[0])))
+            self._text_of = (row, text)
+        return self._text_of[1]
+
+    def _show_question(self) -> None:
+        sending, rows, job = self.session.sending, self._rows, self.job
+        again = job.reasons[0] if job is not None and job.attempt > 1 and job.reasons else ""
+        hidden = ""
+        asked = sending is not None and sending.phase == "review"
+        if asked and rows is not None and self.table.filtered and (many := rows.hidden_on):
+            hidden = f"{plural(many, 'job is', 'jobs are')} filtered away, and sent too"
+        became = not_accepted(self.row.jobs[0], sending) if self.row and sending else ()
+        self.question.show(again, hidden, became)
+
+    # Events
+
+    def on_virtual_table_cursor_moved(self) -> None:
+        """Show the script of the job under the cursor."""
+        self._show_job()
+        self._show_question()
+
+    def on_list_table_rearranged(self) -> None:
+        """Update the frames after another filter or order."""
+        self._show_titles()
+        self._show_job()
+        self._show_question()
+
+    def _answered(self) -> None:
+        self.table.focus()
+        self._show_question()
+
+    def copyable(self) -> str:
+        """The first directory of the job under the cursor."""
+        jobs = self.row.jobs if self.row else ()
+        return jobs[0].directories[0] if jobs and jobs[0].directories else ""
+
+    def back(self) -> bool:
+        """Go back from the question, or another pane, to the jobs; drop the filter; leave
+        the plan.
+        """
+        if self.question.asking:
+            self.question.close()
+            return True
+        if self.table.has_focus_within and self.table.clear_filter():
+            return True
+        if not self.table.has_focus:
+            self.table.focus()
+            return True
+        sending = self.session.sending
+        if sending is not None and sending.phase == "review":
+            self.session.sending = None
+            self.session.note("you", "left the plan: nothing was sent")
+            self.dashboard.go(sending.asked_in)
+            return True
+        return False
+
+    def show_packed(self) -> None:
+        """Pack the groups of this plan."""
+        sending = self.session.sending
+        if sending is not None and sending.phase == "review" and sending.wanted is not None:
+            self.session.packing.want(sending.wanted)
+        self.dashboard.go("pack")
+
+    # Commands
+
+    def command_confirm(self) -> None:
+        """Ask the question."""
+        self.question.ask()
+        self._show_question()
+
+    def command_toggle(self) -> None:
+        """Leave the job, or the whole bundle, out; or include it again."""
+        if self.row is not None:
+            self._switch(self.row.jobs)
+            self.table.action_line_down()
+
+    def command_toggle_all(self) -> None:
+        """Switch all jobs that are shown on, or off."""
+        sending = self.session.sending
+        if self.table.filtered:
+            self.table.switch_shown()
+        elif sending is not None:
+            sending.chosen.switch_all()
+            self.show()
+
+    def _switch(self, jobs: Sequence[PlannedJob], on: bool | None = None) -> None:
+        """Switch these jobs on or off, with the jobs that depend on them; None: off if any of them
+        is on.
+        """
+        sending = self.session.sending
+        if sending is None or not jobs:
+            return
+        chosen, before = sending.chosen, sending.chosen.requests
+        along = chosen.switch((job.token for job in jobs), on=on)
+        told = []
+        if len(jobs) > 1 and self.row is not None and jobs != self.row.jobs:
+            changed = chosen.requests - before
+            word = "off" if changed < 0 else "on"
+            what = plural(abs(changed) - along, "job")
+            told.append(f"{what} switched {word}" if changed else "nothing to switch here")
+            if self.table.filtered:
+                told.append("what the filter hides is as it was")
+        if along:
+            word = "needed by it: on" if chosen.is_on(jobs[0].token) else "depending on it: off"
+            told.append(f"{plural(along, 'job')} {word} as well")
+        if told:
+            self.app.notify("; ".join(told), markup=False)
+        self.show()
+
+    def command_stop(self) -> None:
+        """Send no more jobs."""
+        if self.session.sending is not None:
+            self.session.sending.phase = "stopping"
+            self.show()
+
+    def command_diff(self) -> None:
+        """Show the differences from the previous script, or the whole script."""
+        self._look.full = not self._look.full
+        self._show_script()
+
+    def command_fold(self) -> None:
+        """Show unchanged lines, or their number."""
+        self._look.unfolded = not self._look.unfolded
+        self._show_script()
+
+    def command_next(self) -> None:
+        """Show the script of the next job."""
+        self.table.action_line_down()
+
+    def command_previous(self) -> None:
+        """Show the script of the previous job."""
+        self.table.action_line_up()
+
+    def command_explain(self) -> None:
+        """Show where the job goes, and why."""
+        if self.row is not None:
+            self._steps.explain(self.row.jobs[0])
+
+    def command_open(self) -> None:
+        """Show the script in the user's pager."""
+        if self.row is not None:
+            self._steps.open(self._script(), self.row.jobs[0].name)
+
+    def command_export(self) -> None:
+        """Write all scripts to files."""
+        if self.session.sending is not None:
+            self._steps.export(self.session.sending)
+
+    def command_pane(self) -> None:
+        """Move to the next pane."""
+        panes = ("#planned", "#script", "#checks")
+        shown = [pane for name in panes if (pane := self.query_one(name)).display]
+        at = next((number for number, pane in enumerate(shown) if pane.has_focus), 0)
+        shown[(at + 1) % len(shown)].focus()

@@ -1,0 +1,287 @@
+"""Base class of all views: the lines around them, and the update after a change."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rowtui.tui.commands.registry import TITLES, VIEWS, hints_here
+from rowtui.tui.demo.played import first_step
+from rowtui.tui.shell.crumbs import crumbs_of
+from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
+from rowtui.tui.views.clusters.badges import cluster_badges
+from rowtui.tui.views.dialog import typed_keys
+from rowtui.tui.views.submit.plan_sending import badge as sending_badge
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.numbers import clock_time
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.events import Resize
+from textual.screen import Screen
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.app import RowtuiApp
+    from rowtui.tui.shell.session import Session
+    from rowtui.tui.widgets.cells import Line
+    from rowtui.tui.widgets.table.list_table import ListTable
+
+TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
+UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}
+
+LOWEST = 8
+"""Lines of a terminal; with fewer lines the list uses all of them, without frames and
+other lines.
+"""
+
+
+class View(Screen[None]):
+    """One of the views. `MODE` is its name; subclasses define `body` and `show_body`."""
+
+    MODE: ClassVar[str]
+    _complete = False
+    _answer = ""
+
+    def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
+        """Set the style file of the view, which is in the same folder and read when the view first
+        opens.
+        """
+        super().__init_subclass__(*args, **kwargs)
+        cls.CSS_PATH = "view.tcss"
+
+    def __init__(self) -> None:
+        app = self.app
+        across = self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or [])
+        down = self._get_breakpoint_classes(app.size.height, app.VERTICAL_BREAKPOINTS or [])
+        low = {"-low"} if app.size.height < LOWEST else set()
+        # Without these classes, Textual would compute them when the view opens, and style
+        # everything twice.
+        super().__init__(classes=" ".join(across | down | low))
+        # The widgets are styled when they are mounted, so another pass over everything is not
+        # necessary.
+        self._css_update_count = self.app._css_update_count
+
+    @property
+    def dashboard(self) -> RowtuiApp:
+        """The app, with its own type."""
+        from rowtui.tui.shell.app import RowtuiApp
+
+        assert isinstance(self.app, RowtuiApp)
+        return self.app
+
+    @property
+    def session(self) -> Session:
+        """The state behind all views."""
+        return self.dashboard.session
+
+    def compose(self) -> ComposeResult:
+        """Compose the body between the lines at the top and at the bottom."""
+        yield OneLine(name="header")
+        yield OneLine(name="tabs")
+        with Container(id="body"):
+            yield from self.body()
+        yield OneLine(name="step")
+        yield OneLine(name="message")
+        yield OneLine(name="keys")
+
+    def body(self) -> ComposeResult:
+        """Compose the widgets of this view."""
+        raise NotImplementedError
+
+    def show_body(self) -> None:
+        """Update the widgets of this view from the session."""
+        raise NotImplementedError
+
+    def copyable(self) -> str:
+        """Return the text that `y` copies in this view; "" for none."""
+        return ""
+
+    @property
+    def list_at_hand(self) -> ListTable:
+        """The long list that has the focus, or the first one on the screen."""
+        from rowtui.tui.widgets.table.list_table import ListTable
+
+        tables = [table for table in self.query(ListTable) if table.display]
+        return next((table for table in tables if table.has_focus_within), tables[0])
+
+    def export_to(self, path: str) -> str:
+        """Write the current long list to this file, or ask for a file; return "" or the reason for
+        a refusal.
+        """
+        from rowtui.tui.views.export import export_list, export_to
+        from rowtui.tui.widgets.table.list_table import ListTable
+
+        if not any(table.display for table in self.query(ListTable)):
+            return "there is no list here that can be written to a file"
+        table = self.list_at_hand
+        return export_to(table, path) if path else export_list(table)
+
+    def show_packed(self) -> None:
+        """Go to the Pack view, with the groups that this view would submit. Default: keep its
+        groups.
+        """
+        self.dashboard.go("pack")
+
+    def pack_action(self) -> None:
+        """Go to the Pack view, with all eligible groups of the current action."""
+        if self.session.action is not None:
+            # A late import, because the module loads the packing code.
+            from rowtui.tui.views.submit.plan import Wanted
+
+            self.session.packing.want(Wanted(self.session.action.index))
+        self.dashboard.go("pack")
+
+    def forget_marks(self) -> None:
+        """Remove the marks of this view after a command has used them. Default: there are
+        no marks.
+        """
+
+    def show_about(self, name: str) -> None:
+        """Show this item, for example a cluster in the queue. Default: do nothing."""
+
+    @property
+    def crumbs(self) -> tuple[str, ...]:
+        """The subject of this view, the widest term first: an action, a group."""
+        return crumbs_of(self.MODE, self.session)
+
+    @property
+    def login(self) -> str:
+        """The cluster under the cursor that waits for a login; "" if there is none."""
+        return ""
+
+    def back(self) -> bool:
+        """Go one step back inside this view; return False if there is none."""
+        return False
+
+    async def on_mount(self) -> None:
+        """Show the current state after all widgets are mounted."""
+        await asyncio.sleep(0)  # Opening a view takes too long for one step of the event loop.
+        self._complete = True
+        self.call_after_refresh(self.show)
+        self.dashboard.view_opened()
+
+    async def on_screen_resume(self) -> None:
+        """Update the view, because the state may have changed while another view was shown."""
+        await asyncio.sleep(0)
+        self.show()
+        self.dashboard.logins.show_next()
+
+    def on_descendant_focus(self) -> None:
+        """Update the keys: a field takes other keys than the view."""
+        self.show_bottom()
+
+    def on_resize(self, event: Resize) -> None:
+        """Show the view again: the lines depend on the width, and the visible parts on
+        the height.
+        """
+        self.set_class(event.size.height < LOWEST, "-low")
+        self.call_after_refresh(self.show)
+
+    @property
+    def ready(self) -> bool:
+        """Whether all widgets are mounted, and the view is not being closed."""
+        return self._complete and self.is_attached and self.is_running
+
+    def show(self) -> None:
+        """Update everything from the session."""
+        if not self.ready:
+            return
+        self.show_header()
+        self.show_body()
+        self.show_bottom()
+
+    def show_header(self) -> None:
+        """Show the line at the top; its age changes with time."""
+        if not self.ready:
+            return
+        self._show_step()
+        session = self.session
+        width = self.size.width
+        self.query_one("#header", OneLine).show(
+            header(
+                width,
+                session.project,
+                session.snapshot,
+                session.freshness,
+                session.read_only,
+                crumbs=self.crumbs,
+                badges=cluster_badges(
+                    session.jobs.clusters if session.jobs else (),
+                    session.clock(),
+                    session.connecting,
+                ),
+                busy=sending_badge(session.sending),
+                played=session.played.state.badge if session.played else "",
+            )
+        )
+        shown = (*TABS, UNNUMBERED[self.MODE]) if self.MODE in UNNUMBERED else TABS
+        spans, areas = tabs(width, shown, self.MODE)
+        self.query_one("#tabs", OneLine).show(spans, areas)
+
+    def show_bottom(self) -> None:
+        """Show the latest activity, and the keys."""
+        if not self.ready:
+            return
+        self.query_one("#message", OneLine).show(self.message())
+        if typed := typed_keys(self):
+            self.query_one("#keys", OneLine).show(hints(self.size.width, typed)[0])
+            return
+        keys = [
+            Hint(
+                command.keys_of(self.session.keys).partition(" ")[0] or ":",
+                command.label,
+                command.id,
+                not command.enabled(self.session),
+            )
+            for command in hints_here(self.MODE)
+        ]
+        spans, areas = hints(self.size.width, keys)
+        self.query_one("#keys", OneLine).show(spans, areas)
+
+    def _show_step(self) -> None:
+        """Show the first steps to the user of a demo."""
+        session, shown = self.session, self.query_one("#step", OneLine)
+        played = session.played
+        shown.display = (
+            played is not None
+            and played.stranger
+            and session.first_steps
+            and not self.has_class("-low")
+        )
+        if played is not None and shown.display:
+            from rowtui.tui.widgets.table.list_table import ListTable
+
+            lists = [table.marks for table in self.query(ListTable) if self.MODE == "groups"]
+            marked = any(marks.keys or marks.everything for marks in lists)
+            shown.show(first_step(session, self.MODE, marked=marked))
+
+    def answer(self, text: str) -> None:
+        """Show this text about the pressed key, until the next key; "" shows no text."""
+        if text != self._answer:
+            self._answer = text
+            self.show_bottom()
+
+    def message(self) -> Line:
+        """Return the line above the keys: the answer to a key, or the latest activity."""
+        if self._answer:
+            return line((f" {self._answer}", "warning"))
+        if not self.session.activity:
+            return ()
+        latest = self.session.activity[-1]
+        return line(
+            (f" {clock_time(latest.at)}  ", "dim"),
+            (" ".join(latest.text.split()), latest.style),
+        )
+
+
+def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
+    """Set the texts in a widget's frame; they are never parsed as markup."""
+    from rowtui.core.base.text import visible
+
+    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
+        shown = visible(text)
+        if getattr(widget, f"_shown_{name}", None) != shown:
+            setattr(widget, f"_shown_{name}", shown)
+            setattr(widget, name, Content(shown) if shown else None)

@@ -1,0 +1,41 @@
+"""The class of each view, loaded when the view is first shown, so that the start loads one view."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from rowtui.tui.views.view import View
+
+VIEW_CLASSES = {
+    "status": "StatusView",
+    "groups": "GroupsView",
+    "explain": "ExplainView",
+    "pack": "PackView",
+    "submit": "SubmitView",
+    "queue": "QueueView",
+    "log": "LogView",
+    "network": "NetworkScreen",
+    "clusters": "ClustersScreen",
+}
+"""By the name of the view, which is also the name of its folder."""
+
+
+def view_class(name: str) -> type[View]:
+    """Return the class of the view with this name."""
+    module = import_module(f"rowtui.tui.views.{name}.view")
+    return cast("type[View]", getattr(module, VIEW_CLASSES[name]))
+
+
+def looks_of(name: str) -> Path:
+    """Return the style file of the view with this name; its class is loaded as well."""
+    # Textual resolves links: with another path, the file would be read again when the view opens.
+    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
+
+
+def open_view(name: str) -> View:
+    """Return a new screen of the view with this name."""
+    return view_class(name)()

@@ -1,0 +1,252 @@
+"""Styled text as plain values: spans, lines, and cells that are drawn at a width.
+
+A style is a name (`completed`, `dim`, ...), never a colour: `tui/shell/themes.py` has the colours.
+Control characters are made visible when a span is built, so that no text from outside can control
+the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from rich.cells import cell_len, set_cell_size
+from rowtui.core.base.text import count, si, visible
+
+
+class Span(NamedTuple):
+    """A piece of text in one style. `style` may contain several names, separated by spaces."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+class Fitted(Protocol):
+    """A cell whose content depends on its width."""
+
+    def at(self, width: int) -> Line:
+        """Return the cell in at most `width` columns."""
+        ...
+
+
+Cell = Line | Fitted
+
+
+def line(*parts: str | tuple[str, str]) -> Line:
+    """Return a line of text; each part is a string or (string, style name)."""
+    spans = []
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        spans.append(Span(text if text.isprintable() else visible(text), style))
+    return tuple(spans)
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """Return the number of terminal columns that the spans take."""
+    width = 0
+    for span in spans:
+        text = span.text
+        width += len(text) if text.isascii() else cell_len(text)
+    return width
+
+
+def plain(spans: Iterable[Span]) -> str:
+    """Return the text without styles."""
+    return "".join(span.text for span in spans)
+
+
+def cut(spans: Line, width: int) -> Line:
+    """Return the line in at most `width` columns; an ellipsis marks a cut."""
+    if width <= 0:
+        return ()
+    if width_of(spans) <= width:
+        return spans
+    kept: list[Span] = []
+    left = width - 1
+    for span in spans:
+        size = cell_len(span.text)
+        if size <= left:
+            kept.append(span)
+            left -= size
+            continue
+        if left > 0:
+            kept.append(Span(set_cell_size(span.text, left), span.style))
+        kept.append(Span("…", span.style))
+        break
+    return tuple(kept)
+
+
+def wrapped(spans: Line, width: int, indent: int = 0) -> list[Line]:
+    """Return the line broken at blanks into lines of at most `width` columns; later lines are
+    indented.
+
+    A word that is too long for a line of its own is cut when the line is drawn.
+    """
+    if width <= 0 or width_of(spans) <= width:
+        return [spans]
+    lines: list[Line] = []
+    now: list[Span] = []
+    words = [
+        Span(word + blank, span.style)
+        for span in spans
+        for word, blank in re.findall(r"([^ ]*)( *)", span.text)
+        if word or blank
+    ]
+    for word in words:
+        if now and width_of(now) + cell_len(word.text.rstrip()) > width:
+            lines.append(_without_blanks_at_the_end(now))
+            now = [Span(" " * indent)]
+        now.append(word)
+    return [*lines, _without_blanks_at_the_end(now)]
+
+
+def _without_blanks_at_the_end(spans: list[Span]) -> Line:
+    return (*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].style))
+
+
+def shifted(spans: Line, columns: int, width: int) -> Line:
+    """Return a line wider than `width` without its first `columns`; its end stays visible."""
+    columns = min(columns, width_of(spans) - width)
+    if columns <= 0:
+        return spans
+    left = columns + 1  # The ellipsis takes one column.
+    kept: list[Span] = []
+    for text, style in spans:
+        gone = 0
+        while left > 0 and gone < len(text):
+            left -= cell_len(text[gone])
+            gone += 1
+        if gone < len(text):
+            kept.append(Span(text[gone:], style))
+    return (Span("…", kept[0].style if kept else ""), *kept)
+
+
+@lru_cache(512)
+def _blank(width: int) -> Span:
+    return Span(" " * width)
+
+
+def fit(cell: Cell, width: int, align: str = "left") -> Line:
+    """Return the cell in exactly `width` columns."""
+    spans = cell if isinstance(cell, tuple) else cell.at(width)
+    one = spans[0].text if len(spans) == 1 else None
+    room = width - (len(one) if one is not None and one.isascii() else width_of(spans))
+    if room < 0 or width <= 0:
+        spans = cut(spans, width)
+        room = width - width_of(spans)
+    if room <= 0:
+        return spans
+    blank = _blank(room)
+    return (blank, *spans) if align == "right" else (*spans, blank)
+
+
+def dimmed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """Return the cells of a row without their colours: for old rows, or jobs outside the
+    project.
+    """
+    return {
+        name: (Dim(cell) if not isinstance(cell, tuple) else _dim(cell))
+        for name, cell in cells.items()
+    }
+
+
+def _dim(spans: Line) -> Line:
+    return tuple(Span(span.text, "dim") for span in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A cell without its colours."""
+
+    cell: Fitted
+
+    def at(self, width: int) -> Line:
+        """Return the cell, dim."""
+        return _dim(self.cell.at(width))
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A count: with thousands commas if they fit, otherwise with an SI suffix."""
+
+    value: int
+    style: str = ""
+
+    def text(self, width: int) -> str:
+        """Return `12,800`, or `13K` if the former does not fit."""
+        exact = count(self.value)
+        return exact if len(exact) <= width else si(self.value)
+
+    def at(self, width: int) -> Line:
+        """Return the text, in its style."""
+        return (Span(self.text(width), self.style),)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The first of several texts that fits; the last one is cut."""
+
+    texts: tuple[Line, ...]
+
+    def at(self, width: int) -> Line:
+        """Return the first text that fits."""
+        for text in self.texts:
+            if width_of(text) <= width:
+                return text
+        return self.texts[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Progress: `done` and `moving` of `total` as blocks, and the percentage done.
+
+    The parts differ in their glyph as well as in their colour.
+    """
+
+    done: int
+    moving: int
+    total: int
+
+    def at(self, width: int) -> Line:
+        """Return `████▒▒░░░░  40%`; a bar is full, or empty, only if the share is exactly
+        1, or 0.
+        """
+        percent = percentage(self.done, self.total)
+        room = width - len(percent)
+        if room < 3:
+            return (Span(percent[-width:]),)
+        full = portion(self.done, self.total, room)
+        half = portion(self.done + self.moving, self.total, room) - full
+        return (
+            Span("█" * full, "completed"),
+            Span("▒" * half, "submitted"),
+            Span("░" * (room - full - half), "faint"),
+            Span(percent),
+        )
+
+
+def percentage(part: int, total: int) -> str:
+    """Return five columns: ` 100%`; 100 only if nothing is missing, and 0 only if nothing
+    is done.
+    """
+    if not total:
+        return "    –"
+    whole = 100 * part // total
+    if part and not whole:
+        return "  <1%"
+    return f" {whole:3d}%"
+
+
+def portion(part: int, total: int, room: int) -> int:
+    """Return how many of `room` blocks stand for `part` of `total`."""
+    if not total or not part:
+        return 0
+    if part >= total:
+        return room
+    return min(room - 1, max(1, round(room * part / total)))

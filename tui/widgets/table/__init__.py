@@ -1,0 +1,1 @@
+"""The one table of the dashboard, as fast with a million rows as with ten."""

@@ -1,0 +1,195 @@
+"""Drawing of a table's lines: its heading, a row, and the text in place of rows.
+
+The input is the values that decide the look of a line; the output is a strip of the screen. Only
+the colours of one theme are stored. `virtual_table.py` decides which lines are drawn, and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from rowtui.tui.textual_patches.fast_strips import LineStrip
+from rowtui.tui.widgets.cells import Number, Span, fit, line, plain, shifted
+from rowtui.tui.widgets.columns import GAP
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from rowtui.tui.widgets.cells import Cell, Line
+    from rowtui.tui.widgets.columns import Placed
+    from rowtui.tui.widgets.palette import Palette
+
+Places = Callable[[str, str], Iterable[tuple[int, int]]]
+"""Function that returns the positions of matches in the text of a column."""
+
+_GAP = " " * GAP
+
+SEEN = Style(bold=True, underline=True)
+
+
+class Look(NamedTuple):
+    """All values that decide how a row is drawn: equal looks mean equal lines."""
+
+    cells: Mapping[str, Cell] | None  # None until its page is loaded.
+    here: bool  # The row is under the cursor.
+    focus: bool
+    marked: bool
+    flashing: tuple[str, ...]  # Columns.
+
+
+class TableLines:
+    """Draws the lines of one table in the colours of one theme; create a new one for
+    another theme.
+    """
+
+    def __init__(self, table: Widget, palette: Palette) -> None:
+        self._palette = palette
+        base = table.rich_style
+        self._grounds = {"": base}  # The backgrounds of the cells.
+        changed = table.get_component_rich_style("table--changed", partial=True)
+        for name in ("heading", "cursor", "idle-cursor"):
+            part = table.get_component_rich_style(f"table--{name}", partial=True)
+            self._grounds[name] = base + part
+        for name in ("", "cursor", "idle-cursor"):
+            self._grounds[f"{name} changed"] = self._grounds[name] + changed
+        self._styles: dict[str, _Styles] = {}
+
+    def _styles_on(self, ground: str) -> _Styles:
+        styles = self._styles.get(ground)
+        if styles is None:
+            styles = self._styles[ground] = _Styles(self._grounds[ground], self._palette)
+        return styles
+
+    def blank(self, text: Line, width: int) -> Strip:
+        """Return a line without a row."""
+        base = self._grounds[""]
+        if not text:
+            return Strip.blank(width, base)
+        return self._palette.strip(fit((Span("  "), *text), width), base)
+
+    def heading(
+        self, placed: Sequence[Placed], gutter: int, sort: tuple[str, bool] | None, width: int
+    ) -> Strip:
+        """Return the titles; the column by which the rows are sorted has an arrow."""
+        base, style = self._grounds[""], self._grounds["heading"]
+        segments = [Segment(" " * gutter, base)]
+        for one in placed:
+            title = one.title
+            if sort and sort[0] == one.column.id:
+                space = " " if one.width > 2 else ""
+                room = max(0, one.width - 1 - len(space))
+                title = f"{title[:room]}{space}{'▲' if sort[1] else '▼'}"
+            text = fit(line(title), one.width, one.column.align)
+            segments += [Segment(span.text, style) for span in text]
+            segments.append(Segment(" " * GAP, base))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def row(
+        self,
+        look: Look,
+        placed: Sequence[Placed],
+        can_mark: bool,
+        stale: bool,
+        width: int,
+        *,
+        places: Places | None = None,
+        shift: int = 0,
+    ) -> Strip:
+        """Return one row, with cursor and mark; matches of `places` are highlighted, long texts
+        shifted.
+        """
+        ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
+        styles = self._styles_on(ground)
+        blank = styles[""]
+        texts: list[str] = ["›" if look.here else " "]
+        used: list[Style] = [styles["key"]]
+        if can_mark:
+            texts.append("●" if look.marked else " ")
+            used.append(styles["eligible"])
+        texts.append(" ")
+        used.append(blank)
+        room = width - (3 if can_mark else 2)
+        cells, flashing = look.cells, look.flashing
+        for one in placed:
+            column, size = one.column, one.width
+            room -= size + GAP
+            if cells is None:
+                texts.append("·" + " " * (size - 1 + GAP))
+                used.append(styles["faint"])
+                continue
+            name = column.id
+            cell: Cell = cells.get(name, ())
+            here = self._styles_on(f"{ground} changed") if name in flashing else styles
+            if shift and isinstance(cell, tuple):
+                cell = shifted(cell, shift, size)
+            if type(cell) is Number and not (cell.style or places or stale):
+                text = cell.text(size)
+                if len(text) <= size:  # A shorter form of the code below, for most cells.
+                    texts.append(text.rjust(size) if column.align == "right" else text.ljust(size))
+                    used.append(here[""])
+                    texts.append(_GAP)
+                    used.append(blank)
+                    continue
+            spans = fit(cell, size, column.align)
+            if places and (found := places(name, plain(spans))):
+                for text, style, seen in _marked_up(spans, found):
+                    texts.append(text)
+                    plainly = here["dim" if stale else style]
+                    used.append(plainly + SEEN if seen else plainly)
+            else:
+                for text, style in spans:
+                    if text:
+                        texts.append(text)
+                        used.append(here["dim" if stale else style])
+            texts.append(_GAP)
+            used.append(blank)
+        # Every cell is as wide as its column, so the width need not be measured.
+        if room < 0:
+            return Strip(_joined(texts, used)).adjust_cell_length(width, blank)
+        if room:
+            texts.append(" " * room)
+            used.append(blank)
+        return LineStrip(_joined(texts, used), width)
+
+
+class _Styles(dict[str, Style]):
+    """The styles on one background by name: adding styles is slow, and there are few styles."""
+
+    def __init__(self, ground: Style, palette: Palette) -> None:
+        self._ground = ground
+        self._palette = palette
+
+    def __missing__(self, name: str) -> Style:
+        self[name] = style = self._ground + self._palette[name]
+        return style
+
+
+def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str, bool]]:
+    """Yield the spans, cut at the matches: text, style, and whether it is a match."""
+    cuts = sorted({edge for pair in found for edge in pair})
+    inside = {begin for begin, _ in found}
+    at, seen = 0, False
+    for text, style in spans:
+        begin = 0
+        for edge in cuts:
+            if at <= edge < at + len(text):
+                if edge - at > begin:
+                    yield text[begin : edge - at], style, seen
+                begin, seen = edge - at, edge in inside
+        yield text[begin:], style, seen
+        at += len(text)
+
+
+def _joined(texts: list[str], styles: list[Style]) -> list[Segment]:
+    """Return adjacent texts of one style as one segment, because Textual processes each segment."""
+    segments: list[Segment] = []
+    begin, now = 0, styles[0]
+    for at, style in enumerate(styles):
+        if style is not now:
+            segments.append(Segment("".join(texts[begin:at]), now))
+            begin, now = at, style
+    segments.append(Segment("".join(texts[begin:]), now))
+    return segments
