@@ -1,1 +1,1 @@
-"""The command line: one module per command; never imports Textual."""
+"""The command line: a folder for each noun; never imports Textual."""

@@ -1,1 +1,1 @@
-"""Schedulers behind one protocol: bash (run at once), local (embedded queue), Slurm."""
+"""Schedulers behind one protocol: bash (at once), local (embedded queue), Slurm, Grid Engine."""

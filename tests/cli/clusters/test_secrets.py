@@ -322,7 +322,7 @@ def test_where_nothing_can_store_the_way_out_is_named(here: Here) -> None:
 # rowtui, with something unexpected after the password was stored, or while it is.
 CRASH = """\
 import sys
-from rowtui.cli import output
+from rowtui.cli.output import output
 from rowtui.core.secrets import service
 from rowtui.cli.main import main
 def crash(*words):
