@@ -1,1 +1,1 @@
-"""The registry of commands: a module for each view, combined by `registry.py`."""
+"""All commands of the dashboard, and the verbs that they start."""

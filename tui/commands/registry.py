@@ -1,25 +1,12 @@
 """The registry of all commands; the footer, the help, the palette and the key map read it.
 
-The commands of each view are defined in a module of `tui/commands/`. A command that cannot be used
-now is shown with the reason; no command is hidden.
+`catalogue.py` defines the commands. A command that cannot be used now is shown with the reason; no
+command is hidden.
 """
 
 from __future__ import annotations
 
-from rowtui.tui.commands import (
-    app,
-    clusters,
-    explain,
-    groups,
-    log,
-    moving,
-    network,
-    pack,
-    queue,
-    rows,
-    status,
-    submit,
-)
+from rowtui.tui.commands import catalogue
 from rowtui.tui.commands.command import (
     CHANGE_KEYS,
     KEY_NAMES,
@@ -46,26 +33,20 @@ __all__ = [
     "hints_here",
 ]
 
-COMMANDS: tuple[Command, ...] = sum(
-    (
-        module.COMMANDS
-        for module in (
-            app,
-            moving,
-            rows,
-            status,
-            groups,
-            explain,
-            pack,
-            submit,
-            queue,
-            log,
-            network,
-            clusters,
-            terminal,
-        )
-    ),
-    (),
+COMMANDS: tuple[Command, ...] = (
+    *catalogue.APP,
+    *catalogue.MOVING,
+    *catalogue.ROWS,
+    *catalogue.STATUS,
+    *catalogue.GROUPS,
+    *catalogue.EXPLAIN,
+    *catalogue.PACK,
+    *catalogue.SUBMIT,
+    *catalogue.QUEUE,
+    *catalogue.LOG,
+    *catalogue.NETWORK,
+    *catalogue.CLUSTERS,
+    *terminal.COMMANDS,
 )
 
 BY_ID = {command.id: command for command in COMMANDS}

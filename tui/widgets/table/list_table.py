@@ -2,7 +2,7 @@
 
 It is a `VirtualTable` over `Arranged` rows: of the engine (`AskedRows`) or in memory
 (`MemoryRows`). A view uses it in place of `VirtualTable`, gives it such rows, and has the keys of
-`tui/commands/rows.py`. The user's filter and order stay when other rows of the same list are shown.
+`catalogue.ROWS`. The user's filter and order stay when other rows of the same list are shown.
 """
 
 from __future__ import annotations
