@@ -8,17 +8,18 @@ import math
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rowtui.cli.jobs.queue_json import queue_json
 from rowtui.cli.jobs.queue_rows import QueueRow, rows_of
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import open_project, say_notices, sit_before
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
+from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.json_views import elapsed_of, known_jobs
+from rowtui.core.engine.api.json_views import Queued, cluster_queue, elapsed_of, known_jobs
 from rowtui.core.project.context.cluster_context import Surroundings
 from rowtui.core.project.queue.poll import Looks
 
@@ -26,12 +27,41 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rowtui.cli.jobs.queue_rows import QueueRow
     from rowtui.cli.output.output import Output
     from rowtui.cli.output.watch import Told
+    from rowtui.core.base import json_objects as to
     from rowtui.core.engine.api.engine import JobView
     from rowtui.core.engine.api.json_views import Known
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import ClusterView
+
+
+# Queues as values for programs: the output of `rowtui queue --json`.
+
+
+def queue_json(
+    clusters: Sequence[ClusterView],
+    rows: Mapping[str, Sequence[QueueRow]],
+    known: Known | None,
+    now: float,
+) -> to.Queue:
+    """Return all clusters with their jobs.
+
+    `known`: the project's jobs, None outside of a project.
+    """
+    return {
+        "version": VERSION,
+        "clusters": [
+            cluster_queue(cluster, map(_queued, rows[cluster.name]), known, now)
+            for cluster in clusters
+        ],
+    }
+
+
+def _queued(row: QueueRow) -> Queued:
+    ours = row.requests or ((row.record,) if row.record is not None else ())
+    return Queued(row.job, row.name, tuple(it.token for it in ours), bundled=bool(row.requests))
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

@@ -6,13 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from rowtui.core.network.definition import (
-    load_nodes,
-    load_schedule,
-    load_sinks,
-    load_sources,
-    load_values,
-)
+from rowtui.core.network.definition import load as load_sinks
+from rowtui.core.network.definition import load_nodes, load_schedule, load_sources, load_values
 from rowtui.core.network.definition.load import NetworkError, parse_network
 from rowtui.core.network.definition.template import FIELDS
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rowtui.core.base.text import plural
+from rowtui.core.submission.plan.model import called
 from rowtui.tui.commands.registry import TITLES, VIEWS, hints_here
 from rowtui.tui.demo.played import first_step
-from rowtui.tui.shell.crumbs import crumbs_of
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.views.clusters.badges import cluster_badges
 from rowtui.tui.views.dialog import typed_keys
@@ -27,6 +28,24 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
     from rowtui.tui.widgets.cells import Line
     from rowtui.tui.widgets.table.list_table import ListTable
+
+
+# The subject of a view for the line at the top: an action, a group, a job.
+
+
+def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
+    """Return the subject, the widest term first; () if a view shows the whole project."""
+    action = session.action.name if session.action else ""
+    if view == "explain" and action:
+        return (action, f"group {session.group + 1:,}")
+    if view in ("groups", "pack") and action:
+        return (action,)
+    if view == "submit" and session.sending is not None:
+        return ("plan", plural(len(session.sending.plan.jobs), "job"))
+    if view == "log" and session.job is not None:
+        return (session.job.record.action, called(session.job.record.label))
+    return ()
+
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
 UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import signal
 import sys
 import time
@@ -17,15 +18,15 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network.shared.asking import Person
-from rowtui.cli.network.shared.bar import Bar
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.project import logs_of
 from rowtui.cli.network.shared.text import clock
+from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json_views import planned_job, utc
-from rowtui.core.network.graph.job_model import STATES
+from rowtui.core.network.graph.job_model import STATES, JobState
 from rowtui.core.runs.execution.autopilot import Kind
 from rowtui.core.submission.sending.fence import without_directory
 
@@ -38,6 +39,60 @@ if TYPE_CHECKING:
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
     from rowtui.core.runs.store import Run
+
+
+# The progress of a run: a line on stderr, below the printed text. Silent without a terminal.
+
+CELLS = 20
+_SAID = (
+    (JobState.SUBMITTED, "submitted"),
+    (JobState.ELIGIBLE, "eligible"),
+    (JobState.FAILED, "failed"),
+    (JobState.CANCELLED, "cancelled"),
+)
+
+
+class Bar:
+    """The progress line. Call `draw` repeatedly, and `clear` before other text is written."""
+
+    def __init__(self, out: Output) -> None:
+        self._shows = out.progress
+        self._started = time.monotonic()
+        self._there = False
+
+    def draw(self, counts: Sequence[Sequence[int]]) -> None:
+        """Draw the line for these counts of jobs: by node, by state."""
+        if not self._shows:
+            return
+        text = bar_text(counts, time.monotonic() - self._started)
+        width = shutil.get_terminal_size().columns
+        sys.stdout.flush()
+        sys.stderr.write(f"\r\x1b[K{cut(text, width - 1)}")
+        sys.stderr.flush()
+        self._there = True
+
+    def clear(self) -> None:
+        """Erase the line."""
+        if self._there:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._there = False
+
+
+def bar_text(counts: Sequence[Sequence[int]], seconds: float) -> str:
+    """Return `Jobs ████░░░░ 12/41, 4 submitted, 1 failed (0:12)`."""
+    all_of = [sum(each[state] for each in counts) for state in range(STATES)]
+    total = sum(all_of)
+    done = all_of[JobState.COMPLETED] + all_of[JobState.SKIPPED]
+    share = done / total if total else 0.0
+    filled = "█" * int(share * CELLS)
+    said = [f"{all_of[state]:,} {word}" for state, word in _SAID if all_of[state]]
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    clock = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    more = "".join(f", {each}" for each in said)
+    return f"Jobs {filled:░<{CELLS}} {done:,}/{total:,}{more} ({clock})"
+
 
 DRAW_SECONDS = 0.5
 TELL_SECONDS = 5.0  # seconds between lines that only count done jobs

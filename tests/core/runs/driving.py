@@ -15,7 +15,7 @@ from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind, Told
 from rowtui.core.runs.limits.limits import Breach, Limits
 from rowtui.core.runs.model import Event
-from rowtui.core.runs.run_status import Standing
+from rowtui.core.runs.run import Standing
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
-from rowtui.tui.views.row_file import RowFile
+from rowtui.tui.views.export import RowFile
 from rowtui.tui.widgets.columns import Column
 
 HOSTILE = ['=cmd|" /C calc"!A0', "+1", "-1", "@x", "\t=1", 'a"b,c\nd', "\udcff", "ä\x1b[31m", ""]

@@ -14,7 +14,7 @@ from typing import ClassVar
 from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.pack.asking import PackAsking
+from rowtui.tui.views.pack.asking import PackAsking, compare
 from rowtui.tui.views.pack.bundles import (
     AloneRow,
     BundleRow,
@@ -24,7 +24,6 @@ from rowtui.tui.views.pack.bundles import (
     bundle_columns,
     bundle_values,
 )
-from rowtui.tui.views.pack.compare import compare
 from rowtui.tui.views.pack.limits import limit_texts, read_limits
 from rowtui.tui.views.pack.packing import (
     choice_words,
@@ -42,7 +41,7 @@ from rowtui.tui.views.submit.plan import Wanted
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.limits import LABELS, LimitsForm
+from rowtui.tui.widgets.fields import LABELS, LimitsForm
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut

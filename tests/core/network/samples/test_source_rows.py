@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING
 from rowtui.core.network.definition.spec import Existing, SourceRows, Table
-from rowtui.core.network.samples.cells import typed_column
 from rowtui.core.network.samples.names import sample_name
 from rowtui.core.network.samples.source_rows import (
     MoreOfRows,
@@ -17,6 +16,7 @@ from rowtui.core.network.samples.source_rows import (
     rows_from_directories,
     rows_from_files,
     rows_from_table,
+    typed_column,
 )
 from rowtui.core.network.samples.sources import SourceError
 

@@ -16,8 +16,14 @@ from rowtui.core.network.definition.spec import Existing, Files, Source, SourceR
 from rowtui.core.network.samples.sources import SourceError
 from rowtui.core.project.project import Project
 from rowtui.core.runs.directories import source_files
-from rowtui.core.runs.directories.glob_files import TooManyFilesError, find_files
-from rowtui.core.runs.directories.source_files import Read, read_files, read_source, read_table
+from rowtui.core.runs.directories.source_files import (
+    Read,
+    TooManyFilesError,
+    find_files,
+    read_files,
+    read_source,
+    read_table,
+)
 
 
 def table(folder: Path, content: bytes | str, *dimensions: str) -> SourceRows:

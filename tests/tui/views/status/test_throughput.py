@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rowtui.core.engine.api.engine import JobsView
 from rowtui.core.project.views.throughput import HOURS, Pace
-from rowtui.tui.views.status.throughput import in_words, pace_lines
+from rowtui.tui.views.status.view import in_words, pace_lines
 from rowtui.tui.widgets.cells import plain
 
 from tests.tui.sample import SampleEngine
