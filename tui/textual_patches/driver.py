@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -43,14 +44,32 @@ class TerminalDriver(LinuxDriver):
             self.exit_event.set()
             self.gone()
 
+    def _sigtstp_application(self, *_: object) -> None:
+        """Suspend."""
+        self._after_handler(super()._sigtstp_application)
+
     def _sigcont_application(self, *_: object) -> None:
         """Resume; also after a stop without a notice, in which the shell has changed the terminal's
         modes.
         """
+        self._after_handler(self._resume)
+
+    def _resume(self) -> None:
+        if self._told:
+            return
         if self._auto_restart and not self._must_signal_resume:
             self.suspend_application_mode()
             self._must_signal_resume = True
-        super()._sigcont_application(*_)
+        super()._sigcont_application()
+
+    def _after_handler(self, act: Callable[[], None]) -> None:
+        """Act once the handler of the signal has returned.
+
+        The signal may have interrupted a write to the terminal, whose lock another write would wait
+        for without end.
+        """
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(act)
 
     def _run_input_thread(self) -> None:
         try:
