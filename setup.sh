@@ -122,7 +122,7 @@ case $command in
         make_venv
         need_test_packages
         rm -rf build
-        pip_install ".[test]"
+        pip_install -c tests/constraints.txt ".[test]"
         .venv/bin/ruff check .
         .venv/bin/ruff format --check -q .
         .venv/bin/lint-imports --no-cache | tail -n 6
@@ -138,7 +138,7 @@ case $command in
         make_venv
         need_test_packages
         rm -rf build
-        pip_install ".[test]"
+        pip_install -c tests/constraints.txt ".[test]"
         link_checkout
         say "ready: .venv/bin/rowtui and .venv/bin/pytest run this checkout"
         ;;
