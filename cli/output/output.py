@@ -164,10 +164,6 @@ class Output:
         """Print information, with -v."""
         self.message(INFO, text)
 
-    def debug(self, text: str) -> None:
-        """Print details, with -vv."""
-        self.message(DEBUG, text)
-
     def problems(self, problems: Iterable[Problem]) -> None:
         """Print each problem of a file once, with its place; actions may share a line by `from`."""
         said = dict.fromkeys((problem.severity, str(problem)) for problem in problems)

@@ -13,24 +13,6 @@ from rowtui.core.workspace.read import Progress, Reading, read_directories
 from rowtui.core.workspace.workers import Workers
 
 
-def scan_products(
-    workspace: Path,
-    names: Sequence[bytes],
-    products: Mapping[str, tuple[str, ...]],
-    *,
-    workers: Workers | None = None,
-    progress: Progress | None = None,
-) -> dict[str, int]:
-    """Return the directories in which each action is complete: bit sets over positions of `names`.
-
-    Directories that are missing or unreadable count as not complete. A caller that removes
-    completions must not do so for them and uses `look_for_products` instead. Raises: RowtuiError
-    like `read_directories`.
-    """
-    found = look_for_products(workspace, names, products, workers=workers, progress=progress)
-    return found.completed
-
-
 def look_for_products(
     workspace: Path,
     names: Sequence[bytes],
@@ -39,7 +21,12 @@ def look_for_products(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> Reading:
-    """As `scan_products`, with the directories that were `bad` (unreadable) or `vanished`."""
+    """Return the directories in which each action is complete, as bit sets over positions of
+    `names`, and the directories that are `bad` (unreadable) or `vanished`.
+
+    A caller that removes completions must not do so for the latter. Raises: RowtuiError like
+    `read_directories`.
+    """
     return read_directories(
         workspace, names, value_file=None, products=products, workers=workers, progress=progress
     )

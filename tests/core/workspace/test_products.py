@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from rowtui.core.workspace.products import look_for_products, scan_products
+from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.workers import Workers
 
 PRODUCTS = {"a": ("out",), "b": ("out", "sub/log"), "c": ()}
@@ -20,7 +20,7 @@ def test_products_are_found_without_any_value_file(tmp_path: Path) -> None:
             (folder / "sub" / "log").write_text("")
 
     for workers in (Workers(1, 1), Workers(2, 2)):
-        found = scan_products(tmp_path, names, PRODUCTS, workers=workers)
+        found = look_for_products(tmp_path, names, PRODUCTS, workers=workers).completed
 
         assert found == {
             "a": sum(1 << number for number in range(130) if number % 2),

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.workspace.list import list_workspace
-from rowtui.core.workspace.products import look_for_products, scan_products
+from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.read import (
     NO_STAMP,
     Reader,
@@ -66,7 +66,7 @@ def test_hostile_names_are_read_like_others(tmp_path: Path) -> None:
 
     assert found.raw == [str(number).encode() for number in range(len(HOSTILE))]
     assert found.completed == {"x": 0b1111111}
-    assert scan_products(tmp_path, HOSTILE, {"x": ("out",)}) == {"x": 0b1111111}
+    assert look_for_products(tmp_path, HOSTILE, {"x": ("out",)}).completed == {"x": 0b1111111}
 
 
 def test_products_with_hostile_names_are_found(tmp_path: Path) -> None:
@@ -296,7 +296,8 @@ def test_threads_and_processes_agree_with_one_thread(
         assert with_workers(Workers(1, 4)) == alone
         assert with_workers(Workers(3, 4)) == alone
         assert with_workers(Workers(2, 2, "spawn")) == alone
-        assert scan_products(workspace, names, products, workers=Workers(2, 2)) == alone.completed
+        found = look_for_products(workspace, names, products, workers=Workers(2, 2))
+        assert found.completed == alone.completed
         stats = stat_values(workspace, names, "v.json", workers=Workers(1, 1))
         assert stat_values(workspace, names, "v.json", workers=Workers(2, 2)) == stats
 

@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import Step, count_jobs
 from rowtui.tui.views.pack.bundles import costs, price
-from rowtui.tui.views.submit.plan_checks import check_lines, checks_short, says_yes, word_for
+from rowtui.tui.views.submit.plan_checks import check_lines, checks_short, word_for
 from rowtui.tui.views.submit.plan_choice import Chosen
 from rowtui.tui.views.submit.transfers import Copying, copied_first
 from rowtui.tui.widgets.cells import Choice, Number, dimmed, line
@@ -392,8 +392,3 @@ def may_gain(plan: Plan) -> bool:
 def confirm_word(plan: Plan) -> str:
     """Return the text that confirms the plan: the number of jobs; `yes` for a single one."""
     return word_for(len(plan.jobs), objection=False)
-
-
-def confirms(plan: Plan, typed: str) -> bool:
-    """Whether the typed text confirms this plan."""
-    return bool(plan.jobs) and says_yes(confirm_word(plan), typed)
