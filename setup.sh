@@ -98,7 +98,7 @@ need_test_packages() {
 link_checkout() {
     .venv/bin/python -m pip uninstall -q -y rowtui >/dev/null 2>&1 || true
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    rm -rf "$site/rowtui" "$site"/rowtui-*.dist-info
+    rm -rf "$site/rowtui" "$site"/rowtui-*.dist-info build rowtui.egg-info
     mkdir -p "$site/rowtui"
     for folder in core cli tui themes; do ln -s "$PWD/$folder" "$site/rowtui/$folder"; done
     .venv/bin/python .ci/entry_points "$site"

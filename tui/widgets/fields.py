@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from rowtui.tui.views.pack.limits import FIELDS
-from textual.app import ComposeResult
 from textual.containers import Container
 from textual.message import Message
-from textual.widgets import Input, Static
-
-# The small form of the Pack view for the limits of bundles.
-
-LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
-_EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
+from textual.widgets import Input
 
 
 class Field(Input):
@@ -89,17 +82,3 @@ class Fields(Container):
         """Post that the form is complete."""
         event.stop()
         self.post_message(self.Done())
-
-
-class LimitsForm(Fields):
-    """Three fields on a line. An empty field means the configured value."""
-
-    DEFAULT_CSS = "LimitsForm { layout: horizontal; }"
-    NAMES = FIELDS
-    PREFIX = "limit-"
-
-    def compose(self) -> ComposeResult:
-        """Compose each field with its name."""
-        for name in FIELDS:
-            yield Static(LABELS[name], markup=False)
-            yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])

@@ -25,6 +25,7 @@ from rowtui.tui.views.pack.bundles import (
     bundle_values,
 )
 from rowtui.tui.views.pack.limits import limit_texts, read_limits
+from rowtui.tui.views.pack.limits_form import LABELS, LimitsForm
 from rowtui.tui.views.pack.packing import (
     choice_words,
     compared_lines,
@@ -41,7 +42,6 @@ from rowtui.tui.views.submit.plan import Wanted
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.fields import LABELS, LimitsForm
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut

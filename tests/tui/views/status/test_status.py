@@ -6,13 +6,15 @@ from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
+from rowtui.core.submission.plan.model import Plan
 from rowtui.tui.views.status.status import (
     action_cells,
     action_columns,
     action_detail,
     changed_counts,
 )
-from rowtui.tui.views.submit.plan import Became, Outcome, Sending, confirms
+from rowtui.tui.views.submit.plan import Became, Outcome, Sending, confirm_word
+from rowtui.tui.views.submit.plan_checks import says_yes
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import plain
 from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
@@ -46,6 +48,10 @@ async def test_only_other_numbers_count_as_changed() -> None:
 async def test_an_action_with_a_problem_says_it_first() -> None:
     action = replace((await SampleEngine().refresh()).actions[0], problem="T is missing in a, b")
     assert plain(action_detail(action)[0]) == "▲ T is missing in a, b"
+
+
+def confirms(plan: Plan, typed: str) -> bool:
+    return says_yes(confirm_word(plan), typed)
 
 
 async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:
