@@ -20,7 +20,7 @@ WAIT_FOR_GO = "until [ -e go ]; do sleep 0.02; done\n"
 # In a child of its own, `armed(n, work)` runs `work` and kills it just before its nth call of the
 # system; it tells whether work got that far before it ended, or before `done()`.
 KILLED_AT_A_STEP = """
-import os, select, signal, subprocess, sys
+import os, select, signal, subprocess, sys, time
 from pathlib import Path
 from rowtui.core.clusters.schedulers.base import JobSpec
 
@@ -53,7 +53,9 @@ def start(work):
 def armed(n, work, done):
     child = start(lambda: (arm(n), work()))
     fd = os.pidfd_open(child)
+    deadline = time.monotonic() + 20
     while not select.select([fd], [], [], 0.02)[0]:
+        assert time.monotonic() < deadline, f"with step {n}: it neither gets there nor ends"
         if done():
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -92,10 +94,15 @@ while reached:
     over = lambda: queue.has_ended(first + 1)
     supervise = lambda: main([str(queue.folder)])
     reached = armed(n, supervise, over)
-    if not over():
+    deadline = time.monotonic() + 20
+    while not over():
+        assert time.monotonic() < deadline, f"killed at step {n}: the jobs do not end"
+        # It ends at once while the keeper that the killed one had just forked still has the lock.
         child = start(supervise)
-        while not over():
-            select.select([], [], [], 0.01)
+        fd = os.pidfd_open(child)
+        while not over() and not select.select([fd], [], [], 0.01)[0]:
+            assert time.monotonic() < deadline, f"killed at step {n}: the next one does not end them"
+        os.close(fd)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 print(n)
