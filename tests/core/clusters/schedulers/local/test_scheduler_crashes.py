@@ -101,7 +101,7 @@ while reached:
         child = start(supervise)
         fd = os.pidfd_open(child)
         while not over() and not select.select([fd], [], [], 0.01)[0]:
-            assert time.monotonic() < deadline, f"killed at step {n}: the next one does not end them"
+            assert time.monotonic() < deadline, f"step {n}: the next one does not end them"
         os.close(fd)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
