@@ -21,7 +21,7 @@ from rowtui.core.engine.local.lists import Which
 from rowtui.core.engine.local.pages import Pages
 from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.lists import ListAsked
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State, bit_set
 

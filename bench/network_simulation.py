@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.network.graph.critical_path import remaining_seconds
 from rowtui.core.network.graph.job_model import Edges
-from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks
+from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks, remaining_seconds
 from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
 from rowtui.core.network.simulation.gantt import gantt
 from rowtui.core.network.simulation.simulate import Machine, Needs, Work, simulate

@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.project.project import Project
-from rowtui.core.project.queue.poll import POLL_VARIABLE
+from rowtui.core.project.queue.queues import POLL_VARIABLE
 
 from tests.rig.grid_engine import GridEngineCluster
 from tests.rig.login import LoginNode

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from rowtui.cli.clusters.secret_input import answer_on_terminal
+from rowtui.cli.clusters.secrets import answer_on_terminal
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey

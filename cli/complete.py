@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import argparse
 
+    from rowtui.cli.output.output import Output
+
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Answer the shell and exit. Actions, clusters, jobs and directories come from the project."""
@@ -186,3 +188,14 @@ _COMPLETERS = {
     "run": _runs,
     "trash": _trashes,
 }
+
+
+# `rowtui completion SHELL`: the script that makes a shell complete rowtui's commands.
+
+
+def print_script(args: argparse.Namespace, out: Output) -> int:
+    """Print argcomplete's script for the shell."""
+    from argcomplete.shell_integration import shellcode
+
+    out.write(shellcode(["rowtui"], shell=args.shell))
+    return 0

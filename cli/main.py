@@ -48,7 +48,7 @@ def start() -> int:
 
 def _only_shows(words: Sequence[str]) -> bool:
     """Whether this is a `show` that ends by itself, or the scripts of a dry run."""
-    from rowtui.cli.quick import HARMLESS
+    from rowtui.cli.plain_words import HARMLESS
 
     verb = next((word for word in words if word not in HARMLESS), "")
     if verb == "submit":
@@ -58,7 +58,7 @@ def _only_shows(words: Sequence[str]) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
-    from rowtui.cli.quick import quick_answer
+    from rowtui.cli.plain_words import quick_answer
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     code = quick_answer(arguments)
@@ -99,8 +99,9 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         let_any_name_through()
         out = _output(args)
         refuse_empty_cluster(getattr(args, "clusters", ()))
-        module = import_module(f"rowtui.cli.{args.command}")
-        code: int = module.run(args, out)
+        module, _, function = args.command.partition(":")
+        command = getattr(import_module(f"rowtui.cli.{module}"), function or "run")
+        code: int = command(args, out)
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.stderr.write("\n")

@@ -78,14 +78,14 @@ _PARTS = (
         },
     ),
     _Part(
-        "jobs.retry_parser",
+        "jobs.parser",
         "add_retry",
         {
             "retry": "try failed work again, with more memory or time, or elsewhere, after asking",
         },
     ),
     _Part(
-        "project.mirror_parser",
+        "project.parser",
         "add_mirror",
         {
             "mirror": "show the copies of this project on clusters that do not see it, "
@@ -117,7 +117,7 @@ _PARTS = (
         },
     ),
     _Part(
-        "clusters.secrets_parser",
+        "clusters.parser",
         "add_secrets",
         {"secrets": "store passwords of clusters, and say which are known"},
     ),
@@ -130,7 +130,10 @@ _PARTS = (
 
 
 def build_parser(words: Collection[str] | None = None) -> Parser:
-    """Build the grammar. Parsed arguments carry `command`, the module's name below cli.
+    """Build the grammar.
+
+    Parsed arguments carry `command`, the module below cli and the function in it: "module" (its
+    function is `run`) or "module:function".
 
     `words`: the command line to be parsed; commands that are not among the words get no options.
     None: all commands get their options.
@@ -156,7 +159,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         ("--no-mouse", "leave the mouse to the terminal"),
     ):
         parser.add_argument(option, action="store_true", help=text)
-    from rowtui.cli.demo.parser import add_recording
+    from rowtui.cli.dashboard.parser import add_recording
 
     add_recording(parser)
     parser.set_defaults(command="dashboard.dashboard")

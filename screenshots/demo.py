@@ -15,8 +15,8 @@ from typing import Any, cast
 from unittest.mock import patch
 
 from rowtui.core.demo.engine import DemoEngine, made_demo
-from rowtui.core.demo.faults import played_state
-from rowtui.core.project.views.played_views import PlayedState
+from rowtui.core.demo.simulation import played_state
+from rowtui.core.project.views.views import PlayedState
 
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine

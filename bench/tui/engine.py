@@ -25,8 +25,8 @@ EVERY = 0.1
 
 def make(root: Path, directories: int) -> None:
     """Write the project: its files and its records."""
-    from rowtui.core.demo.clock import FastClock
     from rowtui.core.demo.project import make_project
+    from rowtui.core.demo.simulation import FastClock
 
     make_project(root, directories, 1, FastClock())
 
@@ -35,8 +35,7 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
     """As `serve.open_engine`, with simulated clusters."""
     from rowtui.core.clusters.schedulers.base import JobSpec
     from rowtui.core.demo import project as demo
-    from rowtui.core.demo.clock import FastClock
-    from rowtui.core.demo.simulation import Simulation
+    from rowtui.core.demo.simulation import FastClock, Simulation
     from rowtui.core.engine.local import InProcessEngine
     from rowtui.core.engine.process.options import Opened
 

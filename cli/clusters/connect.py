@@ -14,9 +14,14 @@ from rowtui.cli.clusters.parser import in_words
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError
-from rowtui.core.clusters.transports.shared.calls import look_at, open_shared, shared_logins
-from rowtui.core.clusters.transports.shared.folder import shared_socket
-from rowtui.core.clusters.transports.shared.protocol import SharedLogin
+from rowtui.core.clusters.transports.shared.calls import (
+    end_shared,
+    look_at,
+    open_shared,
+    shared_logins,
+)
+from rowtui.core.clusters.transports.shared.folder import plain_name, shared_socket
+from rowtui.core.clusters.transports.shared.protocol import SharedLogin, State
 from rowtui.core.project.context.credentials import Door
 
 if TYPE_CHECKING:
@@ -182,3 +187,35 @@ async def _tell_when(ready: asyncio.Event, name: str, seconds: float, out: Outpu
         f"Connected to {visible(name)}; other rowtui commands use this login for "
         f"{in_words(seconds)}; Ctrl-C ends it."
     )
+
+
+# `rowtui disconnect`: end logins that `rowtui connect` made.
+
+
+def disconnect(args: argparse.Namespace, out: Output) -> int:
+    """End the logins; 1 if there is none to the cluster."""
+    name: str = args.connection or getattr(args, "cluster", None) or ""
+    if bool(name) == args.all:
+        raise RowtuiError("which login?", "give the name of a cluster, or --all")
+    ended = asyncio.run(_end(name))
+    if args.json:
+        out.print(json.dumps(ended, indent=2))
+        return 0 if ended or args.all else 1
+    for cluster in ended:
+        out.print(f"Disconnected from {visible(cluster)}.")
+    if not ended:
+        out.warn("No login is shared." if args.all else f"No login to {visible(name)} is shared.")
+    return 0 if ended or args.all else 1
+
+
+async def _end(name: str) -> list[str]:
+    """End the logins; return the clusters of the ended logins, "" for a login to all."""
+
+    def meant(login: SharedLogin) -> bool:
+        if login.state is State.SILENT:  # its name is known from its socket alone
+            return not name or login.cluster == plain_name(name)
+        return not name or login.cluster == visible(name)
+
+    chosen = [(path, login) for path, login in await shared_logins() if meant(login)]
+    done = await asyncio.gather(*(end_shared(path) for path, _ in chosen))
+    return [login.cluster for (_, login), ended in zip(chosen, done, strict=True) if ended]

@@ -21,7 +21,7 @@ from rowtui.core.clusters.model import Cluster, Remote
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.polling.probe import Visit
-    from rowtui.core.clusters.transports.route import Hop
+    from rowtui.core.clusters.transports.ssh_config import Hop
 
 # largest tolerated difference between two clocks: file times are compared to find new files
 _TOLERABLE_SECONDS = 5.0
@@ -45,7 +45,7 @@ def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[Find
 
 
 def _way(name: str, remote: Remote) -> Iterator[Finding]:
-    from rowtui.core.clusters.transports.route import missing_files, route_to
+    from rowtui.core.clusters.transports.ssh_config import missing_files, route_to
 
     target = ssh_target(remote)
     for file in missing_files(target):

@@ -4,20 +4,59 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
+    from rowtui.core.engine.api.engine import Engine
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
     from rowtui.core.engine.process.start import Started
 
 
+# `--record` and `--replay`: recording of a dashboard, and playback.
+
+
+def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
+    """Return the engine, with a recorder before it if requested. Raises: RowtuiError."""
+    given = getattr(args, "record", None)
+    if not given:
+        return engine
+    from rowtui.core.engine.recording.record import RecordingEngine
+
+    path = Path(given).expanduser()
+    recorder = RecordingEngine(engine, path, hash_actions=getattr(args, "hash_actions", False))
+    args.recorder = recorder
+    return cast("Engine", recorder)
+
+
+def tell_of_recording(args: argparse.Namespace, out: Output) -> None:
+    """Report, after the dashboard, where the recording is and whether it is complete."""
+    recorder = getattr(args, "recorder", None)
+    if recorder is not None:
+        if recorder.trouble:
+            out.warn(recorder.trouble)
+        out.note(f"Recorded to {args.record}; see it with: rowtui --replay {args.record}")
+
+
+def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
+    """Show a recording. Raises: RowtuiError."""
+    from rowtui.core.engine.recording.replay import ReplayEngine
+    from rowtui.tui.shell.app import run_dashboard
+
+    engine = ReplayEngine(Path(args.replay).expanduser())
+    if engine.notice:
+        out.warn(engine.notice)
+    settings = {**settings, "read_only": True, "played": engine, "clock": engine.now}
+    return run_dashboard(cast("Engine", engine), **settings)
+
+
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the display settings of the dashboard; None if no terminal can show it."""
-    from rowtui.tui.shell.terminal import manner, prepare
+    from rowtui.tui.shell.terminal_app import manner, prepare
 
     how = manner(
         os.environ,
@@ -43,7 +82,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if settings is None:
         return _as_text(out)
     if getattr(args, "replay", None):
-        from rowtui.cli.dashboard.recording import replay
+        from rowtui.cli.dashboard.dashboard import replay
 
         return replay(args, out, settings)
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
@@ -76,7 +115,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
     try:
         import gc
 
-        from rowtui.cli.dashboard.recording import recorded, tell_of_recording
+        from rowtui.cli.dashboard.dashboard import recorded, tell_of_recording
         from rowtui.tui.shell.app import run_dashboard
 
         opened = started.opened()
@@ -105,7 +144,7 @@ def _engine(started: Started) -> ProcessEngine:
 
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
-    from rowtui.cli.dashboard.recording import recorded, tell_of_recording
+    from rowtui.cli.dashboard.dashboard import recorded, tell_of_recording
     from rowtui.cli.project.open import open_project
     from rowtui.core.engine.local import InProcessEngine
     from rowtui.tui.shell.app import run_dashboard

@@ -18,7 +18,7 @@ from rowtui.core.base.text import plural
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.cli.demo.project import Threshold
+    from rowtui.cli.demo.demos import Threshold
     from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
 
@@ -28,8 +28,8 @@ SMALL_DIRECTORIES = 240
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the project, run it, and show or check it."""
-    from rowtui.cli.demo.parser import SCENARIOS
-    from rowtui.cli.demo.project import make_project
+    from rowtui.cli.dashboard.parser import SCENARIOS
+    from rowtui.cli.demo.demos import make_project
 
     if args.list:
         for name, about in SCENARIOS.items():
@@ -42,11 +42,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
             f"there is no demo called '{args.scenario}'", "there are: " + ", ".join(SCENARIOS)
         )
     if args.scenario == "large":
-        from rowtui.cli.demo.large import run_large
+        from rowtui.cli.demo.demos import run_large
 
         return run_large(args, out)
     if args.scenario == "network":
-        from rowtui.cli.demo.network import run_network
+        from rowtui.cli.demo.demos import run_network
 
         return run_network(args, out, CLUSTER)
     given = getattr(args, "keep", None)
@@ -66,7 +66,7 @@ def _tell(root: Path, out: Output) -> int:
     """Run everything that is eligible until nothing is, with messages; check the result."""
     import asyncio
 
-    from rowtui.cli.demo.project import read_thresholds
+    from rowtui.cli.demo.demos import read_thresholds
 
     started = time.monotonic()
     project = _open(root)
@@ -130,8 +130,7 @@ async def _submit_and_follow(project: Project, plan: object, out: Output) -> boo
 
 
 def _replay(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.dashboard.dashboard import settings_of
-    from rowtui.cli.dashboard.recording import replay
+    from rowtui.cli.dashboard.dashboard import replay, settings_of
 
     settings = settings_of(args)
     if settings is None:
@@ -144,8 +143,7 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
     import subprocess
 
     from rowtui.cli.dashboard.dashboard import settings_of, show
-    from rowtui.cli.demo.played import RealDemo
-    from rowtui.cli.demo.project import read_thresholds
+    from rowtui.cli.demo.demos import RealDemo, read_thresholds
     from rowtui.core.engine.process.options import EngineOptions
 
     driver = "import sys; from rowtui.cli.demo.command import drive; sys.exit(drive(sys.argv[1]))"

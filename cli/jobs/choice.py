@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rowtui.cli.jobs.text import read_job_name
+from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState

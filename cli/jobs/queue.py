@@ -21,7 +21,7 @@ from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.json_views import Queued, cluster_queue, elapsed_of, known_jobs
 from rowtui.core.project.context.cluster_context import Surroundings
-from rowtui.core.project.queue.poll import Looks
+from rowtui.core.project.queue.queues import Looks
 
 if TYPE_CHECKING:
     import argparse

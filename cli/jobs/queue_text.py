@@ -5,27 +5,79 @@ On a terminal the last column is cut to the width, because the sentences below r
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.jobs.queue_rows import QueueRow, together
-from rowtui.cli.jobs.text import clock, state_cell
 from rowtui.cli.output.table import Cell, Column, Row, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
-from rowtui.core.clusters.schedulers.slurm.tasks import write_tasks
+from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.model import NO_ID
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
+    from rowtui.core.clusters.schedulers.base import JobState
+    from rowtui.core.submission.plan.model import JobRecord
+
+
+# Text of jobs in all lists: states, times, and ids as users type them.
+
+
+_KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
+_STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
+
+
+def state_cell(state: JobState) -> Cell:
+    """Return a state in its colour."""
+    return Cell(state.value, "red bold" if state.bad else _STYLES.get(state.value, ""))
+
+
+def clock(seconds: float | None) -> str:
+    """Return `00:12:05`, rounded up; "" if unknown."""
+    return "" if seconds is None else format_duration(math.ceil(seconds))
+
+
+class JobName(NamedTuple):
+    """A typed job id: `12`, a task of an array `12_3`, or a request of a bundle `12.3`."""
+
+    id: int
+    task: int | None = None
+    member: int | None = None
+
+    @property
+    def of_one(self) -> bool:
+        """Whether the id names one job within an array or a bundle."""
+        return self.task is not None or self.member is not None
+
+    def means(self, record: JobRecord) -> bool:
+        """Whether this job is named; a bare id names a whole array or bundle."""
+        return (
+            record.job_id == self.id
+            and self.task in (None, record.task)
+            and self.member in (None, record.member)
+        )
+
+
+def read_job_name(text: str) -> JobName | None:
+    """Parse a job id; None if the text is no job id."""
+    match = _KEY.fullmatch(text)
+    if match is None:
+        return None
+    task, member = (None if it is None else int(it) for it in match.groups()[1:])
+    return JobName(int(match[1]), task, member)
+
 
 LONGEST_NAME = 24  # columns for a job's name; likewise for the other fields
 LONGEST_ID = 24

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.cli.jobs.choice import Verb, choose_jobs
+from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
@@ -98,3 +98,27 @@ def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, ou
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
     question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
     return ask(question, out, default=False, as_json=args.json)
+
+
+# `rowtui cancel`: stop jobs of this project, after asking.
+
+
+def cancel(args: argparse.Namespace, out: Output) -> int:
+    """Cancel the chosen jobs; 1 if one could not be cancelled."""
+    return act(args, out, CANCEL, lambda jobs, tokens: jobs.cancel(tokens))
+
+
+# `rowtui hold`: keep waiting jobs of this project from starting.
+
+
+def hold(args: argparse.Namespace, out: Output) -> int:
+    """Hold the chosen jobs; 1 if one could not be held."""
+    return act(args, out, HOLD, lambda jobs, tokens: jobs.hold(tokens))
+
+
+# `rowtui release`: let held jobs of this project start.
+
+
+def release(args: argparse.Namespace, out: Output) -> int:
+    """Release the chosen jobs; 1 if one could not be released."""
+    return act(args, out, RELEASE, lambda jobs, tokens: jobs.release(tokens))

@@ -150,7 +150,7 @@ def _formed(
 
 def _asked(args: argparse.Namespace) -> Asked:
     from rowtui.core.mapping.model.request import Amounts, WhatIf
-    from rowtui.core.project.context.user_roles import person_named, this_person
+    from rowtui.core.project.context.credentials import person_named, this_person
 
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
@@ -215,7 +215,7 @@ def _destination(project: Project, name: str) -> str:
 
 def _print(project: Project, explained: Explained, out: Output) -> None:
     from rowtui.cli.mapping.decision_text import decision_lines, destination_lines
-    from rowtui.cli.output.ranges import ranges
+    from rowtui.cli.output.table import ranges
 
     loads = project.mapping.facts.loads
     groups, why_not = explained.groups, explained.why_not
@@ -238,7 +238,7 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
 
 
 def _data(action: str, project: Project, explained: Explained) -> to.Explained:
-    from rowtui.cli.output.ranges import spans
+    from rowtui.cli.output.table import spans
     from rowtui.core.base.json_objects import VERSION
     from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 

@@ -29,7 +29,7 @@ def change_workflow(
     """Show the change, ask, and write it; 1 if it was not written."""
     if not (args.write or args.undo):
         raise RowtuiError("--yes belongs to --write and --undo", "add one of them, or leave it out")
-    from rowtui.core.project.views.edit_views import EditAsked
+    from rowtui.core.project.views.views import EditAsked
     from rowtui.core.project.workflow_edit import edit_back, last_written
 
     change: Callable[[EditAsked], Edit]
@@ -73,8 +73,7 @@ def _what_if_asked(
 ) -> tuple[EditAsked, Callable[[EditAsked], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
     from rowtui.core.groups.model import Status
-    from rowtui.core.project.views.edit_views import EditAsked
-    from rowtui.core.project.views.views import WhatIfAsked
+    from rowtui.core.project.views.views import EditAsked, WhatIfAsked
     from rowtui.core.project.workflow_edit import edit_for_what_if
 
     if what_if is None:

@@ -66,6 +66,10 @@ _VERBS = (
 )
 
 
+# The module of a command whose module has another name, and its function there.
+_MODULES = {"format": "authoring", "lint": "authoring:lint", "schema": "authoring:schema"}
+
+
 def add_mapping_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add `explain` and `mapping`."""
     _add_explain(commands, add, about["explain"])
@@ -97,7 +101,7 @@ def _add_mapping(commands: Any, add: Any, text: str) -> None:
         "schema": json_option,
     }
     for name, said, examples in _VERBS:
-        parser = add(what, name, f"mapping.{name}", said, examples, mixed=True)
+        parser = add(what, name, f"mapping.{_MODULES.get(name, name)}", said, examples, mixed=True)
         if isinstance(parser, argparse.ArgumentParser):
             options[name](parser)
 

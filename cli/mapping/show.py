@@ -70,7 +70,7 @@ def _show_action(
 
 
 def _person(args: argparse.Namespace) -> Person:
-    from rowtui.core.project.context.user_roles import person_named, this_person
+    from rowtui.core.project.context.credentials import person_named, this_person
 
     return this_person() if args.user is None else person_named(args.user)
 

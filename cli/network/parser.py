@@ -98,6 +98,21 @@ _VERBS = (
 )
 
 
+# The module of a command whose module has another name, and its function there.
+_MODULES = {
+    "init": "definition",
+    "check": "definition:check",
+    "make": "directories",
+    "retire": "directories:retire",
+    "restore": "directories:restore",
+    "cancel": "jobs",
+    "retry": "jobs:retry",
+    "redo": "jobs:redo",
+    "limits": "runs:limits",
+    "stop": "runs:stop",
+}
+
+
 def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Add the command `network` with its subcommands."""
     network = add(commands, "network", "", about["network"], EXAMPLES)
@@ -127,7 +142,7 @@ def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         parser = add(
             what,
             name,
-            f"network.{name}",
+            f"network.{_MODULES.get(name, name)}",
             said,
             examples,
             mixed=name in ("retry", "redo", "cancel", "show"),

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.network.shared.project import open_network
+from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.core.runs.execution.autopilot import Told
     from rowtui.core.runs.limits.limits import Limits
-    from rowtui.core.runs.limits.remaining_cost import Left
+    from rowtui.core.runs.limits.spending import Left
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
     from rowtui.core.runs.views import NetworkView

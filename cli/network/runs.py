@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
-from rowtui.cli.network.shared.project import open_network
+from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.project.open import ask, is_interactive
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
+    from rowtui.core.runs.limits.limits import Limits
+    from rowtui.core.runs.running import Running
     from rowtui.core.runs.store import BadRun, Run
 
 
@@ -30,7 +35,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     from rowtui.cli.output.table import Cell, Column, table_lines
     from rowtui.core.runs.limits.limits import cost_text
-    from rowtui.core.runs.limits.time_parsing import time_text
+    from rowtui.core.runs.limits.run_times import time_text
     from rowtui.core.runs.store import BadRun
 
     columns = [
@@ -106,3 +111,100 @@ def _listed(run: Run | BadRun) -> to.ListedRun:
     found["failures"] = charges["failures"]
     found["failures_in_a_row"] = charges["failures_in_a_row"]
     return found
+
+
+# `rowtui network limits`: the limits of a run and its charges so far, and new limits.
+
+
+def limits(args: argparse.Namespace, out: Output) -> int:
+    """Show the limits; with options ask, and confirm new limits, which a driving process adopts."""
+    networks = open_network(args, out)
+    from rowtui.cli.network.jobs import run_of
+    from rowtui.cli.network.shared.limits import with_options
+
+    running = run_of(networks, args.run)
+    before = running.run.limits
+    limits = with_options(args, networks.project, before)
+    changed = limits != before
+    if changed and running.status.is_over:
+        raise RowtuiError(
+            f"run {running.run.id} is over", "'rowtui network run' begins another within limits"
+        )
+    if not args.json:
+        _show(running, limits if changed else None, out)
+    if changed and not args.yes:
+        if args.json or not is_interactive():
+            raise RowtuiError("nobody can be asked whether to change the limits", "add --yes")
+        if not ask("Proceed?", out):
+            out.warn("The limits are as they were.")
+            return 1
+    if changed:
+        networks.begin(limits, name=running.run.id)
+    if args.json:
+        out.print(json.dumps(_fields(running, changed=changed), indent=2))
+    elif changed:
+        out.print(f"The limits of run {running.run.id} are changed.")
+    networks.project.close()
+    return 0
+
+
+def _show(running: Running, wanted: Limits | None, out: Output) -> None:
+    from rowtui.cli.network.shared.text import limit_lines, spent_text
+
+    out.print(f"Run {running.run.id} is {running.status.value}.")
+    for title, limits in (("Limits", running.run.limits), ("New limits", wanted)):
+        if limits is not None:
+            out.print(f"{title}:")
+            out.lines(f"  {line}" for line in limit_lines(limits))
+    out.print(f"Charged: {spent_text(running.spent())}.")
+
+
+def _fields(running: Running, *, changed: bool) -> dict[str, object]:
+    from rowtui.cli.network.shared.json import charged_json
+    from rowtui.core.runs.model import limits_fields
+
+    return {
+        "version": 1,
+        "run": running.run.id,
+        "status": running.status.value,
+        "limits": limits_fields(running.run.limits),
+        **charged_json(running.spent()),
+        "changed": changed,
+    }
+
+
+# `rowtui network stop`: end the process that drives a run. Submitted jobs continue.
+
+
+WAIT_SECONDS = 10.0
+"""Longest wait, in seconds, for the process that drives the run."""
+
+
+def stop(args: argparse.Namespace, out: Output) -> int:
+    """Write the stop into the run's journal, where the driving process reads it."""
+    networks = open_network(args, out)
+    from rowtui.cli.network.jobs import chosen_run
+    from rowtui.core.runs.model import Stopped
+
+    run = chosen_run(networks, args.run)
+    holder = run.holder()
+    if holder is None:
+        raise RowtuiError(
+            f"no process drives run {run.id}", "'rowtui network run' goes on with a run"
+        )
+    run.append(Stopped(time.time(), "stopped from the command line"))
+    deadline = time.monotonic() + WAIT_SECONDS
+    while run.holder() == holder and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ended = run.holder() != holder
+    networks.project.close()
+    if args.json:
+        fields = {"version": 1, "run": run.id, "holder": str(holder), "stopped": ended}
+        out.print(json.dumps(fields, indent=2))
+    elif ended:
+        out.print(f"Run {run.id} is stopped; jobs that were sent go on.")
+    if not ended:
+        out.warn(f"Run {run.id} stops once {holder} has sent what it is sending.")
+    if not args.json:
+        out.note(f"'rowtui network run --run {run.id}' goes on with the run.")
+    return 0

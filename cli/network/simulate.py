@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         print_simulation,
         simulation_json,
     )
-    from rowtui.cli.output.busy import busy_with
+    from rowtui.cli.output.progress import busy_with
     from rowtui.cli.project.open import open_project
     from rowtui.core.runs.execution.order import orderable
     from rowtui.core.runs.limits.asked import GraphAmounts

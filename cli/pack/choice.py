@@ -47,8 +47,7 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
 
 def _refuse_unknown(packer: str) -> None:
     from rowtui.core.base.text import visible
-    from rowtui.core.packing.pack import packers
-    from rowtui.core.packing.plug_ins import installed_packers
+    from rowtui.core.packing.pack import installed_packers, packers
     from rowtui.core.workflow.toml_file import did_you_mean
 
     known = [name for name, _ in packers(installed_packers().packers)]

@@ -10,7 +10,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.cli.output.busy import busy_with
+from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import Column, table_lines
 from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.pack.text import (
@@ -108,8 +108,7 @@ def compare(
 
 
 def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> list[Place]:
-    from rowtui.core.packing.pack import packers
-    from rowtui.core.packing.plug_ins import installed_packers
+    from rowtui.core.packing.pack import installed_packers, packers
     from rowtui.core.project.planning.packing import Packing
 
     installed = installed_packers()

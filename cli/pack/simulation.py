@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.busy import Busy
+from rowtui.cli.output.progress import Busy
 from rowtui.cli.output.table import Column, table_lines
 from rowtui.cli.pack.ahead import Ahead, carried_out
 from rowtui.cli.pack.text import number

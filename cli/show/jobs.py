@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.cli.jobs.text import clock, state_cell
+from rowtui.cli.jobs.queue_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.output.table import Column, Row, table_lines
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices

@@ -19,7 +19,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.texts import PointerTexts
+from rowtui.core.state.pointer_values import PointerTexts
 
 if TYPE_CHECKING:
     from rowtui.cli.output.output import Output

@@ -99,7 +99,7 @@ def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     cluster = add(
         shows,
         "cluster",
-        "show.cluster",
+        "show.clusters",
         "show the cluster's configuration",
         "  rowtui show cluster\n  rowtui show cluster --all --short\n"
         "  rowtui show cluster greatlakes",
@@ -111,7 +111,11 @@ def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     json_option(cluster)
 
     launchers = add(
-        shows, "launchers", "show.launchers", "show the launchers", "  rowtui show launchers --all"
+        shows,
+        "launchers",
+        "show.clusters:launchers",
+        "show the launchers",
+        "  rowtui show launchers --all",
     )
     launchers.add_argument("--all", action="store_true", help="for all clusters")
     launchers.add_argument("--short", action="store_true", help="names only")

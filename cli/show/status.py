@@ -80,7 +80,7 @@ def keep_for_next_time(
 ) -> None:
     """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
     from rowtui.cli.output.output import Output
-    from rowtui.cli.quick import text_key
+    from rowtui.cli.plain_words import text_key
 
     if out.said:
         return

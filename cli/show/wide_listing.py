@@ -16,7 +16,7 @@ from rowtui.core.base.lean_numpy import np
 from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import Directories
-from rowtui.core.state.texts import PointerTexts
+from rowtui.core.state.pointer_values import PointerTexts
 
 # Above these numbers of values (absolute, and as a share) that are read one by one, numpy is no
 # gain.

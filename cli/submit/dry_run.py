@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.busy import busy_with
+from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import say_mapping_problems
 from rowtui.core.base.text import Cost, plural, visible
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.busy import busy_with
+from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import Column, table_lines
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
-from rowtui.cli.submit.scripts import scripts_of
+from rowtui.cli.submit.review import scripts_of
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, full_cost, visible
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
     if args.diff:
-        from rowtui.cli.submit.script_changes import show_changes
+        from rowtui.cli.submit.review import show_changes
 
         return show_changes(args, project, plan, out)
     transfers, untold = _transfers(project, plan)
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     _print_reasons(plan.jobs, out)
     good = True
     if args.check:
-        from rowtui.cli.submit.checks import say_checks
+        from rowtui.cli.submit.review import say_checks
 
         out.print()
         good = say_checks(project, plan, out)
@@ -132,7 +132,7 @@ def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
 
 def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
     """Print each reason once, with the jobs that it applies to."""
-    from rowtui.cli.output.ranges import ranges
+    from rowtui.cli.output.table import ranges
 
     told: dict[tuple[str, ...], list[int]] = {}
     for number, job in enumerate(jobs, 1):

@@ -70,7 +70,7 @@ def send_if_confirmed(
 
             out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
         else:
-            from rowtui.cli.submit.scripts import scripts_of
+            from rowtui.cli.submit.review import scripts_of
 
             for _, script in scripts_of(project, plan):
                 out.text(script)
@@ -95,7 +95,7 @@ def send_if_confirmed(
             print_answers(plan, {}, project, out, transfers)
         return 1
     if getattr(args, "check", False) and not args.json:
-        from rowtui.cli.submit.checks import say_checks
+        from rowtui.cli.submit.review import say_checks
 
         if not say_checks(project, plan, out):
             out.warn("Nothing was submitted: a check failed. Without --check nothing is checked.")

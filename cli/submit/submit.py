@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.busy import busy_with
+from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.core.base.text import visible
 

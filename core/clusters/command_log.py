@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.secrets.variables import is_secret
+from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import CommandResult

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from rowtui.core.secrets.variables import is_secret
+from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
     import asyncio

@@ -14,14 +14,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.demo.clock import FastClock
-from rowtui.core.demo.faults import KILL, inject, known_faults, played_state
 from rowtui.core.demo.past import LEFT, know, make_past, spent
 from rowtui.core.demo.project import DemoProject, make_project, opened_again, set_budget
+from rowtui.core.demo.simulation import KILL, FastClock, inject, known_faults, played_state
 from rowtui.core.engine.api.engine import Snapshot, SubmitProgress
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.options import EngineOptions, Opened
-from rowtui.core.project.views.played_views import FASTER, INJECT, SLOWER, PlayedState
+from rowtui.core.project.views.views import FASTER, INJECT, SLOWER, PlayedState
 from rowtui.core.submission.plan.model import Plan
 
 STEP_SECONDS = 1.0

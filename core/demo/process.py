@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 
-from rowtui.core.demo.clock import SPEED
-from rowtui.core.demo.faults import KILL, played_state
 from rowtui.core.demo.project import MACHINES
+from rowtui.core.demo.simulation import KILL, SPEED, played_state
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.start import Started
-from rowtui.core.project.views.played_views import INJECT, PlayedState
+from rowtui.core.project.views.views import INJECT, PlayedState
 
 
 class DemoProcess(ProcessEngine):

@@ -18,10 +18,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
-from rowtui.core.demo.clock import FastClock
-from rowtui.core.demo.kept import Kept
-from rowtui.core.demo.scheduler import NO_LOGIN, SimulatedScheduler, away
-from rowtui.core.demo.simulation import Machine, SimulatedCluster, Simulation
+from rowtui.core.demo.scheduler import NO_LOGIN, Kept, SimulatedScheduler, away
+from rowtui.core.demo.simulation import FastClock, Machine, SimulatedCluster, Simulation
 from rowtui.core.project.context.connections import Reach
 from rowtui.core.project.project import Progress, Project
 from rowtui.core.state.model import State
@@ -313,7 +311,7 @@ class SimulatedTransport:
 
     async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
         """Return the output of squeue; other commands get no answer."""
-        from rowtui.core.demo.others import answered, squeue_of_all, unanswered
+        from rowtui.core.demo.scheduler import answered, squeue_of_all, unanswered
 
         if why := await away(self._there):
             return unanswered(argv, why)

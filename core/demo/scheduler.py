@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import pickle
+import random
+import re
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
@@ -19,7 +28,149 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
     Verdict,
 )
-from rowtui.core.demo.simulation import SimulatedCluster
+from rowtui.core.demo.simulation import FastClock, SimulatedCluster, Simulation
+
+# Other users' jobs on the simulated clusters, in the format of squeue.
+#
+# Each job waits, runs and is followed by another job of the same user, so that the queue at any
+# time depends only on the seed and the time.
+
+
+PEOPLE = ("amara", "bjorn", "chen", "dolores", "emeka", "farid", "greta", "hiro", "ines", "jonas")
+WORK = ("lammps", "vasp-relax", "gromacs", "train", "wrf", "openfoam", "blast", "jupyter", "cp2k")
+REASONS = ("Priority", "Priority", "Priority", "Resources", "AssocGrpCpuLimit", "Dependency")
+CORES_OF_ONE = 60
+"""Cores of a cluster for each job of other users."""
+
+
+class _Stream(NamedTuple):
+    """Jobs of one user, one after another. Seconds of the simulation."""
+
+    number: int
+    user: str
+    name: str
+    reason: str
+    waits: int
+    runs: int
+    limit: int
+    shift: int
+
+
+def squeue_of_all(
+    there: SimulatedCluster, partition: str, option: str, now: float, clock: float
+) -> str:
+    """Return the output of `squeue -o OPTION`. `now`: of the simulation; `clock`: epoch seconds."""
+    chance = random.Random(there.machine.name)
+    streams = [_stream(chance, at) for at in range(there.machine.cores // CORES_OF_ONE)]
+    return "".join(_printed(one, partition, option, now, clock) for one in streams)
+
+
+def _stream(chance: random.Random, at: int) -> _Stream:
+    limit = chance.choice((3600, 14_400, 43_200, 86_400, 172_800))
+    return _Stream(
+        500_000 + at * 37, chance.choice(PEOPLE), chance.choice(WORK), chance.choice(REASONS),
+        chance.randint(300, 4 * limit), int(limit * chance.uniform(0.2, 0.95)), limit,
+        chance.randint(0, 5 * limit),
+    )  # fmt: skip
+
+
+def _printed(one: _Stream, partition: str, option: str, now: float, clock: float) -> str:
+    turn, since = divmod(int(now) + one.shift, one.waits + one.runs)
+    number, running = one.number + turn * 11, since >= one.waits
+    elapsed = since - one.waits if running else 0
+    start = clock - elapsed if running else clock + one.waits - since
+    fields = {
+        "A": number, "F": number, "K": "N/A", "T": "RUNNING" if running else "PENDING",
+        "M": _duration(elapsed), "l": _duration(one.limit), "S": int(start), "P": partition,
+        "N": f"{partition[0]}{1 + one.number % 480:04}" if running else "",
+        "r": "None" if running else one.reason, "k": "(null)", "u": one.user, "j": one.name,
+    }  # fmt: skip
+    return re.sub("%([A-Za-z])", lambda found: str(fields.get(found[1], "")), option) + "\n"
+
+
+def _duration(seconds: int) -> str:
+    days, rest = divmod(seconds, 86_400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def answered(argv: Sequence[str], text: str) -> CommandResult:
+    """Return the result of a command that succeeded."""
+    return CommandResult(tuple(argv), 0, text.encode())
+
+
+def unanswered(argv: Sequence[str], why: str) -> CommandResult:
+    """Return the result of a command on a cluster that does not answer."""
+    return CommandResult(tuple(argv), None, trouble=Trouble.UNREACHABLE, detail=why)
+
+
+# The simulated world on disk: clusters keep their jobs when their engine ends.
+#
+# The whole world is written again at each step; an accepted job is added at once, before its id is
+# returned. Only the engine's process of the same demo reads the files.
+
+
+class _World(NamedTuple):
+    simulation: Simulation
+    now: float
+    speed: int
+
+
+class Kept:
+    """The files of one demo. `lock`: held while the simulation is changed."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = root / ".demo"
+        self._world, self._added = self._folder / "world", self._folder / "added"
+        self.lock = threading.Lock()
+
+    @property
+    def there(self) -> bool:
+        """Whether a demo was made here."""
+        return self._world.exists()
+
+    def save(self, simulation: Simulation, now: FastClock) -> None:
+        """Write the whole world. Raises: OSError."""
+        with self.lock:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            new = self._world.with_suffix(".new")
+            new.write_bytes(pickle.dumps(_World(simulation, now(), now.speed)))
+            os.replace(new, self._world)
+            with contextlib.suppress(FileNotFoundError):
+                self._added.unlink()
+
+    def accept(
+        self, simulation: Simulation, there: SimulatedCluster, spec: JobSpec, now: float
+    ) -> int:
+        """Submit a job to a cluster; return its id. Raises: OSError."""
+        with self.lock:
+            before = len(there.jobs)
+            number = there.submit(spec, now)
+            jobs = there.jobs[before:]
+            work = {job.token: simulation.work.get(job.token) for job in jobs}
+            if self.there:
+                with self._added.open("ab") as added:
+                    pickle.dump((there.machine.name, jobs, work), added)
+        return number
+
+    def load(self, steady: Callable[[], float] = time.monotonic) -> tuple[Simulation, FastClock]:
+        """Return the world as it was saved. Raises: OSError."""
+        simulation, seconds, speed = pickle.loads(self._world.read_bytes())  # noqa: S301
+        with contextlib.suppress(FileNotFoundError, EOFError), self._added.open("rb") as added:
+            while True:
+                self._add(simulation, *pickle.load(added))  # noqa: S301
+        now = FastClock(speed, steady)
+        now.skip(seconds)
+        return simulation, now
+
+    @staticmethod
+    def _add(simulation: Simulation, name: str, jobs: Any, work: Any) -> None:
+        there = simulation.clusters[name]
+        known = {(job.id, job.task) for job in there.jobs}
+        there.jobs += [job for job in jobs if (job.id, job.task) not in known]
+        there.next_id = max(there.next_id, *(job.id for job in jobs))
+        simulation.work |= {token: one for token, one in work.items() if one is not None}
+
 
 NO_LOGIN = "the login has expired: log in again"
 

@@ -7,7 +7,8 @@ Deterministic: takes a seed, job specs and times of the simulation; gives jobs i
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,6 +20,90 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     task_token,
 )
+from rowtui.core.project.views.views import PlayedState
+
+# The faults that can be injected into the large demo, in the words of `:demo`.
+
+
+DOWN = "Connection refused"
+SLOW_SECONDS = 8.0
+KILL = "kill-engine"
+
+
+def faults_of(clusters: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return each fault with its effect."""
+    found = []
+    for name in clusters:
+        found += [
+            (f"fail {name}", f"{name} refuses every connection, or answers again"),
+            (f"slow {name}", f"{name} takes {SLOW_SECONDS:g} s to answer, or is quick again"),
+            (f"logout {name}", f"the login to {name} expires"),
+        ]
+    return (*found, (KILL, "the process of the engine is killed; it is started again"))
+
+
+def known_faults(faults: Iterable[tuple[str, str]]) -> str:
+    """Return the message for an unknown fault."""
+    return "There are: " + ", ".join(known for known, _ in faults)
+
+
+def played_state(clusters: Iterable[str], speed: int, said: str = "") -> PlayedState:
+    """Return the state of a demo whose clock runs at this speed."""
+    return PlayedState(f"DEMO ×{speed}", faults_of(clusters), said)
+
+
+def inject(there: SimulatedCluster, what: str) -> str:
+    """Inject a fault into a cluster; return what was done, "" for an unknown fault."""
+    name = there.machine.name
+    if what == "fail":
+        there.down = "" if there.down else DOWN
+        return f"{name} does not answer now." if there.down else f"{name} answers again."
+    if what == "logout":
+        there.logged_in = False
+        return f"The login to {name} has expired."
+    if what == "slow":
+        quick = there.slow >= SLOW_SECONDS
+        there.slow = there.machine.latency if quick else SLOW_SECONDS
+        return f"{name} is quick again." if quick else f"{name} is slow now."
+    return ""
+
+
+# A clock that runs faster than real time by an adjustable factor.
+
+
+SPEEDS = (1, 10, 60, 300, 1000)
+SPEED = 60
+"""The initial speed."""
+
+
+class FastClock:
+    """Seconds of the simulation. `steady`: the real clock. Changes of the speed cause no jumps."""
+
+    def __init__(self, speed: int = SPEED, steady: Callable[[], float] = time.monotonic) -> None:
+        self.speed = speed
+        self._steady = steady
+        self._then, self._base = steady(), 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds of the simulation since it began."""
+        return self._base + (self._steady() - self._then) * self.speed
+
+    def skip(self, seconds: float) -> None:
+        """Advance the clock at once."""
+        self._base += seconds
+
+    def faster(self) -> None:
+        """Set the next higher speed."""
+        self._go_at(SPEEDS[min(SPEEDS.index(self.speed) + 1, len(SPEEDS) - 1)])
+
+    def slower(self) -> None:
+        """Set the next lower speed."""
+        self._go_at(SPEEDS[max(SPEEDS.index(self.speed) - 1, 0)])
+
+    def _go_at(self, speed: int) -> None:
+        self._base, self._then = self(), self._steady()
+        self.speed = speed
+
 
 KEPT_ENDED = 400
 """Ended jobs that a queue still lists."""

@@ -16,16 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.mirror.errors import Cause, MirrorError, explain_result
-from rowtui.core.mirror.facts import (
+from rowtui.core.mirror.model import (
     FILE,
     FOLDER,
     FOLDER_FACTS,
     LINK,
     PARTIAL,
+    Cause,
     FileFacts,
+    MirrorError,
     Wanted,
     distinct,
+    explain_result,
     is_relative,
 )
 

@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import Entry
-from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, is_relative
+from rowtui.core.mirror.model import FILE, FOLDER, LINK, FileFacts, is_relative
 
 VERSION = 1
 _LIMIT = 1 << 30

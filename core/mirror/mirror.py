@@ -19,9 +19,19 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.compare import Copy, Entry, Side, Transfer, compare, restored
-from rowtui.core.mirror.errors import explain, explain_result
-from rowtui.core.mirror.facts import FileFacts, Selection, is_relative
+from rowtui.core.mirror.compare import (
+    Copy,
+    Entry,
+    Side,
+    Transfer,
+    arrived,
+    as_fetched,
+    as_planned,
+    compare,
+    folders_above,
+    merged,
+    restored,
+)
 from rowtui.core.mirror.listing import (
     checksums_here,
     checksums_there,
@@ -31,8 +41,8 @@ from rowtui.core.mirror.listing import (
     list_there,
 )
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
+from rowtui.core.mirror.model import FileFacts, Selection, explain, explain_result, is_relative
 from rowtui.core.mirror.place import Resolved, remove, resolve
-from rowtui.core.mirror.steps import arrived, as_fetched, as_planned, folders_above, merged
 from rowtui.core.mirror.transfer.files import MOST_NOTICES, Progress
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.errors import Cause, MirrorError, explain_result
-from rowtui.core.mirror.facts import MARKER
+from rowtui.core.mirror.model import MARKER, Cause, MirrorError, explain_result
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -21,8 +21,15 @@ from typing import NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.errors import Cause, MirrorError
-from rowtui.core.mirror.facts import Selection, Wanted, complaint_about, is_relative, literal
+from rowtui.core.mirror.model import (
+    Cause,
+    MirrorError,
+    Selection,
+    Wanted,
+    complaint_about,
+    is_relative,
+    literal,
+)
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable
 
 NAME = "mirror.toml"

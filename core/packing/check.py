@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from rowtui.core.base.text import visible
-from rowtui.core.packing.heuristics.downsize import cost_of
+from rowtui.core.packing.heuristics.bins import cost_of
 from rowtui.core.packing.model import (
     Amounts,
     Bundle,

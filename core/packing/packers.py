@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.downsize import cost_of, shrink
+from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.vectors import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.node_types import on_types_before, with_fewer_types
 from rowtui.core.packing.optimal.bound import Worth, if_cheaper, worth
-from rowtui.core.packing.prune_types import on_types_before, with_fewer_types
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles

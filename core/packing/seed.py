@@ -27,7 +27,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.fits_index import Within
 from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
 from rowtui.core.packing.model import Amounts, GoOn, NodeType, Unplaced
-from rowtui.core.packing.suitable import Catalogue, cheapest, why_nowhere
+from rowtui.core.packing.node_types import Catalogue, cheapest, why_nowhere
 
 
 class Job(NamedTuple):

@@ -24,7 +24,7 @@ from rowtui.core.project.planning.plan import (
 )
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
 from rowtui.core.submission.plan.planner import PlanError, Planner, Refusal, Way
-from rowtui.core.submission.scripts.name_lines import NameLines
+from rowtui.core.submission.scripts.script_parts import NameLines
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

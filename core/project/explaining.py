@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.model.request import Person, WhatIf
-from rowtui.core.project.context.user_roles import person_named
+from rowtui.core.project.context.credentials import person_named
 from rowtui.core.project.planning.plan import counted_on
 from rowtui.core.project.views.views import Explanation, WhatIfAsked
 from rowtui.core.workflow.model import Action

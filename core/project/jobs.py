@@ -45,7 +45,7 @@ from rowtui.core.submission.plan.model import (
     Step,
 )
 from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
-from rowtui.core.submission.reconcile.reconcile_result import apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.sending.in_queue import find_requests, refuse_unknown_jobs
 from rowtui.core.submission.sending.journal import SEEN, Journal, job_records

@@ -17,8 +17,8 @@ from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
 from rowtui.core.groups.model import JobRequest
+from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
-from rowtui.core.mapping.engine.from_clusters import destinations_of
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.sources import Found, find_sources, user_places
@@ -32,7 +32,7 @@ from rowtui.core.mapping.model.request import (
     Person,
     WhatIf,
 )
-from rowtui.core.project.context.user_roles import this_person
+from rowtui.core.project.context.credentials import this_person
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
@@ -214,14 +214,14 @@ class ProjectMapping:
     def count_in_use(self) -> None:
         """Compute what this user's submitted jobs hold in each pool."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.planning.budgets import in_use
+            from rowtui.core.project.planning.placing import in_use
 
             self.facts = self.facts._replace(in_use=in_use(self))
 
     def hold(self, job: MappingRequest) -> None:
         """Count a job that is about to be submitted in its pools."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.planning.budgets import with_job
+            from rowtui.core.project.planning.placing import with_job
 
             held = with_job(self.facts.in_use, self.mapper, job)
             self.facts = self.facts._replace(in_use=held)

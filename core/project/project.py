@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from rowtui.core.groups.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.groups.status import action_status, chosen_from, status_table, with_status
 from rowtui.core.project.context.cluster_context import Surroundings
-from rowtui.core.project.planning.rows import StatusRows
+from rowtui.core.project.planning.caches import StatusRows
 from rowtui.core.project.summary import (
     has_open_journals,
     unchanged_generation,
@@ -225,7 +225,7 @@ class Project(Surroundings):
         self.use(synced.state)
         is_first = before is None or not len(before.directories)
         if is_first and synced.saved and len(synced.stored.directories) >= STORED_ORDER_FROM:
-            from rowtui.core.project.planning.orders import keep_orders
+            from rowtui.core.project.planning.caches import keep_orders
 
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
@@ -411,7 +411,7 @@ class Project(Surroundings):
         if isinstance(directories, StoredDirectories) and not directories.file:
             return None  # some directories are only planned, and not in the cache
         if sort_by not in self._orders:
-            from rowtui.core.project.planning.orders import stored_order
+            from rowtui.core.project.planning.caches import stored_order
 
             assert isinstance(directories, StoredDirectories)
             self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)

@@ -20,21 +20,22 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.change import NO_CHANGE, Change, suggested_change
-from rowtui.core.project.failed_jobs import Choice, FailedGroup, failed_work
-from rowtui.core.project.next_attempt import (
+from rowtui.core.project.change import (
+    NO_CHANGE,
+    Change,
     amount_asked,
     attempt_reason,
     delayed,
     had_before,
     has_more,
+    suggested_change,
     with_amounts,
 )
+from rowtui.core.project.failed_jobs import Choice, FailedGroup, failed_work
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
 from rowtui.core.project.planning.plan import Formed, decode_names, maps, plan_formed
 from rowtui.core.submission.plan.apply_placement import Placed
-from rowtui.core.submission.plan.attempt import Asked, Basis, read_basis
-from rowtui.core.submission.plan.model import Plan, Refused, RefusedAt
+from rowtui.core.submission.plan.model import Asked, Basis, Plan, Refused, RefusedAt, read_basis
 from rowtui.core.submission.plan.plan import choice_reasons
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.workflow.model import Action, Resources, Walltime

@@ -20,8 +20,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.model import Status
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.project.explaining import explain_group
-from rowtui.core.project.views.edit_views import Edit, EditAsked
-from rowtui.core.project.views.views import WhatIfAsked
+from rowtui.core.project.views.views import Edit, EditAsked, WhatIfAsked
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Settings, Totals, settings_for

@@ -18,8 +18,8 @@ from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 from rowtui.core.network.definition.spec import Network, Table
 from rowtui.core.network.graph.job_model import Change, JobState
 from rowtui.core.network.samples.names import escaped
-from rowtui.core.project.planning.prices import prices_of
-from rowtui.core.project.views.lists import AS_IS, ListAsked
+from rowtui.core.project.planning.pack_terms import prices_of
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.runs.directories.materialise import Unstarted
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.directories.trash import retired
@@ -30,18 +30,22 @@ from rowtui.core.runs.execution.rounds import part_of
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.estimate import Estimator
 from rowtui.core.runs.limits.limits import Breach, Limits, fits, unknown_clusters
-from rowtui.core.runs.limits.remaining_cost import Left, work_left
-from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.runs.limits.spending import (
+    Left,
+    not_sent_events,
+    submitted_events,
+    unsent_of,
+    work_left,
+)
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Retried, RunStatus
 from rowtui.core.runs.redo import Redone, Stale, redo, said, stale_results, with_what_follows
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.samples import Samples, Which
-from rowtui.core.runs.show import network_view
+from rowtui.core.runs.show import missing_inputs, network_view, waits_of
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, Waits
-from rowtui.core.runs.waits import missing_inputs, waits_of
 from rowtui.core.state.model import Directories
 from rowtui.core.state.store.stored import identity_of
 from rowtui.core.submission.plan.charges import Charge, charges_of

@@ -23,8 +23,7 @@ from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.runs.directories.directories import Made, make_directories
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
 from rowtui.core.runs.directories.inputs import write_inputs
-from rowtui.core.runs.directories.lost_products import look_for_lost
-from rowtui.core.runs.directories.needs import inputs_of
+from rowtui.core.runs.directories.needs import inputs_of, look_for_lost
 from rowtui.core.runs.directories.publishing import Publishing
 from rowtui.core.runs.directories.readiness import (
     UNUSABLE,

@@ -16,6 +16,19 @@ from typing import Any, NamedTuple, NoReturn, Protocol, SupportsIndex, final, ru
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 
+# Environment variables that hold secrets. They are passed to no other program.
+
+
+SECRET_PREFIX = "ROWTUI_SECRET_"
+
+
+def is_secret(variable: str | bytes) -> bool:
+    """Whether the value of a variable is a secret."""
+    if isinstance(variable, bytes):
+        return variable.startswith(SECRET_PREFIX.encode())
+    return variable.startswith(SECRET_PREFIX)
+
+
 HIDDEN = "***"
 
 

@@ -7,14 +7,16 @@ SecretService of Fastr.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple, TypeVar
 
-from rowtui.core.secrets.environment_provider import EnvironmentProvider
+from rowtui.core.base.text import visible
 from rowtui.core.secrets.keyring_provider import open_keyring
 from rowtui.core.secrets.model import (
+    SECRET_PREFIX,
     CouldNotDeleteCredentials,
     CouldNotListCredentials,
     CouldNotRetrieveCredentials,
@@ -28,7 +30,100 @@ from rowtui.core.secrets.model import (
     SecretProvider,
 )
 from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
-from rowtui.core.secrets.prompt_provider import Ask, PromptProvider
+
+# Secrets that the user types each time. Nothing is stored, so the user is asked at each use.
+#
+# The dashboard and the command line ask in different ways; each passes its own `Ask`.
+
+
+# (prompt, whether the typed text may be shown) -> the typed text; None if the user declines.
+Ask = Callable[[str, bool], Awaitable[Secret | None]]
+
+
+class PromptProvider:
+    """The user at the terminal."""
+
+    name = "prompt"
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
+        """Ask the user now, without a time limit."""
+        return await self._ask(f"Password of {visible(user)} at {visible(machine)}: ", False)
+
+    async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "what is typed is not kept")
+
+    async def del_password_for_user(self, machine: str, user: str) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "what is typed is not kept")
+
+    async def names(self) -> tuple[SecretName, ...]:
+        """Return no names, because the user is not asked for a list of their secrets."""
+        return ()
+
+
+# Secrets from variables `ROWTUI_SECRET_<MACHINE>_<USER>`, for runs without a terminal.
+#
+# The variables are removed from the environment when the provider is created, so that programs
+# started later do not inherit them (sbatch would pass them on to the job). The kernel's copy of the
+# environment at the start of the process stays readable for the same user in /proc.
+
+
+PREFIX = SECRET_PREFIX
+HINT = f"the environment of rowtui is set by whoever starts it: {PREFIX}<MACHINE>_<USER>"
+
+
+def variable_name(machine: str, user: str) -> str:
+    """Return the name in capitals, with `_` for each character that is not an ASCII letter or
+    digit.
+
+    Different machines and users may share one variable: `a-b` and `a.b`.
+    """
+    return PREFIX + re.sub(r"[^A-Z0-9]", "_", f"{_capitals(machine)}_{_capitals(user)}")
+
+
+def _capitals(text: str) -> str:
+    """Convert ASCII letters to capitals and replace other characters by `_`.
+
+    `str.upper` would turn some other characters into two letters (ß) or into ASCII letters (ſ).
+    """
+    return "".join(char.upper() if char.isascii() else "_" for char in text)
+
+
+class EnvironmentProvider:
+    """The variables of one environment."""
+
+    name = "environment"
+
+    def __init__(self, environment: MutableMapping[str, str]) -> None:
+        self._secrets: dict[str, Secret] = {}
+        for variable in [*environment]:
+            if variable.startswith(PREFIX) and variable != PREFIX:
+                secret = Secret.of(environment.pop(variable))
+                if secret is not None:
+                    self._secrets[variable] = secret
+
+    async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
+        """Return the secret from the variable; None if the variable is not set or is empty."""
+        return self._secrets.get(variable_name(machine, user))
+
+    async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
+
+    async def del_password_for_user(self, machine: str, user: str) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
+
+    async def names(self) -> tuple[SecretName, ...]:
+        """Return the variables; the machine and the user cannot be derived from a
+        variable's name.
+        """
+        return tuple(SecretName("", "", variable) for variable in sorted(self._secrets))
+
 
 PLUG_INS = "rowtui.secret_providers"
 OUR_NAMES = frozenset({"environment", "keyring", "netrc", "prompt"})

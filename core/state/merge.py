@@ -23,7 +23,7 @@ from rowtui.core.state.names import NameTable, Remap, merge_names, remap
 
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
-    from rowtui.core.state.pointed import Pointed
+    from rowtui.core.state.pointer_values import Pointed
 
 # Values are rewritten into one file if there are this many segments, if more than this share of
 # bytes is dead, or if all values together are small.
@@ -297,7 +297,7 @@ def _pointed(found: Found, count: int, pointers: Sequence[str]) -> Mapping[str, 
     if not rest:
         return known
     import orjson
-    from rowtui.core.state.pointed import Pointed, pointed_to
+    from rowtui.core.state.pointer_values import Pointed, pointed_to
 
     loads, raws = orjson.loads, found.raw
     columns = [Pointed(count) for _ in rest]
@@ -319,7 +319,7 @@ def _column(
     """Return the column of a pointer: old ranks are translated, only new values are ranked."""
     from rowtui.core.base.values import MISSING
     from rowtui.core.state.columns import rank_values
-    from rowtui.core.state.pointed import NOTHING
+    from rowtui.core.state.pointer_values import NOTHING
 
     kept = sum(stop - start for start, stop, _ in mapping.runs)
     if kept == mapping.old_size and kept + len(placed.to) == count:  # directories were only added

@@ -6,8 +6,10 @@ that the caller can detect whether saving is needed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
@@ -20,9 +22,66 @@ from rowtui.core.state.model import (
     without_members,
 )
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
-from rowtui.core.state.row.staging import Staged
+from rowtui.core.state.row.row_files import clean_row_files, import_row_files
+from rowtui.core.state.row.staging import Staged, discard_staged, list_staged, read_staged
+from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
+
+# Deletion of records on the user's request, for `clean`.
+
+
+def forget(store: Store, *, directories: bool, submitted: bool, completed: bool) -> Stored:
+    """Delete these records: everything, or the chosen parts.
+
+    Raises: NotSavedError; OSError if Row's files cannot be deleted.
+    """
+
+    def edit(stored: Stored) -> Stored:
+        state, row = stored.state, stored.row
+        if submitted:
+            state = state._replace(submitted={}, ends={})
+            row = row._replace(submitted={}, submitted_identity=None, jobs_unread=False)
+            stored = stored._replace(uncertain=False)
+        if completed:
+            nothing = dict.fromkeys(state.completed, 0)
+            state = state._replace(completed=nothing)
+            row = row._replace(completed=nothing, completed_identity=None)
+            stored = stored._replace(aside={})
+        if directories:
+            row = row._replace(directories_identity=None, directories="")
+            stored = stored._replace(reread=True)
+        return stored._replace(state=state, row=row)
+
+    # Files first: another process that finds a file gone draws the same conclusion as the next
+    # commit.
+    clean_row_files(store.root, directories=directories, submitted=submitted, completed=completed)
+    stored = store.commit(edit)
+    if completed:
+        discard_staged(store.root, set(list_staged(store.root)) & stored.consumed.keys())
+    return stored
+
+
+# Records with the changes by Row and by jobs; the last check before a decision is committed.
+#
+# The input is the records on which a commit is based. The module checks Row's own files and the
+# staged completions (three stats and a listing if nothing is new); it does not read the workspace.
+
+
+def with_news(root: Path, stored: Stored) -> Stored:
+    """Return `stored` with Row's newest files and all staged completions; itself if nothing is new.
+
+    A file that cannot be read is left for the next synchronisation, which reports it. If a staged
+    file vanishes in between, newer records contain it, and the commit is repeated from those.
+    """
+    stored = import_row_files(root, stored).stored
+    waiting = list_staged(root)
+    unread = [file for file in waiting if file not in stored.consumed]
+    if unread:
+        staged = read_staged(root, unread).staged
+        stored = with_staged(stored, staged, waiting, int(time.time()))
+    return stored
+
 
 T = TypeVar("T")
 

@@ -15,12 +15,11 @@ from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.records import Before, to_positions
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.list import Listing
+from rowtui.core.workspace.list import NO_STAMP, Listing, Stamps
 from rowtui.core.workspace.read import Reading
-from rowtui.core.workspace.stamps import NO_STAMP, Stamps
 
 if TYPE_CHECKING:
-    from rowtui.core.state.pointed import Pointed
+    from rowtui.core.state.pointer_values import Pointed
 
 
 def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:

@@ -20,12 +20,14 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.workspace.completion import Products
 from rowtui.core.workspace.list import (
+    NO_STAMP,
     RACY_NS,
+    Stamp,
+    Stamps,
     list_workspace,
     open_workspace,
     workspace_mtime_ns,
 )
-from rowtui.core.workspace.stamps import NO_STAMP, Stamp, Stamps
 from rowtui.core.workspace.value import NotJSONError
 from rowtui.core.workspace.workers import (
     PROCESSES_PAY_FROM,
@@ -34,8 +36,8 @@ from rowtui.core.workspace.workers import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.state.pointed import Pointed
-    from rowtui.core.workspace.batch import ValueBatch
+    from rowtui.core.state.pointer_values import Pointed
+    from rowtui.core.workspace.value import ValueBatch
 
 Progress = Callable[[int, int], None]  # (done, total)
 
@@ -93,7 +95,7 @@ def read_directories(
     stamps = Stamps(total)
     pointed: dict[str, Pointed] = {}
     if pointers and value_file is not None:
-        from rowtui.core.state.pointed import Pointed
+        from rowtui.core.state.pointer_values import Pointed
 
         pointed = {pointer: Pointed(total) for pointer in pointers}
     reading = Reading([None] * total, stamps, {}, [], {}, pointed)
@@ -287,7 +289,7 @@ class Reader:
         )
 
     def _batch(self, count: int) -> ValueBatch:
-        from rowtui.core.workspace.batch import ValueBatch
+        from rowtui.core.workspace.value import ValueBatch
 
         return ValueBatch(count, self._pointers)
 

@@ -17,8 +17,8 @@ from rowtui.core.engine.api.engine import Engine, Snapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
 from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.pack import Installed
 from rowtui.core.packing.packers import OURS
-from rowtui.core.packing.plug_ins import Installed
 from rowtui.core.project.planning import packing
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project

@@ -17,7 +17,7 @@ from rowtui.core.engine.process.options import EngineOptions
 from rowtui.core.engine.process.serve import open_engine
 from rowtui.core.project.context.questions import Question
 from rowtui.core.project.project import Project
-from rowtui.core.project.queue.poll import POLL_VARIABLE
+from rowtui.core.project.queue.queues import POLL_VARIABLE
 
 from tests.eventually import eventually_async
 from tests.rig.faults import Hang, Prompt

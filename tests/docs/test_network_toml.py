@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.network.definition import load as load_sinks
-from rowtui.core.network.definition import load_nodes, load_schedule, load_sources, load_values
+from rowtui.core.network.definition import load_nodes, load_schedule, load_sources
+from rowtui.core.network.definition import load_sources as load_values
 from rowtui.core.network.definition.load import NetworkError, parse_network
-from rowtui.core.network.definition.template import FIELDS
+from rowtui.core.network.definition.load_tables import FIELDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 

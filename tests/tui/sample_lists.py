@@ -16,7 +16,7 @@ from rowtui.core.engine.api.engine import (
     GroupSummary,
     ListAsked,
 )
-from rowtui.core.project.views.lists import DIRECTORY_FIELDS, GROUP_FIELDS
+from rowtui.core.project.views.views import DIRECTORY_FIELDS, GROUP_FIELDS
 
 Values = Mapping[str, Any]
 

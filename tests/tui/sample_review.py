@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from rowtui.core.engine.api.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
-from rowtui.core.project.review.files import export_plan
 from rowtui.core.project.review.review import check_warnings
 from rowtui.core.project.review.views import NAMES
-from rowtui.core.project.review.without import without
+from rowtui.core.project.review.without import export_plan, without
 from rowtui.core.submission.plan.model import Plan
 
 

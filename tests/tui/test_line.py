@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rowtui.tui.line.page import LineScreen
+from rowtui.tui.line.field import LineScreen
 from rowtui.tui.views.activity_page import ActivityScreen
 
 from tests.tui.hand import Hand, opened

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.engine.api.engine import JobsView
-from rowtui.tui.views.queue.rows import QueueRows
-from rowtui.tui.views.queue.table import QueueTable
+from rowtui.tui.views.queue.table import QueueRows, QueueTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import opened

@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from rowtui.cli.demo.network import make_study
-from rowtui.cli.demo.played import RealDemo
+from rowtui.cli.demo.demos import RealDemo, make_study
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.played_views import Played
+from rowtui.core.project.views.views import Played
 from rowtui.tui.shell.app import RowtuiApp
 
 from tests.tui.hand import Hand, hand_on

@@ -10,9 +10,23 @@ from rowtui.tui.commands.command import (
     VIEWS,
     Command,
 )
-from rowtui.tui.demo.reasons import (
+from rowtui.tui.commands.view_reasons import (
+    may_ask_nodes,
+    may_ask_what_it_waits_for,
+    may_compare,
+    may_confirm,
+    may_log_in,
+    may_redo,
+    may_stop,
+    may_switch,
+    may_write_plan,
     when_demo,
     when_played,
+    with_cluster,
+    with_clusters,
+    with_fold,
+    with_plan,
+    with_row,
 )
 from rowtui.tui.shell.reasons import (
     may_act_on_jobs,
@@ -49,35 +63,11 @@ from rowtui.tui.shell.reasons import (
     with_packing,
     with_run,
 )
-from rowtui.tui.views.clusters.reasons import (
-    may_ask_nodes,
-    may_log_in,
-    with_cluster,
-)
-from rowtui.tui.views.network.reasons import (
-    may_ask_what_it_waits_for,
-    may_redo,
-)
-from rowtui.tui.views.pack.reasons import (
-    may_compare,
-)
 from rowtui.tui.views.queue.job_verbs import (
     CANCEL,
     HOLD,
     RELEASE,
     RETRY,
-)
-from rowtui.tui.views.queue.reasons import (
-    with_clusters,
-    with_fold,
-    with_row,
-)
-from rowtui.tui.views.submit.reasons import (
-    may_confirm,
-    may_stop,
-    may_switch,
-    may_write_plan,
-    with_plan,
 )
 
 _TWINS = {

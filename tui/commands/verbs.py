@@ -256,7 +256,7 @@ class Verbs:
 
     def ask_to_leave(self, sending: Sending) -> None:
         """Leave during a submission only after it has stopped, and after a confirmation."""
-        from rowtui.tui.views.confirm import ConfirmScreen
+        from rowtui.tui.views.dialogs import ConfirmScreen
 
         def answered(yes: bool | None) -> None:
             if not yes:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from rowtui.tui.line.history import Recall
 from rowtui.tui.line.parse import Candidate, common_start
+from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.widgets.cells import Line, cut, fit, line, width_of
 from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
@@ -19,6 +20,45 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
+
+# `:`: the page with the command line alone, above the keys of the view below it.
+
+
+class LineScreen(Dialog[None]):
+    """A command line; `run` carries out the text and returns "" or the reason for a refusal."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "leave", id="line.leave", tooltip="leave the command line"),
+    ]
+
+    def __init__(
+        self,
+        complete: Callable[[str], Sequence[Candidate]],
+        run: Callable[[str], str],
+        lines: tuple[str, ...],
+        start: str = "",
+        sign: str = ":",
+    ) -> None:
+        super().__init__()
+        self._complete = complete
+        self._run = run
+        self._lines = lines
+        self._start = start
+        self._sign = sign
+
+    def compose(self) -> ComposeResult:
+        """Compose the line."""
+        yield CommandLine(self._complete, self._lines, self._start, self._sign)
+
+    def on_command_line_done(self, event: CommandLine.Done) -> None:
+        """Carry out the line; after a refusal, the line stays so that the user can change it."""
+        event.stop()
+        if why := self._run(event.text):
+            self.query_one(CommandLine).refuse(why)
+            return
+        if self.is_current:
+            self.dismiss()
+
 
 KEYS = (("Enter", "do it"), ("Tab", "complete"), ("↑", "typed before"))
 

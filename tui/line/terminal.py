@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.tui.commands.command import NO_KEY, Command
-from rowtui.tui.demo.reasons import when_real
+from rowtui.tui.commands.view_reasons import when_real
 from rowtui.tui.shell.reasons import may_change
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ class LineVerbs:
     def open(self, start: str = "") -> None:
         """Show the line."""
         # The import is here because the first paint does not need the module.
-        from rowtui.tui.line.page import LineScreen
+        from rowtui.tui.line.field import LineScreen
         from rowtui.tui.line.parse import complete, offers
 
         known = offers(self._app.view_name, self._session)
@@ -99,7 +99,7 @@ class LineVerbs:
         something.
         """
         from rowtui.tui.shell.external_program import run_command
-        from rowtui.tui.views.confirm import ConfirmScreen
+        from rowtui.tui.views.dialogs import ConfirmScreen
 
         try:
             words = [*line.name.split(), *shlex.split(argument)]
@@ -133,7 +133,7 @@ class LineVerbs:
     def show_keys(self) -> None:
         """Show the user's own keys, the file with them, and the problems in the file."""
         from rowtui.tui.shell.keymap import keys_page, load_keymap
-        from rowtui.tui.views.page import PageScreen
+        from rowtui.tui.views.dialogs import PageScreen
 
         self._app.push_screen(PageScreen("Your keys", keys_page(load_keymap(self._app.config))))
 
@@ -298,7 +298,7 @@ class LineVerbs:
         return ""
 
     def _demo(self, fault: str) -> str:
-        from rowtui.core.project.views.played_views import INJECT
+        from rowtui.core.project.views.views import INJECT
         from rowtui.tui.demo.played import control_played
 
         control_played(self._app, INJECT, fault)

@@ -23,7 +23,7 @@ import textual.constants
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
-from rowtui.core.project.views.played_views import FASTER, SLOWER
+from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.palette_commands import RegistryProvider
 from rowtui.tui.commands.registry import BY_ID, TITLES, bindings_for
 from rowtui.tui.commands.verbs import Verbs
@@ -34,8 +34,7 @@ from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.session import Session, describe
-from rowtui.tui.shell.terminal import Manner, manner
-from rowtui.tui.shell.terminal_app import TerminalApp
+from rowtui.tui.shell.terminal_app import Manner, TerminalApp, manner
 from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.shell.themes import variable_defaults
 from rowtui.tui.shell.work import start
@@ -50,7 +49,7 @@ from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
-    from rowtui.core.project.views.played_views import Played
+    from rowtui.core.project.views.views import Played
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
@@ -390,7 +389,7 @@ class RowtuiApp(TerminalApp):
             return
         view = self.session.network.view
         if view is not None and view.run is not None and view.run.here:
-            from rowtui.tui.views.confirm import ConfirmScreen
+            from rowtui.tui.views.dialogs import ConfirmScreen
 
             lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
             question = "Leave, and stop the autopilot?"

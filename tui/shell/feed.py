@@ -272,7 +272,7 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
     was = old.run.status if old.run and old.run.id == new.run.id else None
     if was is new.run.status:
         return []
-    from rowtui.tui.views.network.run_marks import RUN_MARKS
+    from rowtui.tui.views.network.state import RUN_MARKS
 
     mark = RUN_MARKS[new.run.status]
     why = f": {new.run.why}" if new.run.why else ""

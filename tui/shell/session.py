@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WhatIfAsked,
     )
     from rowtui.core.mapping.model.decision import Refusal
-    from rowtui.core.project.views.played_views import Played
+    from rowtui.core.project.views.views import Played
     from rowtui.tui.views.status.needs import Need
     from rowtui.tui.views.submit.plan import Sending
 

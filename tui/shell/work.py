@@ -2,10 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Generic, TypeVar, cast
 
 from textual.dom import DOMNode
+
+# Requests that come faster than answers: one runs at a time, and only the newest one counts.
+#
+# The module serves requests that are repeated at every key: an answer that is no longer needed is
+# dropped, and a request that was replaced before its turn is never sent.
+
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class NewestAnswer(Generic[Question, Answer]):
+    """A runner of requests: `fetch` answers one; `arrived` or `failed` is called for the newest
+    one.
+    """
+
+    def __init__(
+        self,
+        fetch: Callable[[Question], Awaitable[Answer]],
+        *,
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object],
+        arrived: Callable[[Question, Answer], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._fetch = fetch
+        self._spawn = spawn
+        self._arrived = arrived
+        self._failed = failed
+        self._waiting: list[Question] = []  # The newest request that was not sent yet, if any.
+        self._running = False
+
+    def ask(self, question: Question) -> None:
+        """Send this request as soon as the one before it is answered; drop other requests that
+        wait.
+        """
+        self._waiting = [question]
+        if not self._running:
+            self._running = True
+            self._spawn(self._run)
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                question = self._waiting.pop()
+                try:
+                    answer = await self._fetch(question)
+                except Exception as error:
+                    if not self._waiting:
+                        self._failed(error)
+                    continue
+                if not self._waiting:
+                    self._arrived(question, answer)
+                del answer  # The answer may be large, and the next one is about to arrive.
+        finally:
+            self._running = False
+
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 

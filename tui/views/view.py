@@ -10,7 +10,7 @@ from rowtui.core.submission.plan.model import called
 from rowtui.tui.commands.registry import TITLES, VIEWS, hints_here
 from rowtui.tui.demo.played import first_step
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
-from rowtui.tui.views.clusters.badges import cluster_badges
+from rowtui.tui.views.clusters.texts import cluster_badges
 from rowtui.tui.views.dialog import typed_keys
 from rowtui.tui.views.submit.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.cells import line

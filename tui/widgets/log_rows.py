@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from rowtui.core.engine.api.engine import LogPage, LogState
-from rowtui.core.project.views.log_views import LogRow
+from rowtui.core.project.views.views import LogRow
 from rowtui.tui.views.log.log import row_line
 from rowtui.tui.widgets.cells import Line, line, plain
 from rowtui.tui.widgets.text_lines import TextLines

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.cli.clusters.secret_input import readable
+from rowtui.cli.clusters.secrets import readable
 from rowtui.cli.network.shared.text import say
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.project.planning.prices import prices_of
+from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.runs.execution.autopilot import Answer
 from rowtui.core.runs.limits.limits import Kind, Limits, cost_text, describe
 from rowtui.core.submission.plan.charges import charges_of

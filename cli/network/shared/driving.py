@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network.shared.asking import Person
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
-from rowtui.cli.network.shared.project import logs_of
+from rowtui.cli.network.shared.limits import logs_of
 from rowtui.cli.network.shared.text import clock
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive

@@ -16,7 +16,7 @@ from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.runs.limits.limits import cost_text, describe, money_text
-from rowtui.core.runs.limits.time_parsing import time_text
+from rowtui.core.runs.limits.run_times import time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

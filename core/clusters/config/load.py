@@ -246,7 +246,7 @@ def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
     """Return the cluster with the user's budget for one project, if the table has one."""
     if "budget" not in table:
         return cluster
-    from rowtui.core.clusters.config.load_budget import load_budget
+    from rowtui.core.clusters.config.load_node_types import load_budget
 
     return cluster._replace(budget=load_budget(table))
 

@@ -36,7 +36,7 @@ from rowtui.core.clusters.schedulers.local.processes import (
     processes_of_job,
     signal_process,
 )
-from rowtui.core.secrets.variables import is_secret
+from rowtui.core.secrets.model import is_secret
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport

@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.text import Cost
-from rowtui.core.project.views.lists import AS_IS, ListAsked
-from rowtui.core.project.views.log_views import ROW
+from rowtui.core.project.views.views import AS_IS, ROW, ListAsked
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -46,16 +45,19 @@ if TYPE_CHECKING:
         ScriptAsked,
         ScriptBefore,
     )
-    from rowtui.core.project.views.edit_views import Edit, EditAsked
-    from rowtui.core.project.views.log_views import LogHit, LogPage, LogState
     from rowtui.core.project.views.needs import FailureCause, MappingReview, UntrustedFile
     from rowtui.core.project.views.views import (
         ClusterView,
+        Edit,
+        EditAsked,
         EndedJob,
         Explanation,
         FailedJob,
         JobsView,
         JobView,
+        LogHit,
+        LogPage,
+        LogState,
         LogTail,
         TransferView,
         WhatIfAsked,
@@ -138,8 +140,6 @@ _HOMES = {
     "network.graph.job_model": "JobState",
     "project.change": "Change",
     "project.context.cluster_views": "ClusterDetail ClusterNodes ClustersView",
-    "project.views.edit_views": "Edit EditAsked",
-    "project.views.log_views": "LogHit LogPage LogState",
     "project.views.needs": "FailureCause MappingReview UntrustedFile",
     "project.planning.pack_views": "PackChoice PackedPlan",
     "project.context.questions": "Question Withdrawn",
@@ -149,8 +149,8 @@ _HOMES = {
     ),
     "project.review.views": "Budget Check CheckState Exported Finding ScriptAsked ScriptBefore",
     "project.views.views": (
-        "ClusterView EndedJob Explanation FailedJob JobsView JobView LogTail TransferView "
-        "WhatIfAsked"
+        "ClusterView Edit EditAsked EndedJob Explanation FailedJob JobsView JobView LogHit LogPage "
+        "LogState LogTail TransferView WhatIfAsked"
     ),
     "runs.limits.limits": "Limits",
     "runs.views": "NetworkView RedoView SamplesPage Waits",

@@ -17,8 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.state.news import with_news
-from rowtui.core.state.records import with_staged, without_mended
+from rowtui.core.state.records import with_news, with_staged, without_mended
 from rowtui.core.state.row.row_files import import_row_files
 from rowtui.core.state.row.staging import list_staged, read_staged
 from rowtui.core.workspace.list import workspace_mtime_ns

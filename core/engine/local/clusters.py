@@ -58,7 +58,7 @@ class ClustersWork:
 
     async def _ask_nodes(self, name: str) -> ClusterNodes:
         from rowtui.core.base.text import visible
-        from rowtui.core.project.context.live_node_types import live_node_types
+        from rowtui.core.project.context.clusters import live_node_types
 
         project = self._project
         cluster = project.reach.known(name)

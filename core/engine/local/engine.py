@@ -67,8 +67,8 @@ from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.questions import Question, Questions, Withdrawn
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.views.follow import Changes, look_at_touched
-from rowtui.core.project.views.log_views import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.views.needs import MappingReview, Needs, review, trust
+from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.workflow.model import Action

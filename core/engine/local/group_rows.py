@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine.api.engine import GroupSummary
-from rowtui.core.groups.cost import job_cost
+from rowtui.core.groups.request import job_cost
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.workflow.model import Action
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.project.project import Project
-    from rowtui.core.state.texts import PointerTexts
+    from rowtui.core.state.pointer_values import PointerTexts
 
 
 class Verdict(NamedTuple):
@@ -104,7 +104,7 @@ class GroupRows:
     ) -> tuple[GroupSummary, ...]:
         """The rows, with the reason of those that a plan leaves out since they are not whole."""
         import numpy as np
-        from rowtui.core.groups.whole import whole_groups
+        from rowtui.core.groups.select import whole_groups
 
         directories = self._project.state.directories
         known = self._homes.get(every.action.index)
@@ -155,7 +155,7 @@ class GroupRows:
         pointers = action.group.sort_by
         if not pointers:
             return [""] * len(positions)
-        from rowtui.core.state.texts import PointerTexts
+        from rowtui.core.state.pointer_values import PointerTexts
 
         directories = self._project.state.directories
         if self._directories is not directories:

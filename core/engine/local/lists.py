@@ -15,7 +15,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import parse_filter, with_known_fields
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import STATUS_OF, status_codes, with_status
-from rowtui.core.project.views.lists import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
+from rowtui.core.project.views.views import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
 from rowtui.core.submission.plan.model import job_label
 from rowtui.core.workflow.model import Action
 
@@ -204,8 +204,8 @@ class Lists:
         named: set[str],
     ) -> Rows:
         import numpy as np
-        from rowtui.core.groups.cost import job_cost
         from rowtui.core.groups.listing import Coded, Rows, numbers_of
+        from rowtui.core.groups.request import job_cost
 
         begins = np.asarray(cut.begins, dtype=np.int64)
         positions = numbers_of(cut.positions)[begins[:-1]]

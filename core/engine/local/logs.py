@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import refuse_bad_pattern
 from rowtui.core.project.views.log_book import TROUBLE, LogBook
-from rowtui.core.project.views.log_views import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.views.logs import LocalLog
+from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import JobState
-from rowtui.core.project.views.lists import ListAsked
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.autopilot import Kind
 from rowtui.core.runs.limits.limits import Limits

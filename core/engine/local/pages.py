@@ -18,12 +18,12 @@ from rowtui.core.engine.api.engine import (
     FailedJob,
     GroupsPage,
 )
-from rowtui.core.engine.local.cuts import Cuts
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, unknown_cluster
 from rowtui.core.engine.local.lists import Listed, Lists, Which, end_detail
-from rowtui.core.groups.cost import job_cost
+from rowtui.core.engine.local.live_cut import Cuts
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
-from rowtui.core.project.views.lists import AS_IS, ListAsked
+from rowtui.core.groups.request import job_cost
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.state.model import LastEnd, positions
 from rowtui.core.workflow.model import Action
 
@@ -182,7 +182,7 @@ class Pages:
         positions: Sequence[int],
         pointers: tuple[str, ...] = (),
     ) -> DirectoriesPage:
-        from rowtui.core.state.texts import PointerTexts
+        from rowtui.core.state.pointer_values import PointerTexts
 
         row = self._project.status_row(action)
         pointers = tuple(dict.fromkeys((*pointers, *listed.pointers)))[:MOST_POINTERS]

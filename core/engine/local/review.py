@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.project.review.before import ScriptsBefore
-from rowtui.core.project.review.files import export_plan
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.views import Check, Exported, ScriptAsked, ScriptBefore
-from rowtui.core.project.review.without import without
+from rowtui.core.project.review.without import export_plan, without
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.engine.process.errors import as_value
-from rowtui.core.engine.process.memory import keep_little
-from rowtui.core.engine.process.options import EngineOptions, Opened
+from rowtui.core.engine.process.options import EngineOptions, Opened, keep_little
 from rowtui.core.engine.process.start import as_line, read_line
 
 GRACE_SECONDS = 10.0

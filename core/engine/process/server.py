@@ -17,7 +17,7 @@ from typing import Any
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.errors import as_value
-from rowtui.core.engine.process.plans import MadePlans
+from rowtui.core.engine.process.frames import MadePlans
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 

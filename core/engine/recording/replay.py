@@ -18,11 +18,10 @@ from typing import Any
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import Engine
-from rowtui.core.engine.recording.codec import NotAValueError, as_it_is, decode
+from rowtui.core.engine.recording.codec import NotAValueError, as_it_is, decode, table
 from rowtui.core.engine.recording.record import asked
 from rowtui.core.engine.recording.tape import Line, key_of, read_tape
-from rowtui.core.engine.recording.types import table
-from rowtui.core.project.views.played_views import FASTER, INJECT, PlayedState
+from rowtui.core.project.views.views import FASTER, INJECT, PlayedState
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 

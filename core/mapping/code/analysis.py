@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rowtui.core.mapping.code.expression_analysis import Expressions
-from rowtui.core.mapping.code.names import defaults, is_fresh, is_text, names_in
+from rowtui.core.mapping.code.names import HARMLESS_MODULES, defaults, is_fresh, is_text, names_in
 from rowtui.core.mapping.code.resource_bombs import refuse_operation
-from rowtui.core.mapping.code.words import HARMLESS_MODULES
 
 
 class Findings(NamedTuple):

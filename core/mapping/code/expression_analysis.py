@@ -8,16 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from rowtui.core.mapping.code.names import defaults, names_in, path_of, stored_names
-from rowtui.core.mapping.code.resource_bombs import (
-    refuse_operation,
-    refuse_to_count,
-    refuse_width,
-    repeats,
-    size,
-    whole_number,
-)
-from rowtui.core.mapping.code.words import (
+from rowtui.core.mapping.code.names import (
     BUILTINS,
     CONSUMERS,
     LOG_METHODS,
@@ -28,6 +19,18 @@ from rowtui.core.mapping.code.words import (
     PURE,
     RUNS_ANYTHING,
     SHORT_METHODS,
+    defaults,
+    names_in,
+    path_of,
+    stored_names,
+)
+from rowtui.core.mapping.code.resource_bombs import (
+    refuse_operation,
+    refuse_to_count,
+    refuse_width,
+    repeats,
+    size,
+    whole_number,
 )
 from rowtui.core.mapping.engine.helper_functions import HELPERS, PURE_HELPERS
 

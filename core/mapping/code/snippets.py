@@ -16,8 +16,7 @@ from rowtui.core.mapping.code.expressions import (
 )
 from rowtui.core.mapping.code.text_source import TextSource, text_source
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, env_key
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 
 
 class Piece(NamedTuple):

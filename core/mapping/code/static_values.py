@@ -10,7 +10,25 @@ import re
 from typing import Any
 
 from rowtui.core.mapping.code.expressions import Code, compile_block
+from rowtui.core.mapping.engine.evaluate import StopMapping
+from rowtui.core.mapping.engine.lookup import Lookup
+from rowtui.core.mapping.model.decision import Outcome
 from rowtui.core.mapping.model.entities import Entity
+
+# Look up entities without running code, for trusted and untrusted files.
+#
+# Untrusted files are checked and shown like all others; only their code must not run. Source:
+# docs/mapping.md, "Files".
+
+
+class StaticLookup(Lookup):
+    """A lookup in which only errors stop a job."""
+
+    def why_unusable(self, kind: str, key: str, entity: Entity) -> StopMapping | None:
+        """Return why an entity cannot be used, which is an error, or None."""
+        stop = super().why_unusable(kind, key, entity)
+        return None if stop is not None and stop.outcome is Outcome.UNTRUSTED else stop
+
 
 _LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
 

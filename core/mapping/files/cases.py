@@ -20,7 +20,7 @@ from rowtui.core.mapping.files.shapes import as_number
 from rowtui.core.mapping.files.test_request import kind_of_node, quoted
 from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
 from rowtui.core.mapping.model.entities import AMOUNTS
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
 from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain, read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean

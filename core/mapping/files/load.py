@@ -23,7 +23,7 @@ from rowtui.core.mapping.model.configuration import (
 )
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, Said, inherit
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.workflow.toml_file import did_you_mean
 
 

@@ -26,8 +26,7 @@ from rowtui.core.mapping.model.fields import (
     TOP_LEVEL,
     Field,
 )
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 

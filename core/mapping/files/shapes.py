@@ -17,9 +17,9 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.files.test_request import Subject, kind_of_node, quoted, value_place
 from rowtui.core.mapping.model.entities import Destination, Pool, env_key
 from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, Field
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.mapping.model.tags import STRENGTHS, SchedulingTags
-from rowtui.core.mapping.yaml.schema import MOST_DIGITS
+from rowtui.core.mapping.yaml.parser import MOST_DIGITS
 from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.core.mapping.code.static_lookup import StaticLookup
-from rowtui.core.mapping.code.static_values import number
+from rowtui.core.mapping.code.static_values import StaticLookup, number
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.jobs import combined
 from rowtui.core.mapping.engine.lookup import Found, Lookup

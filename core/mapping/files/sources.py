@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.includes import Include, ReadIncludes, read_includes
+from rowtui.core.mapping.files.fetch import Include, ReadIncludes, read_includes
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
     TrustStore,

@@ -13,8 +13,7 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity, Said
 from rowtui.core.mapping.model.fields import UNKNOWN_KEY
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -18,7 +18,7 @@ from rowtui.core.mapping.code.snippets import Piece, own_pieces, rule_pieces
 from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.workflow.toml_file import did_you_mean
 
 NO_DEFAULT = "M208"  # the code of this finding in lint

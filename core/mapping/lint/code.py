@@ -20,10 +20,11 @@ from rowtui.core.mapping.code.snippets import Piece, syntax_of, unique_pieces
 from rowtui.core.mapping.code.static_values import looks_at_its_names
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
 from rowtui.core.mapping.galaxy.modules import has_in_module, tpv_names
-from rowtui.core.mapping.lint.attributes import attribute_findings, stored_attributes
-from rowtui.core.mapping.lint.context import (
+from rowtui.core.mapping.lint.attributes import (
     Variables,
+    attribute_findings,
     hiding_findings,
+    stored_attributes,
     unread_findings,
     variables_of,
 )
@@ -31,7 +32,7 @@ from rowtui.core.mapping.lint.findings import Finding, Severity, shortened, whos
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))

@@ -16,7 +16,7 @@ from rowtui.core.mapping.lint.findings import Finding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
 from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4

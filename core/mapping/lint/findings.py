@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 
 Severity = Literal["error", "warning", "note"]
 

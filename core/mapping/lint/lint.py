@@ -16,15 +16,14 @@ from rowtui.core.clusters.model import Cluster
 from rowtui.core.mapping.lint.check import NO_DEFAULT
 from rowtui.core.mapping.lint.code import code_findings
 from rowtui.core.mapping.lint.dialect import dialect_findings
-from rowtui.core.mapping.lint.entities import entity_findings
+from rowtui.core.mapping.lint.entities import entity_findings, rule_findings
 from rowtui.core.mapping.lint.findings import CODES, Finding, Severity
 from rowtui.core.mapping.lint.patterns import pattern_findings
 from rowtui.core.mapping.lint.reach import reach_findings
-from rowtui.core.mapping.lint.rules import rule_findings
 from rowtui.core.mapping.lint.tags import sides_of, tag_findings
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.fields import UNKNOWN_KEY
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 
 __all__ = ["CODES", "READING", "Finding", "lint"]
 

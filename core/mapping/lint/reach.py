@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.mapping.code.static_lookup import StaticLookup
-from rowtui.core.mapping.code.static_values import constant_amount
+from rowtui.core.mapping.code.static_values import StaticLookup, constant_amount
 from rowtui.core.mapping.engine.destinations import (
     Offer,
     amount_text,

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
 AMOUNTS = ("gpus", "cores", "mem")  # in the order of evaluation

@@ -14,10 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.place import Place
-from rowtui.core.mapping.yaml.faults import explain_fault
-from rowtui.core.mapping.yaml.schema import MOST_DIGITS, NOT_TEXT, typed
-from rowtui.core.mapping.yaml.source import decoded, event_parser
+from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.yaml.parser import (
+    MOST_DIGITS,
+    NOT_TEXT,
+    decoded,
+    event_parser,
+    explain_fault,
+    typed,
+)
 
 DEEPEST = 50
 """Levels of nesting, aliases expanded. Real mapping files stay below 10."""

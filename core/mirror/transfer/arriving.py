@@ -14,8 +14,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.errors import Cause, MirrorError, explain
-from rowtui.core.mirror.facts import PARTIAL, FileFacts
+from rowtui.core.mirror.model import PARTIAL, Cause, FileFacts, MirrorError, explain
 
 HERE = "this machine"
 _CHUNK = 1 << 20

@@ -19,9 +19,17 @@ import asyncssh
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import Copy
-from rowtui.core.mirror.errors import MirrorError, cut, explain, explain_result
-from rowtui.core.mirror.facts import FILE, FOLDER, LINK, PARTIAL
 from rowtui.core.mirror.listing import checksums_there
+from rowtui.core.mirror.model import (
+    FILE,
+    FOLDER,
+    LINK,
+    PARTIAL,
+    MirrorError,
+    cut,
+    explain,
+    explain_result,
+)
 from rowtui.core.mirror.transfer.arriving import (
     changed_meanwhile,
     checksum_of,

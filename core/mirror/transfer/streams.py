@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import client_environment
 from rowtui.core.clusters.transports.remote_line import Answer, remote_line
-from rowtui.core.mirror.errors import cut
+from rowtui.core.mirror.model import cut
 
 if TYPE_CHECKING:
     import asyncssh

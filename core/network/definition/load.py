@@ -24,10 +24,16 @@ from rowtui.core.network.definition.find import NETWORK_FILE, has_network
 from rowtui.core.network.definition.load_nodes import read_node
 from rowtui.core.network.definition.load_schedule import read_schedule
 from rowtui.core.network.definition.load_sources import read_source
-from rowtui.core.network.definition.load_tables import NetworkFile, checked_name, place_of
+from rowtui.core.network.definition.load_tables import (
+    FIELDS,
+    NetworkFile,
+    PublishError,
+    checked_name,
+    pieces_of,
+    place_of,
+)
 from rowtui.core.network.definition.spec import Existing, Link, Network, Node, Sink
 from rowtui.core.network.definition.structure import check_structure, problem_at, unused
-from rowtui.core.network.definition.template import FIELDS, PublishError, pieces_of
 from rowtui.core.network.samples.shape import declared_dimensions, infer
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 

@@ -1,19 +1,253 @@
-"""The `[[source]]` tables of network.toml, and the values that they may have.
+"""The `values` of a source in network.toml: lists, and equally spaced numbers.
 
-Takes tables, gives `Source`s; problems are recorded in the file object.
+Takes the source's table, gives `Values` as written; problems are recorded in the file object. The
+numbers of values and samples are computed without making them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+import math
+from collections.abc import Callable, Hashable
+from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.allowed import NAME_HINT, dimension_fault, kind_said, name_fault
-from rowtui.core.network.definition.load_tables import checked_name, is_text, place_of
-from rowtui.core.network.definition.load_values import read_values
+from rowtui.core.network.definition.load_tables import checked_name, is_text, place_of, scalar_fault
+from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
 from rowtui.core.network.definition.spec import Existing, Files, Source, Table, Values
+from rowtui.core.network.samples.model import MOST_SAMPLES
+from rowtui.core.network.samples.sources import MOST_VALUES, value_key
+from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
+
+_MOST_TOLD: Final = 20  # reported problems of one list of values
+
+_SPACED: Final = ("range", "linspace", "logspace")
+_VALUES_HINT: Final = "write a list, or { range = 5 }, { linspace = [start, stop, number] }"
+
+
+def read_values(table: TomlTable, name: str) -> Values | None:
+    """Read the `values` of a source, with its `zip`; None if they are not a table."""
+    values = table.table("values")
+    if values is None:
+        return None
+    sizes = {}
+    together = _named_in_zip(table)
+    for dimension in values:
+        fault = dimension_fault(dimension) or name_fault(dimension)
+        if dimension == "zip" and _is_nested(values.values[dimension]):
+            hint = "write `zip` beside `values`, above [source.values]"
+            values.problem(dimension, "`zip` is no dimension here", hint)
+        elif fault:
+            message = f"the dimension '{visible(dimension)}' {fault}"
+            values.problem(dimension, message, NAME_HINT if name_fault(dimension) else "")
+        else:
+            sizes[dimension] = _size(values, dimension, alone=dimension not in together)
+    zipped = _zipped(table, sizes)
+    _how_many(table, name, sizes, zipped)
+    return Values(dict(values.values), zipped)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(each, list) for each in value)
+
+
+def _named_in_zip(table: TomlTable) -> set[str]:
+    sets = table.values.get("zip")
+    inner = [each for each in sets if isinstance(each, list)] if isinstance(sets, list) else []
+    return {name for names in inner for name in names if isinstance(name, str)}
+
+
+def _size(values: TomlTable, dimension: str, *, alone: bool) -> int | None:
+    """Return the number of a dimension's values; None if it is invalid. `alone`: not zipped."""
+    written = values.values[dimension]
+    if isinstance(written, list):
+        _check_list(values, dimension, written, alone=alone)
+        number: int | None = len(written)
+    elif isinstance(written, dict):
+        number = _spaced(TomlTable(values.file, (*values.path, dimension), written))
+    else:
+        hint = _VALUES_HINT
+        if isinstance(written, (str, int, float)):
+            hint = f"for a single value write {visible(dimension)} = [...]"
+        message = f"`{visible(dimension)}` must be a list of values or a table"
+        values.problem(dimension, f"{message}, not {kind_said(written)}", hint)
+        return None
+    if number == 0:
+        message = f"`{visible(dimension)}` has no values, so there is nothing to do"
+        values.problem(dimension, message, "", "warning")
+    return number
+
+
+def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone: bool) -> None:
+    seen: dict[Hashable, int] = {}
+    told = 0
+    for index, value in enumerate(written):
+        message = scalar_fault(value)
+        hint = ""
+        if not message:
+            first = seen.setdefault(value_key(value), index) if alone else index
+            if first == index:
+                continue
+            message = f"is there already, as number {first + 1}"
+            hint = "each value stands for one sample; for repeats add a dimension"
+        shown = f"value {index + 1} of `{visible(dimension)}`"
+        values.problem((dimension, index), f"{shown} {message}", hint)
+        told += 1
+        if told == _MOST_TOLD:
+            values.problem((dimension, index), "the rest of the list was not looked at")
+            return
+
+
+def _spaced(table: TomlTable) -> int | None:
+    """Return how many values `range`, `linspace` or `logspace` makes."""
+    noted = len(table.file.problems)
+    table.only(_SPACED)
+    keys = [key for key in _SPACED if key in table]
+    if len(keys) != 1 or len(table.file.problems) > noted:
+        if len(table.file.problems) == noted:
+            message = f"wanted exactly one of `range`, `linspace` and `logspace`, found {len(keys)}"
+            table.problem((), message, _VALUES_HINT)
+        return None
+    (key,) = keys
+    bounds = table.values[key]
+    if key == "range" and isinstance(bounds, (int, float)) and not isinstance(bounds, bool):
+        bounds = [bounds]
+    if not isinstance(bounds, list):
+        table.problem(key, f"`{key}` must be {_FORMS[key]}, not {kind_said(bounds)}")
+        return None
+    allowed = (1, 2, 3) if key == "range" and bounds != table.values[key] else _LENGTHS[key]
+    if len(bounds) not in allowed:
+        table.problem(key, f"`{key}` must be {_FORMS[key]}, not {len(bounds)} numbers")
+        return None
+    whole = True
+    for index, bound in enumerate(bounds):
+        fault = scalar_fault(bound)
+        if not fault and isinstance(bound, str | bool):
+            fault = f"must be a number, not {kind_said(bound)}"
+        if fault:
+            whole = False
+            where: KeyPath = (key, index) if isinstance(table.values[key], list) else (key,)
+            table.problem(where, f"number {index + 1} of `{key}` {fault}")
+    if not whole:
+        return None
+    number = _range_size(table, bounds) if key == "range" else _number(table, key, bounds)
+    if number is not None and number > MOST_VALUES:
+        message = f"`{key}` makes {number:,} values, more than the {MOST_VALUES:,} that are allowed"
+        table.problem(key, message)
+        return None
+    return number
+
+
+_LENGTHS: Final = {"range": (2, 3), "linspace": (3,), "logspace": (3,)}
+_FORMS: Final = {
+    "range": "a number, [start, stop] or [start, stop, step]",
+    "linspace": "[start, stop, number]",
+    "logspace": "[start, stop, number]",
+}
+
+
+def _range_size(table: TomlTable, bounds: list[Any]) -> int | None:
+    try:
+        number = range_length(bounds if len(bounds) > 1 else bounds[0])
+    except NotSpacedError as error:
+        table.problem("range", str(error))
+        return None
+    if number > 1 and any(isinstance(it, float) for it in bounds):
+        start, step = bounds[0], bounds[2] if len(bounds) == 3 else 1
+        if _too_close(start, start + step * (number - 1), number):
+            table.problem("range", "the step is too small: values would be the same")
+            return None
+    return number
+
+
+def _number(table: TomlTable, key: str, bounds: list[Any]) -> int | None:
+    start, stop, number = bounds
+    if not isinstance(number, int) or number < 1:
+        message = f"the third number of `{key}` is how many values there are: at least 1"
+        table.problem((key, 2), f"{message}, and an integer")
+        return None
+    if key == "logspace" and not (start > 0 and stop > 0):
+        message = "the ends of `logspace` must be greater than 0"
+        table.problem(key, message, "they are the first and the last value, not exponents")
+        return None
+    if number > 1 and _too_close(start, stop, number):
+        shown = f"{number:,} different values from {start} to {stop}"
+        table.problem(key, f"`{key}` cannot have {shown}")
+        return None
+    return number
+
+
+def _too_close(start: float, stop: float, number: int) -> bool:
+    """Whether neighbours among `number` values would be the same double."""
+    largest = max(abs(start), abs(stop))
+    return abs(stop - start) / (number - 1) < 2 * math.ulp(float(largest))
+
+
+def _zipped(table: TomlTable, sizes: dict[str, int | None]) -> tuple[tuple[str, ...], ...]:
+    sets = table.array("zip", "a list of lists of dimensions") or []
+    if sets and all(isinstance(each, str) for each in sets):
+        table.problem("zip", "`zip` must be a list of lists", 'write zip = [["a", "b"]]')
+        return ()
+    good = []
+    owner: set[str] = set()
+    for index, names in enumerate(sets):
+        where: KeyPath = ("zip", index)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            table.problem(where, "each set of `zip` must be a list of dimensions")
+            continue
+        if len(names) < 2:
+            table.problem(where, "each set of `zip` must have at least 2 dimensions")
+        for at, name in enumerate(names):
+            if name not in table.values["values"]:
+                message = f"`zip` has '{visible(name)}', which is no dimension of this source"
+                table.problem((*where, at), message, did_you_mean(name, sizes))
+            elif name in owner:
+                message = f"`zip` has the dimension '{visible(name)}' twice"
+                table.problem((*where, at), message)
+            owner.add(name)
+        known = {name: size for name in names if (size := sizes.get(name)) is not None}
+        if len(set(known.values())) > 1:
+            shown = ", ".join(f"{visible(name)} {size:,}" for name, size in known.items())
+            message = f"dimensions that are zipped must have as many values as each other: {shown}"
+            table.problem(where, message)
+        elif len(known) == len(names):
+            _check_rows(table, where, [table.values["values"][name] for name in names])
+        good.append(tuple(names))
+    return tuple(good)
+
+
+def _check_rows(table: TomlTable, where: KeyPath, columns: list[Any]) -> None:
+    """Report repeated rows of zipped dimensions; single values may repeat."""
+    if not all(isinstance(column, list) for column in columns):
+        return  # equally spaced numbers never repeat
+    seen: dict[Hashable, int] = {}
+    for index, row in enumerate(zip(*columns, strict=True)):
+        if any(scalar_fault(value) for value in row):
+            return
+        first = seen.setdefault(tuple(map(value_key, row)), index)
+        if first != index:
+            shown = f"values {first + 1} and {index + 1}"
+            message = f"zipped dimensions have the same values twice ({shown})"
+            hint = "each sample is there once; leave one of them out"
+            table.problem(where, message, hint)
+            return
+
+
+def _how_many(
+    table: TomlTable, name: str, sizes: dict[str, int | None], zipped: tuple[tuple[str, ...], ...]
+) -> None:
+    behind = {dimension for names in zipped for dimension in names[1:]}
+    number = math.prod(size or 1 for dim, size in sizes.items() if dim not in behind)
+    if number > MOST_SAMPLES:
+        message = f"source '{visible(name)}' makes {number:,} samples"
+        table.problem("values", f"{message}, more than the {MOST_SAMPLES:,} that are allowed")
+
+
+# The `[[source]]` tables of network.toml, and the values that they may have.
+#
+# Takes tables, gives `Source`s; problems are recorded in the file object.
+
 
 _KINDS: Final = ("values", "csv", "json", "files", "workspace")
 _EXTRAS: Final = {

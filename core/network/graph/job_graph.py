@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.graph import job_causes
-from rowtui.core.network.graph.job_block import new_jobs
-from rowtui.core.network.graph.job_edges import NO_SLOT
+from rowtui.core.network.graph import job_states as job_causes
+from rowtui.core.network.graph.job_edges import NO_SLOT, new_jobs
 from rowtui.core.network.graph.job_model import (
     GONE,
     KIND,

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.graph.job_block import NewJobs, outlook
-from rowtui.core.network.graph.job_edges import NO_SLOT, JobEdges
+from rowtui.core.network.graph.job_edges import NO_SLOT, JobEdges, NewJobs, outlook
 from rowtui.core.network.graph.job_model import (
     GONE,
     GOOD,
@@ -29,6 +28,50 @@ from rowtui.core.network.graph.job_model import (
     nothing,
 )
 from rowtui.core.network.graph.ready_queue import ReadyQueue
+
+# Find why jobs are lost, and what was lost with a job, along the dependencies of a job graph.
+#
+# Only deciding dependencies are followed: a lost strict dependency, and lost members of a slot that
+# can no longer have enough members. A lost member of a slot with enough others explains nothing.
+
+
+def root_causes(jobs: JobStates, job: int) -> list[int]:
+    """Return the jobs that were lost by themselves and caused the loss of this job, in order."""
+    kind = KIND[jobs.states[job]]
+    if kind not in (LOST, GONE):
+        return []
+    found: list[int] = []
+    seen, todo = {job}, [job]
+    broken = jobs.edges.slots.broken
+    while todo:
+        one = todo.pop()
+        if jobs.own[one] == jobs.states[one]:
+            found.append(one)
+            continue
+        for needed, slot in jobs.edges.backward(one):
+            decides = slot == NO_SLOT or broken(slot) == kind
+            if decides and needed not in seen and KIND[jobs.states[needed]] == kind:
+                seen.add(needed)
+                todo.append(needed)
+    return sorted(found)
+
+
+def lost_by(jobs: JobStates, job: int) -> set[int]:
+    """Return the jobs that are cancelled because of this lost job, without the job itself."""
+    if KIND[jobs.states[job]] != LOST:
+        return set()
+    lost: set[int] = set()
+    todo = [job]
+    broken = jobs.edges.slots.broken
+    while todo:
+        for other, slot in jobs.edges.forward(todo.pop()):
+            decides = slot == NO_SLOT or broken(slot) == LOST
+            follows = jobs.states[other] == CANCELLED != jobs.own[other]
+            if decides and follows and other not in lost:
+                lost.add(other)
+                todo.append(other)
+    return lost
+
 
 # Plain numbers: members of an enumeration are slower in the loops below.
 WAITING = int(JobState.WAITING)

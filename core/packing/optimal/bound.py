@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.bins import BinFinder
-from rowtui.core.packing.heuristics.downsize import cost_of
+from rowtui.core.packing.heuristics.bins import BinFinder, cost_of
 from rowtui.core.packing.heuristics.vectors import Bin, Size
 from rowtui.core.packing.model import HOUR, Bundle, GoOn, NodeType, Problem, bundle_cost
 from rowtui.core.packing.static import numbers_by_name

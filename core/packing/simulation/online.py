@@ -18,10 +18,9 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.instance_limits import Quotas
 from rowtui.core.packing.model import Amounts, NodeType, Unplaced
+from rowtui.core.packing.node_types import Catalogue, why_nowhere
 from rowtui.core.packing.seed import Job
-from rowtui.core.packing.simulation.machines import Kind, Machine, Pool, Task
 from rowtui.core.packing.simulation.online_model import (
     Action,
     Allocate,
@@ -35,14 +34,14 @@ from rowtui.core.packing.simulation.online_model import (
     JobState,
     Order,
     Policy,
+    Quotas,
     Refuse,
     Release,
     Start,
     State,
     TimePasses,
 )
-from rowtui.core.packing.simulation.waiting import Rank, Waiting
-from rowtui.core.packing.suitable import Catalogue, why_nowhere
+from rowtui.core.packing.simulation.waiting import Kind, Machine, Pool, Rank, Task, Waiting
 
 # Largest number of needs in the cache of suitable types; a workflow has a few dozen needs.
 _MOST_REMEMBERED = 100_000

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.vectors import Bin, Item, VectorPacker, Vectors
 from rowtui.core.packing.model import HOUR, Amounts, NodeType
+from rowtui.core.packing.node_types import Catalogue
 from rowtui.core.packing.seed import Job, seed_packing
 from rowtui.core.packing.simulation.online import Online
 from rowtui.core.packing.simulation.online_model import (
@@ -36,7 +37,6 @@ from rowtui.core.packing.simulation.online_model import (
     Start,
     TimePasses,
 )
-from rowtui.core.packing.suitable import Catalogue
 
 
 class Arrival(NamedTuple):

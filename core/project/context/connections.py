@@ -329,7 +329,7 @@ class Reach:
     @contextlib.contextmanager
     def explained(self, name: str) -> Iterator[None]:
         """Raise the login error in place of a broken connection, if the login was the cause."""
-        from rowtui.core.mirror.errors import Cause, MirrorError
+        from rowtui.core.mirror.model import Cause, MirrorError
 
         try:
             yield

@@ -24,15 +24,15 @@ from rowtui.core.base.files import replace_file
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.mirror.compare import Transfer
-from rowtui.core.mirror.facts import FOLDER, Selection
 from rowtui.core.mirror.manifest import manifest_path
+from rowtui.core.mirror.model import FOLDER, Selection
 from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
 from rowtui.core.mirror.transfer.files import Progress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names, staging_folder
 from rowtui.core.submission.plan.model import Plan, PlannedJob, Step
-from rowtui.core.submission.reconcile.reconcile_result import Settled
+from rowtui.core.submission.reconcile.reconcile_state import Settled
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mirror.compare import Conflict, Copy, Removed, Side, Transfer, restored
-from rowtui.core.mirror.facts import FOLDER, Selection, is_below, is_relative
+from rowtui.core.mirror.model import FOLDER, Selection, is_below, is_relative
 from rowtui.core.mirror.selection import (
     MirrorRules,
     all_there,

@@ -16,11 +16,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.machine import user_name
-from rowtui.core.submission.bundles.pilot import NO_OPTIONS, IntoPilot
+from rowtui.core.submission.bundles.pilot import NO_OPTIONS, IntoPilot, Look, look_at, take_numbers
 from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
 from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
-from rowtui.core.submission.bundles.pilot_spool import Look, look_at, take_numbers
 from rowtui.core.submission.plan.model import JobRecord, Plan, PlannedJob, Step
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from rowtui.core.packing.model import (
     Problem,
     bundle_seconds,
 )
-from rowtui.core.packing.pack import ROUNDING, pack, packers
+from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers
 from rowtui.core.packing.packers import OURS
-from rowtui.core.packing.plug_ins import installed_packers
 from rowtui.core.packing.unplaced import find_unplaced
 from rowtui.core.project.planning.pack_terms import (
     alone_cost,
@@ -57,10 +56,10 @@ from rowtui.core.submission.bundles.bundles import (
     Layout,
     with_bundles,
 )
+from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.model import Destination, Packed, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.plan.planner import PlanError
-from rowtui.core.submission.plan.sharing import cannot_share, shared_options
 from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:

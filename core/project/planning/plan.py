@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.submission.plan.planner import PlanError, Setting
-from rowtui.core.submission.scripts.bash_syntax import bash_complaint
+from rowtui.core.submission.scripts.quote import bash_complaint
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.groups.request import job_requests
-from rowtui.core.groups.select import duplicates
-from rowtui.core.groups.whole import whole_groups
+from rowtui.core.groups.select import duplicates, whole_groups
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.submission.plan.model import Refused, RefusedAt
 from rowtui.core.workflow.model import Action

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.slurm.tasks import write_tasks
+from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.queue.entries import Entry, Fold, Listed
 from rowtui.core.project.queue.table import states_of
 from rowtui.core.project.queue.views import QueueRow

@@ -22,13 +22,13 @@ from rowtui.core.project.review.budgets import (
 )
 from rowtui.core.project.review.dry import NAME as DRY
 from rowtui.core.project.review.dry import check_dry
-from rowtui.core.project.review.scripts import NAME as SCRIPTS
-from rowtui.core.project.review.scripts import check_scripts
+from rowtui.core.project.review.script_diff import NAME as SCRIPTS
+from rowtui.core.project.review.script_diff import check_scripts
 from rowtui.core.project.review.views import NAMES, Check, CheckState, Finding, ranges_of, worst
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Scheduler
-    from rowtui.core.clusters.schedulers.slurm.allocations import Allocations
+    from rowtui.core.clusters.schedulers.slurm.accounting import Allocations
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan
 
@@ -175,7 +175,7 @@ def _allocations(
         cluster = project.reach.known(name)
         if cluster is None:
             return f"{visible(name)} cannot be asked from here"
-        from rowtui.core.clusters.schedulers.slurm.allocations import ask_allocations
+        from rowtui.core.clusters.schedulers.slurm.accounting import ask_allocations
 
         return await ask_allocations(project.reach.transport(cluster), accounts)
 

@@ -7,13 +7,86 @@ their remaining jobs run where they would have run. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import Cost, plural
-from rowtui.core.submission.plan.json import plan_id
+from rowtui.core.base.files import replace_file, temporary_sibling
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.project.review.views import Exported
+from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.arrays import array_script
+from rowtui.core.submission.plan.json import plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.sending.send import units_of
+
+# Export of a plan to a folder that the user names: all scripts as they would be sent, plan.json.
+#
+# Existing files are not touched unless the user allows it. Each file is written whole or not at
+# all.
+
+
+PLAN = "plan.json"
+NAMED = 5  # most existing files that the message names
+
+
+def script_files(plan: Plan, kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Return the name and content of a file for each scheduler job. `kinds`: by cluster."""
+    units = units_of(plan.jobs)
+    digits = len(str(len(units)))
+    for number, unit in enumerate(units, 1):
+        first = unit.jobs[0]
+        if unit.bundle is not None:
+            script = bundle_script(unit.jobs, kinds.get(unit.cluster, plan.scheduler))
+            word = f"bundle-{unit.bundle.node_type}"
+        elif len(unit.jobs) > 1:
+            script, word = array_script(unit.jobs), f"array-{first.action}"
+        else:
+            script, word = first.script, first.name
+        safe = re.sub(r"[^\w.+=-]", "_", word, flags=re.ASCII)[:80].strip(".")
+        yield f"{number:0{digits}d}-{safe}.sh", script
+
+
+def export_plan(
+    plan: Plan, folder: Path, kinds: Mapping[str, str], *, overwrite: bool = False
+) -> Exported:
+    """Write the plan to the folder. If files exist there, nothing is written, unless `overwrite`.
+
+    Raises: RowtuiError if the folder cannot be written.
+    """
+    shown = visible(str(folder))
+    try:
+        there = set(os.listdir(folder)) if folder.exists() else set()
+        names = [PLAN, *(name for name, _ in script_files(plan, kinds))]
+        in_the_way = [name for name in names if name in there]
+        if in_the_way and not overwrite:
+            return Exported(str(folder), 0, tuple(in_the_way[:NAMED]))
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, script in script_files(plan, kinds):
+            _replace(folder / name, script.encode("utf-8", "surrogateescape"))
+        replace_file(folder / PLAN, plan_to_json(plan).encode("ascii"))
+    except OSError as error:
+        text = f"{shown} cannot be written: {error.strerror or error}"
+        raise RowtuiError(text, "name another folder") from None
+    except AssertionError:
+        text = "the scripts of this plan cannot be joined: another version wrote them"
+        raise RowtuiError(text) from None
+    return Exported(str(folder), len(names))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Replace the file whole or not at all, without fsync, which would take longest."""
+    temporary = temporary_sibling(path)
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
 
 Related = Mapping[str, tuple[str, ...]]
 """Token -> tokens."""

@@ -14,8 +14,8 @@ from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from rowtui.core.project.views.log_views import ROW, LogHit, LogPage, LogRow, LogState
 from rowtui.core.project.views.logs import Log, Piece
+from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogRow, LogState
 
 BLOCK = 1 << 16
 """Bytes whose rows are counted together."""

@@ -3,18 +3,176 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rowtui.core.mapping.model.request import WhatIf
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.schedulers.base import Job, JobState
+    from rowtui.core.groups.model import Status
     from rowtui.core.mapping.model.decision import Decision
     from rowtui.core.mapping.model.decision_json import Loads
+    from rowtui.core.project.queue.book import Pace
     from rowtui.core.project.queue.needs import QueueNeed
-    from rowtui.core.project.views.throughput import Pace
     from rowtui.core.submission.plan.model import JobRecord
+
+
+# Extra controls of a dashboard that does not show real clusters: a demo, or a recording.
+#
+# An engine may be accompanied by a `Played`. Its badge is shown in the header, its clock may run
+# faster or slower, and it can inject faults. `Engine` does not depend on `Played`.
+
+
+FASTER, SLOWER, INJECT = "faster", "slower", "inject"
+"""The words of `Played.control`; INJECT takes a fault as its argument."""
+
+
+class PlayedState(NamedTuple):
+    """The header's badge, the faults that can be injected with their effects, and the last result.
+
+    `about`: the view that the demo is about, to which the first steps lead; "" for submitting by
+    hand.
+    """
+
+    badge: str
+    faults: tuple[tuple[str, str], ...] = ()
+    said: str = ""
+    about: str = ""
+
+
+class Played(Protocol):
+    """A simulated or recorded world with its own clock."""
+
+    @property
+    def stranger(self) -> bool:
+        """Whether the user may see rowtui for the first time, so that the first steps are shown."""
+        ...
+
+    @property
+    def state(self) -> PlayedState:
+        """Return the last known state without waiting."""
+        ...
+
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """Change the clock, or inject a fault. Raises: RowtuiError."""
+        ...
+
+
+# Values that a screen shows of a log: some of its rows, and its known state.
+
+
+ROW = 2048
+"""Bytes of a row; a longer line continues in the next row."""
+
+
+class LogRow(NamedTuple):
+    """One row. `offset`: its start in the file; `goes_on`: the line began in a row above."""
+
+    offset: int
+    text: str
+    goes_on: bool = False
+
+
+class LogState(NamedTuple):
+    """The known state of a log. `size`: bytes; `first`: start of the first known row.
+
+    `generation` changes when rows get other numbers, because of another file or of rows before the
+    first. `added`: how many rows the latest step backwards put before the others. `trouble`: for
+    each of up to `BUCKETS` equal parts of the known part, the number of lines that look like
+    errors. `error`: why the log cannot be read, or that it does not exist yet. `far`: the log is
+    read over a connection.
+    """
+
+    path: str
+    size: int = 0
+    rows: int = 0
+    first: int = 0
+    generation: int = 0
+    added: int = 0
+    trouble: tuple[int, ...] = ()
+    error: str = ""
+    far: bool = False
+
+
+class LogPage(NamedTuple):
+    """The rows from `start` on, of this generation."""
+
+    generation: int
+    start: int
+    rows: tuple[LogRow, ...]
+
+
+class LogHit(NamedTuple):
+    """The result of a search. `row`: None without a match; `wrapped`: past the last row."""
+
+    generation: int
+    row: int | None
+    wrapped: bool = False
+
+
+# The rows of a long list that a screen requests, their order, and pages of them.
+#
+# All are small immutable values. `rowtui.core.base.filter` defines the language of filters.
+
+
+class ListAsked(NamedTuple):
+    """A filter, and the column (or JSON pointer) to sort by. Empty fields change nothing."""
+
+    filter: str = ""
+    sort: str = ""
+    descending: bool = False
+
+
+AS_IS = ListAsked()
+
+GROUP_FIELDS = {
+    "number": "number", "#": "number", "size": "size", "dirs": "size", "sort_key": "sort_key",
+    "key": "sort_key", "first": "first", "name": "first", "cpus": "cpus", "gpus": "gpus",
+    "walltime": "walltime", "time": "walltime", "cost": "cost", "problem": "problem",
+    "processes": "processes",
+}  # fmt: skip
+"""Names that the user may use for the columns of a list of groups."""
+
+DIRECTORY_FIELDS = {
+    "name": "name", "directory": "name", "status": "status", "job": "job", "detail": "detail",
+    "why": "detail",
+}  # fmt: skip
+"""Names that the user may use for the columns of a list of directories."""
+
+
+# The request of a screen to write a what-if to workflow.toml, and the answer.
+
+
+class EditAsked(NamedTuple):
+    """A what-if about one group (from 0) of an action, to be written to workflow.toml.
+
+    `undo`: the token of a write that is to be reverted instead. `confirmed`: the token of exactly
+    the change that the user saw and confirmed; with "", the change is only shown and not written.
+    """
+
+    action_index: int = 0
+    statuses: tuple[Status, ...] = ()
+    group: int = 0
+    what_if: WhatIfAsked | None = None
+    undo: str = ""
+    confirmed: str = ""
+
+
+class Edit(NamedTuple):
+    """A change of workflow.toml. `diff`: its lines as in `diff -u`; `notes`: explanations.
+
+    `refused`: why there is no change. `fields`: the fields of the what-if (cores, mem, gpus,
+    walltime) that the change contains; workflow.toml does not hold the others. `token` identifies
+    exactly this change of this file.
+    """
+
+    diff: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    token: str = ""
+    written: bool = False
+    refused: str = ""
 
 
 class JobView(NamedTuple):

@@ -25,7 +25,7 @@ from rowtui.core.base.files import sync_folder, write_all
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.runs.directories.inputs import FILE as INPUTS_FILE
-from rowtui.core.runs.directories.many_files import for_each
+from rowtui.core.runs.directories.inputs import for_each
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

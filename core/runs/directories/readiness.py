@@ -33,7 +33,7 @@ from rowtui.core.state.model import State, bit_set, positions
 from rowtui.core.state.records import moved
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.workspace.gather import Gathered, workflow_pointers
-from rowtui.core.workspace.stamps import Stamps
+from rowtui.core.workspace.list import Stamps
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

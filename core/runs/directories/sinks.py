@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.network.definition.load_tables import PublishError, pieces_of
 from rowtui.core.network.definition.spec import JSON, Sink
-from rowtui.core.network.definition.template import PublishError, pieces_of
 from rowtui.core.network.samples.names import escaped, text_of
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

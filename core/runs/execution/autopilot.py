@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import JobState
-from rowtui.core.project.planning.prices import prices_of
+from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work

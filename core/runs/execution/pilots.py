@@ -23,7 +23,7 @@ from rowtui.core.network.definition.load_schedule import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
-from rowtui.core.project.planning.prices import cluster_named
+from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, Round, Work
 from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot

@@ -11,14 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.project.failed_jobs import with_attempts
+from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan import Formed, formed_requests, plan_formed, project_packing
-from rowtui.core.project.planning.prices import cluster_named
 from rowtui.core.runs.execution.execution import Round
-from rowtui.core.submission.plan.dependencies import can_depend
+from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
-from rowtui.core.submission.plan.sharing import cannot_share, shared_options
 
 if TYPE_CHECKING:
     from rowtui.core.project.planning.plan import Pack

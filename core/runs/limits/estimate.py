@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.critical_path import remaining_seconds
 from rowtui.core.network.graph.job_model import Edges, JobState
+from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import Work, simulate
 from rowtui.core.runs.limits.machines import Machines, machines_of
 from rowtui.core.runs.limits.run_times import (

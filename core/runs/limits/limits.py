@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.runs.limits.time_parsing import parse_until, time_text
+from rowtui.core.runs.limits.run_times import parse_until, time_text
 from rowtui.core.submission.plan.charges import (
     Balance,
     Charge,

@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.critical_path import remaining_seconds
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import JobState
-from rowtui.core.network.graph.scheduling import Orderable, SchedulingError, ranks
+from rowtui.core.network.graph.scheduling import (
+    Orderable,
+    SchedulingError,
+    ranks,
+    remaining_seconds,
+)
 from rowtui.core.network.graph.scheduling_plug_ins import PLUG_INS, find_plugin
 from rowtui.core.network.samples.sample_flow import ListEntry, ListKey
 from rowtui.core.network.simulation.simulate import HOUR, Needs, Simulated, Work, simulate

@@ -6,13 +6,140 @@ not submitted are refunded by the same amounts.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from rowtui.core.base.text import Cost
+from rowtui.core.network.definition.spec import Schedule
+from rowtui.core.network.graph.job_model import STATES, JobState
 from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
+from rowtui.core.runs.views import RefusedJobs
+from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS
 from rowtui.core.submission.plan.charges import Charge
 from rowtui.core.submission.plan.model import Plan, Step
 from rowtui.core.submission.sending.journal import Journal
+
+if TYPE_CHECKING:
+    from rowtui.core.network.graph.dynamic_graph import Growth
+    from rowtui.core.runs.limits.asked import AskedOfGraph, JobKind
+
+
+# The upper bound of what the unsubmitted jobs of a network will ask for: the remaining cost.
+#
+# Takes the amounts of the jobs of a graph and their states; gives a cost as Row computes it, from
+# what jobs ask for and not from what they will use. A user who lets a network run allows about this
+# amount.
+
+
+_TO_DO = (JobState.WAITING, JobState.ELIGIBLE)
+_LOST = (JobState.FAILED, JobState.CANCELLED)
+
+
+class Sum(NamedTuple):
+    """Sums over jobs, and maxima over them.
+
+    `cpu_hours`, `gpu_hours` and `hours` are sums; `hours` is the time of all jobs one after
+    another. `cpus` and `gpus` are the most that one of the jobs has.
+    """
+
+    jobs: int = 0
+    cpu_hours: float = 0.0
+    gpu_hours: float = 0.0
+    cpus: int = 0
+    gpus: int = 0
+    hours: float = 0.0
+
+
+class Left(NamedTuple):
+    """The jobs left to submit, and the most that they ask for. `grows`: lists will add more jobs.
+
+    `refused`: jobs that are not counted, because no plan would include them now.
+    """
+
+    jobs: int = 0
+    cost: Cost = Cost()
+    grows: bool = False
+    refused: tuple[RefusedJobs, ...] = ()
+
+
+def work_left(growth: Growth, asked: AskedOfGraph, execution: str, *, anew: bool = False) -> Left:
+    """Return the remaining cost of the unsubmitted jobs, for any grouping of their directories.
+
+    `asked`: the amounts of the graph's jobs. `anew`: for a new run, which tries failed jobs again.
+    Jobs that lists will add are not included.
+    """
+    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
+    states = np.frombuffer(growth.graph.snapshot().states, np.uint8)[: len(asked.kind_of)]
+    counted = np.zeros(STATES, bool)
+    counted[[int(state) for state in to_do]] = True
+    kinds_of = asked.kind_of[: len(states)] + 1  # 0: without a kind
+    every = np.bincount(kinds_of[counted[states]], minlength=len(asked.kinds) + 1)
+    counts = every[1:].tolist()
+    grows = any(run.opens.number for run in growth.flow.runs.values())
+    kinds = zip(asked.kinds, counts, strict=True)
+    return left_of(kinds, execution, growth.flow.network.schedule, grows=grows)
+
+
+def left_of(
+    counts: Iterable[tuple[JobKind, int]],
+    execution: str,
+    schedule: Schedule,
+    *,
+    grows: bool = False,
+) -> Left:
+    """Return the remaining cost for the given number of jobs of each kind."""
+    total = Sum()
+    refused: dict[tuple[str, str], int] = {}
+    for kind, jobs in counts:
+        if not jobs:
+            continue
+        if kind.refused:
+            key = kind.node, kind.refused
+            refused[key] = refused.get(key, 0) + jobs
+            continue
+        total = Sum(
+            total.jobs + jobs,
+            total.cpu_hours + jobs * kind.cost.cpu_hours,
+            total.gpu_hours + jobs * kind.cost.gpu_hours,
+            max(total.cpus, kind.cpus),
+            max(total.gpus, kind.gpus),
+            total.hours + jobs * kind.hours,
+        )
+    held = as_carried_out(total, execution, schedule)
+    return Left(
+        held.jobs,
+        Cost(held.cpu_hours, held.gpu_hours),
+        grows,
+        tuple(RefusedJobs(node, jobs, why) for (node, why), jobs in refused.items()),
+    )
+
+
+def as_carried_out(asked: Sum, execution: str, schedule: Schedule) -> Sum:
+    """Return what the execution plug-in asks for; lists and pilots hold more than the jobs ask for.
+
+    For pilots, the result counts the pilots that the work fills, plus the pilots that the last jobs
+    keep open.
+    """
+    cpus, gpus = asked.cpu_hours, asked.gpu_hours
+    pilot = schedule.pilot
+    if not asked.jobs:
+        return asked
+    if execution == "sequential" and schedule.gather.size != 1:
+        hours = asked.hours + asked.jobs * (START_SECONDS + STEP_SECONDS) / 3600
+        cpus, gpus = max(cpus, asked.cpus * hours), max(gpus, asked.gpus * hours)
+    elif execution == "pilot" and pilot is not None:
+        hours = pilot.walltime_seconds / 3600
+        filled = asked.cpu_hours / (pilot.cpus * hours)
+        if pilot.gpus:
+            filled = max(filled, asked.gpu_hours / (pilot.gpus * hours))
+        count = pilot.number + math.ceil(filled)
+        cpus = max(cpus, count * pilot.cpus * hours)
+        gpus = max(gpus, count * pilot.gpus * hours)
+    return asked._replace(cpu_hours=cpus, gpu_hours=gpus)
+
 
 _GONE = (Step.REJECTED, Step.ABANDONED)
 

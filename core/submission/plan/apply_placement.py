@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.groups.cost import job_cost
 from rowtui.core.groups.model import JobRequest
+from rowtui.core.groups.request import job_cost
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
-from rowtui.core.submission.plan.attempt import Basis
+from rowtui.core.submission.plan.model import Basis
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.submission.scripts.quote import quote
 from rowtui.core.submission.scripts.sbatch_options import native_options, one_line, option, switch

@@ -10,6 +10,7 @@ an id unknown to Slurm counts as a job that ended well (for this case `JobReques
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +21,63 @@ from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JournalEntry, PlannedJob, Step
 from rowtui.core.submission.sending.journal import read_end_detail
+
+# Which planned jobs may share a scheduler job, from the options in their headers.
+#
+# A bundle asks for its own size; everything else in the headers of its jobs (partition, account,
+# additions of the site or the user) must be equal. A job that asks for its own nodes, time or files
+# cannot share. Source: `header.slurm_header` (the order of lines), the manual of sbatch.
+
+
+_PREFIX = "#SBATCH "
+_OF_ITS_OWN = re.compile(
+    r"--(nodes|nodelist|ntasks\S*|cpus-per-\S+|gpus\S*|gres\S*|tres\S*|mem\S*|mincpus|cores-per-\S+"
+    r"|threads-per-core|sockets-per-node|time\S*|array|output|error|input|job-name|dependency"
+    r"|exclusive|oversubscribe|overcommit|signal|hint|hetjob|wrap|begin|deadline|test-only)(=|\s|$)"
+    r"|-[NwncGtaoeiJdsOBL](\s|=|\d|$)|-[a-z]*[Nnct]\d"
+)
+
+
+def header_lines(job: PlannedJob) -> list[str]:
+    """Return the options in a job's header, without `#SBATCH `."""
+    script, lines = job.script, []
+    begin = script.find("\n") + 1
+    while begin and script.startswith(_PREFIX, begin):  # the rest of the script is long
+        end = script.find("\n", begin)
+        lines.append(script[begin + len(_PREFIX) : end if end >= 0 else None])
+        begin = end + 1
+    return lines
+
+
+def shared_options(job: PlannedJob) -> tuple[str, ...]:
+    """Return the options of a job's header besides its size, equal for all jobs of a bundle."""
+    lines = header_lines(job)
+    written = _written(lines)
+    own = lines[: len(lines) - len(written)]
+    return (*(line for line in own if line.startswith("--partition=")), *written)
+
+
+def cannot_share(job: PlannedJob, *, waits: bool = False) -> str:
+    """Return why a job must be a separate scheduler job, "" if it may share one.
+
+    `waits`: whether jobs that depend on others may share.
+    """
+    if job.depends_on and not waits:
+        return "it waits for other jobs"
+    if job.script.startswith("#!/bin/bash\n#$ "):
+        return "jobs of Grid Engine are not packed"
+    for line in _written(header_lines(job)):
+        if _OF_ITS_OWN.match(line.strip()):
+            return f"its option {line.strip()} is for a job of its own"
+    return ""
+
+
+def _written(lines: list[str]) -> list[str]:
+    """Return the lines of a site or a user: those after the time limit and the warning signal."""
+    at = next((at for at, line in enumerate(lines) if line.startswith("--time=")), len(lines) - 1)
+    rest = lines[at + 1 :]
+    return rest[1:] if rest and rest[0].startswith("--signal=B:USR1") else rest
+
 
 # Why a job was given back that never began.
 UPSTREAM_NOT_SENT = "a job that it depends on was not sent"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
@@ -301,3 +303,64 @@ class JobRecord:
     def key(self) -> JobKey:
         """Return the scheduler's id; the id is 0 as long as there is none."""
         return JobKey(self.job_id, self.task)
+
+
+# Data about a job that a later attempt needs beyond what was sent; stored in the plan as JSON.
+#
+# The data is the parameters that the mapper gave the job, and the amounts that the user requested
+# for a resubmission. Amounts are stored for one process, and walltimes for one directory if the
+# action counts walltimes so, because a later attempt may have fewer directories.
+
+
+class Asked(NamedTuple):
+    """Amounts that the user requested by hand; valid until the next request. None: not requested.
+
+    `memory_mb` and `cpus` of one process; `walltime_seconds` of one directory, or of the job if the
+    action's walltime is for the whole job.
+    """
+
+    memory_mb: float | None = None
+    cpus: float | None = None
+    walltime_seconds: float | None = None
+    partition: str = ""
+
+
+class Basis(NamedTuple):
+    """The parameters of a job's placements, and the user's requests.
+
+    `params`: of the job's placement, None without one; `previous_params`: of the attempt before.
+    """
+
+    params: Mapping[str, Any] | None = None
+    previous_params: Mapping[str, Any] | None = None
+    asked: Asked = Asked()
+
+    @property
+    def text(self) -> str:
+        """Return canonical JSON; "" without data. A value without a JSON form is stored as text."""
+        known = {
+            "params": self.params,
+            "previous_params": self.previous_params,
+            "asked": {k: v for k, v in self.asked._asdict().items() if v not in (None, "")},
+        }
+        try:
+            return _json({name: value for name, value in known.items() if value})
+        # keys that are not strings, or circular references
+        except (TypeError, ValueError, RecursionError):
+            return _json({"asked": known["asked"]} if known["asked"] else {})
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    if not data:
+        return ""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def read_basis(text: str) -> Basis:
+    """Parse the text of `Basis.text`; text that cannot be parsed gives an empty `Basis`."""
+    try:
+        data = json.loads(text) if text else {}
+        asked = Asked(**data.get("asked", {}))
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return Basis()
+    return Basis(data.get("params"), data.get("previous_params"), asked)

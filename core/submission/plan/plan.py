@@ -31,8 +31,8 @@ from rowtui.core.submission.plan.planner import (
     Way,
     job_memory_mb,
 )
-from rowtui.core.submission.scripts.bash_syntax import bash_complaint, is_one_command
 from rowtui.core.submission.scripts.header import job_name, log_path, options_for
+from rowtui.core.submission.scripts.quote import bash_complaint, is_one_command
 from rowtui.core.workflow.model import Workflow
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from rowtui.core.clusters.model import Cluster, Launchers, Partition, PartitionC
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
 from rowtui.core.submission.plan.model import Refused, RefusedAt
-from rowtui.core.submission.scripts.bash_syntax import is_one_command
 from rowtui.core.submission.scripts.header import options_for
+from rowtui.core.submission.scripts.quote import is_one_command
 from rowtui.core.submission.scripts.script import (
     Frame,
     Recipe,

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.bundles.bundles import Layout, with_bundles
+from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
-from rowtui.core.submission.plan.sharing import cannot_share, shared_options
 from rowtui.core.submission.sending.send import Unit, units_of
 
 Units = Sequence[Sequence[PlannedJob]]

@@ -31,8 +31,12 @@ from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
 from rowtui.core.submission.plan.model import OPEN, JournalEntry, PlannedJob, Step
 from rowtui.core.submission.reconcile.ending import OVER, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.reconcile.lost import Lost
-from rowtui.core.submission.reconcile.reconcile_result import Settled, put_away_if_done
-from rowtui.core.submission.reconcile.reconcile_state import LOST_STEPS, Settling
+from rowtui.core.submission.reconcile.reconcile_state import (
+    LOST_STEPS,
+    Settled,
+    Settling,
+    put_away_if_done,
+)
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.held import Held, take_late_ones_away
 from rowtui.core.submission.sending.in_queue import find_requests

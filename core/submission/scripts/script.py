@@ -38,8 +38,8 @@ from rowtui.core.submission.scripts.grid_engine_header import (
     grid_engine_header,
 )
 from rowtui.core.submission.scripts.header import name_line, options_for, shared_header
-from rowtui.core.submission.scripts.name_lines import NameLines
 from rowtui.core.submission.scripts.quote import QuotingError, quote, quote_all
+from rowtui.core.submission.scripts.script_parts import NameLines
 from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import Command, Kind

@@ -30,15 +30,14 @@ from rowtui.core.submission.plan.dependencies import (
     Sent,
     Standing,
     cannot_wait,
+    shared_options,
     standing,
 )
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob, Step
-from rowtui.core.submission.plan.sharing import shared_options
 from rowtui.core.submission.reconcile.ending import NOT_BEGUN, NOT_SENT, WITHOUT_A_WORD, ending_of
-from rowtui.core.submission.sending.release_held import LettingGo
+from rowtui.core.submission.sending.release_held import LettingGo, Progress, RunRecords, Tools
 from rowtui.core.submission.sending.reservations import Release
-from rowtui.core.submission.sending.run_records import Progress, RunRecords, Tools
 from rowtui.core.submission.sending.send import (
     Unit,
     Waiting,

@@ -25,7 +25,7 @@ from rowtui.core.submission.reconcile.reconcile_state import LOST_STEPS, Settlin
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.in_queue import find_requests, tokens_by_key
 from rowtui.core.submission.sending.journal import BEGUN, RECORDED, RELEASED, SEEN
-from rowtui.core.submission.sending.user_hold import stays_held
+from rowtui.core.submission.sending.release_held import stays_held
 
 # A controller that is killed loses what it accepted in the last seconds (5 were measured).
 DURABLE_SECONDS = 20.0

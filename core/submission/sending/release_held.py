@@ -9,19 +9,169 @@ certainly has and that no process gave up since. Jobs that cannot be verified no
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.plan.model import PlannedJob, Step
+from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.in_queue import find_requests
-from rowtui.core.submission.sending.journal import RECORDED, RELEASED
-from rowtui.core.submission.sending.reservations import Release
-from rowtui.core.submission.sending.run_records import Progress, RunRecords
-from rowtui.core.submission.sending.send import sent_with
+from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
+from rowtui.core.submission.sending.reservations import Release, Reservations
+from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, sent_with
 from rowtui.core.submission.sending.site import NO_TRACES, Access
-from rowtui.core.submission.sending.user_hold import staying_held
+
+# Records and messages of a submission in progress: steps, ids, answers and reservations.
+#
+# One `RunRecords` is shared by the code that carries out a plan and the code that releases its
+# jobs. Both share the ids of accepted jobs, and the lock under which the project's records are
+# changed.
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step. `done` of `total` jobs have an answer; `error` states what went wrong, else "".
+
+    `became`: the new state of the job with this token; None while it is on its way, or if the step
+    is not about one job.
+    """
+
+    done: int
+    total: int
+    token: str
+    message: str
+    error: str = ""
+    became: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools of a submission. `root` is the project's folder; `access` is by cluster.
+
+    `search` searches for unknown jobs of the project if records were lost. `stop` is called between
+    two jobs; if it returns True, no further job is sent.
+    """
+
+    access: Mapping[str, Access]
+    journal: Journal
+    reservations: Reservations
+    root: Path
+    clock: Callable[[], float] = time.time
+    stop: Callable[[], bool] = lambda: False
+    lookup_pause: float = LOOKUP_PAUSE
+    patience: float = PATIENCE
+    search: Callable[[], Awaitable[None]] | None = None
+
+
+@dataclass
+class RunRecords:
+    """The records of one submission of a plan. `keys`: of accepted jobs, by token."""
+
+    plan: Plan
+    tools: Tools
+    keys: dict[str, JobKey] = field(default_factory=dict)
+    done: int = 0
+    records: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def release(self, releases: Sequence[Release]) -> None:
+        """Give directories back."""
+        async with self.records:
+            await asyncio.to_thread(self.tools.reservations.release, releases)
+
+    async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
+        """Journal a step of these jobs, with the ids that they have so far."""
+        if not jobs:
+            return
+        at = self.tools.clock()
+        entries = []
+        for job in jobs:
+            key = self.keys.get(job.token, JobKey(0))
+            cluster = job.destination.cluster
+            entries.append(
+                JournalEntry(job.token, self.plan.id, step, at, key.id, detail, cluster, key.task)
+            )
+        await asyncio.to_thread(self.tools.journal.append, entries)
+
+    def say(
+        self,
+        job: PlannedJob,
+        message: str,
+        error: str = "",
+        done: int = 0,
+        became: Step | None = None,
+    ) -> Progress:
+        """Return progress about a job; `done` more jobs have an answer now."""
+        self.done += done
+        return Progress(self.done, len(self.plan.jobs), job.token, message, error, became)
+
+    def progress(self, message: str, error: str = "") -> Progress:
+        """Return progress that is not about one job."""
+        return Progress(self.done, len(self.plan.jobs), "", message, error)
+
+
+# Jobs whose own header requests a hold: only the user releases them, never rowtui.
+#
+# rowtui submits jobs held, so that their ids are recorded before they start, and then releases
+# them. A queue does not distinguish this hold from one requested by `submit_options` or `custom`;
+# the script does. Source: the manuals of sbatch (--hold, -H) and qsub (-h).
+
+
+_HOLDS = {"#SBATCH": frozenset({"--hold", "-H"}), "#$": frozenset({"-h"})}
+
+
+_QUOTING = frozenset("'\"\\")
+
+
+def stays_held(job: PlannedJob) -> bool:
+    """Whether the job is submitted held and stays held until the user releases it."""
+    return any(map(_asks_for_hold, _header(job.script)))
+
+
+def staying_held(jobs: Iterable[PlannedJob]) -> frozenset[str]:
+    """Return the tokens of the jobs that stay held; one task stands for its array: see `arrays`."""
+    of_array: dict[str, bool] = {}
+    found = []
+    for job in jobs:
+        held = of_array.get(job.array) if job.array else None
+        if held is None:
+            held = of_array[job.array] = stays_held(job)
+        if held:
+            found.append(job.token)
+    return frozenset(found)
+
+
+def _header(script: str) -> Iterator[str]:
+    """Yield the header's lines up to the first that is no comment, to skip the longer rest."""
+    at = 0
+    while at < len(script):
+        end = script.find("\n", at)
+        line = script[at : end if end >= 0 else len(script)]
+        if line.startswith("#"):
+            yield line
+        elif line.strip():
+            return
+        at += len(line) + 1
+
+
+def _asks_for_hold(line: str) -> bool:
+    prefix, _, options = line.partition(" ")
+    words = _HOLDS.get(prefix)
+    if words is None:
+        return False
+    if _QUOTING.isdisjoint(options) and not any(word in options for word in words):
+        return False  # contains no text that a shell could parse as such an option
+    return not words.isdisjoint(_words(options))
+
+
+def _words(options: str) -> list[str]:
+    try:
+        return shlex.split(options, comments=True)
+    except ValueError:  # the scheduler will report the error
+        return options.split()
 
 
 @dataclass

@@ -25,8 +25,7 @@ from rowtui.core.state.model import (
     among,
     without_members,
 )
-from rowtui.core.state.news import with_news
-from rowtui.core.state.records import without_mended
+from rowtui.core.state.records import with_news, without_mended
 from rowtui.core.state.row.row_files import JOBS_UNREAD
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored

@@ -169,7 +169,7 @@ async def submit_surely(
     begin, and then it may be submitted again.
     """
     if is_in_pilot(unit.jobs[0].token):
-        from rowtui.core.submission.bundles.pilot_spool import hand_over
+        from rowtui.core.submission.bundles.pilot import hand_over
 
         return await hand_over(unit.jobs, access)
     scheduler = access.scheduler

@@ -9,8 +9,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.cli.output.busy import Busy
 from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import Busy
 from rowtui.cli.output.table import display_width
 from rowtui.cli.pack.ahead import carried_out
 from rowtui.cli.pack.simulation import span
@@ -216,8 +216,8 @@ class Screen(io.StringIO):
 def test_long_work_is_shown_with_its_time_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("rowtui.cli.output.busy.PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr("rowtui.cli.output.busy.REDRAW_SECONDS", 0.001)
+    monkeypatch.setattr("rowtui.cli.output.progress.BUSY_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("rowtui.cli.output.progress.BUSY_REDRAW_SECONDS", 0.001)
     with Busy(Output(), "Packing") as busy:
         eventually(screen.getvalue, lambda shown: "Packing, 0:00" in shown, every=0.001)
         with busy.paused():

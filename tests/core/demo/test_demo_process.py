@@ -11,7 +11,7 @@ from rowtui.core.demo.process import DemoProcess
 from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process.options import Demo, EngineOptions
 from rowtui.core.engine.process.start import Started
-from rowtui.core.project.views.played_views import FASTER, INJECT, SLOWER
+from rowtui.core.project.views.views import FASTER, INJECT, SLOWER
 from rowtui.core.submission.plan.model import Step
 
 

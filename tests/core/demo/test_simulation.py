@@ -13,9 +13,8 @@ from rowtui.core.clusters.schedulers.base import (
     Scheduler,
     Unreachable,
 )
-from rowtui.core.demo.clock import FastClock
 from rowtui.core.demo.scheduler import SimulatedScheduler
-from rowtui.core.demo.simulation import Machine, Simulation, Work
+from rowtui.core.demo.simulation import FastClock, Machine, Simulation, Work
 
 
 def spec(number: int, **other: object) -> JobSpec:

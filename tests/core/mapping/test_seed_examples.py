@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionLoad
+from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
-from rowtui.core.mapping.engine.from_clusters import destinations_of
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.cases import read_cases, run_cases
 from rowtui.core.mapping.files.load import merge_files

@@ -12,8 +12,8 @@ from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 from rowtui.core.mirror.compare import compare
-from rowtui.core.mirror.facts import Wanted
 from rowtui.core.mirror.listing import list_here, list_there
+from rowtui.core.mirror.model import Wanted
 from rowtui.core.mirror.transfer.files import Files, Progress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles

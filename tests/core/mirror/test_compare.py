@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mirror.compare import Entry, Side, Transfer, compare, restored
-from rowtui.core.mirror.facts import FILE, FOLDER_FACTS, LINK, FileFacts
+from rowtui.core.mirror.model import FILE, FOLDER_FACTS, LINK, FileFacts
 
 OLD, NEW = FileFacts(3, 10), FileFacts(4, 20)
 OTHER, LATER = FileFacts(5, 30), FileFacts(4, 40)

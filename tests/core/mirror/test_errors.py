@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rowtui.core.mirror.errors import Cause, explain
+from rowtui.core.mirror.model import Cause, explain
 from rowtui.core.mirror.transfer.arriving import explain_here
 
 TAR = "tar: Exiting with failure status due to previous errors"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.mirror.facts import (
+from rowtui.core.mirror.model import (
     Wanted,
     complaint_about,
     distinct,

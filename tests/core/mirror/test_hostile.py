@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.mirror.compare import Copy
-from rowtui.core.mirror.facts import FileFacts, Selection, Wanted
 from rowtui.core.mirror.listing import checksums_there, list_there
 from rowtui.core.mirror.mirror import Mirror
-from rowtui.core.mirror.transfer.archive import unpack
-from rowtui.core.mirror.transfer.plain_files import PlainFiles
+from rowtui.core.mirror.model import FileFacts, Selection, Wanted
+from rowtui.core.mirror.transfer.plain_files import PlainFiles, unpack
 
 PRODUCTS = Selection((Wanted(("w/d",), ("/out",)),))
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.mirror import listing
-from rowtui.core.mirror.errors import Cause, MirrorError
-from rowtui.core.mirror.facts import FOLDER_FACTS, LINK, FileFacts, Wanted
 from rowtui.core.mirror.listing import (
     checksums_here,
     checksums_there,
@@ -19,6 +17,7 @@ from rowtui.core.mirror.listing import (
     list_here,
     list_there,
 )
+from rowtui.core.mirror.model import FOLDER_FACTS, LINK, Cause, FileFacts, MirrorError, Wanted
 
 from tests.core.mirror.conftest import HOSTILE, fill
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.mirror.compare import Entry
-from rowtui.core.mirror.facts import FILE, FOLDER_FACTS, LINK, FileFacts
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
+from rowtui.core.mirror.model import FILE, FOLDER_FACTS, LINK, FileFacts
 
 from tests.core.mirror.conftest import HOSTILE
 

@@ -19,10 +19,9 @@ from rowtui.core.clusters.transports.shared.server import Shared, serve
 from rowtui.core.clusters.transports.shared.transport import SharedTransport
 from rowtui.core.clusters.transports.shared.user import Questions
 from rowtui.core.mirror.compare import Side, Transfer
-from rowtui.core.mirror.errors import Cause, MirrorError
-from rowtui.core.mirror.facts import MARKER, Selection, Wanted
 from rowtui.core.mirror.manifest import manifest_path, read_manifest
 from rowtui.core.mirror.mirror import Mirror
+from rowtui.core.mirror.model import MARKER, Cause, MirrorError, Selection, Wanted
 from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
 from rowtui.core.mirror.transfer.choose import files_for

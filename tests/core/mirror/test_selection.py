@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.mirror.errors import MirrorError
+from rowtui.core.mirror.model import MirrorError
 from rowtui.core.mirror.selection import MirrorRules, read_rules, workspace_in
 
 

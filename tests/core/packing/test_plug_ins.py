@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
-from rowtui.core.packing.pack import pack
-from rowtui.core.packing.plug_ins import installed_packers
+from rowtui.core.packing.pack import installed_packers, pack
 
 THEIRS = """
 from rowtui.core.packing.model import Bundle, Lane, Run

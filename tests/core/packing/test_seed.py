@@ -13,6 +13,7 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.request import MappingRequest
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
 from rowtui.core.packing.model import Amounts, NodeType
+from rowtui.core.packing.node_types import Catalogue, suitable
 from rowtui.core.packing.seed import (
     Instance,
     Job,
@@ -25,7 +26,6 @@ from rowtui.core.packing.seed import (
     seed_packing,
     suits,
 )
-from rowtui.core.packing.suitable import Catalogue, suitable
 
 GB = 1024
 SMALL = NodeType("small", Amounts(2, 8 * GB), 0.1)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from rowtui.core.packing.model import Amounts, NodeType
-from rowtui.core.packing.suitable import Catalogue, cheapest, suitable
+from rowtui.core.packing.node_types import Catalogue, cheapest, suitable
 
 
 @pytest.mark.parametrize("too_many", [False, True])

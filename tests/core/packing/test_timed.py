@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.check import complaints
-from rowtui.core.packing.heuristics.backfill import Riders
-from rowtui.core.packing.heuristics.downsize import cost_of, shrink
+from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.ruin_recreate import mend
-from rowtui.core.packing.heuristics.slots import single
+from rowtui.core.packing.heuristics.slots import Riders, single
 from rowtui.core.packing.model import HOUR, Amounts, Bundle, Demand, Lane, NodeType, Problem, Run
+from rowtui.core.packing.node_types import MOST_TYPES, with_fewer_types
 from rowtui.core.packing.optimal.bound import lower_bound, worth
 from rowtui.core.packing.pack import pack
 from rowtui.core.packing.packers import OURS
-from rowtui.core.packing.prune_types import MOST_TYPES, with_fewer_types
 from rowtui.core.packing.unplaced import find_unplaced
 
 from bench.packing_cases import problem as case

@@ -11,11 +11,11 @@ from rowtui.core.groups.listing import Superseded
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import JobState
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.lists import ListAsked
+from rowtui.core.project.views.views import ListAsked
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.samples import Samples, Which
+from rowtui.core.runs.show import waits_of
 from rowtui.core.runs.views import SampleView
-from rowtui.core.runs.waits import waits_of
 
 WORKFLOW = """
 [workspace]

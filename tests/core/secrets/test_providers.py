@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keyring.backends import fail, null
 from rowtui.core.secrets import keyring_provider
-from rowtui.core.secrets.environment_provider import EnvironmentProvider, variable_name
 from rowtui.core.secrets.keyring_provider import KeyringProvider, open_keyring
 from rowtui.core.secrets.model import (
     CouldNotDeleteCredentials,
@@ -29,9 +28,14 @@ from rowtui.core.secrets.model import (
     SecretName,
     SecretProvider,
 )
-from rowtui.core.secrets.netrc_file import Entry, NetrcFault, entries_of
-from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
-from rowtui.core.secrets.prompt_provider import PromptProvider
+from rowtui.core.secrets.netrc_provider import (
+    Entry,
+    NetrcFault,
+    NetrcProvider,
+    entries_of,
+    netrc_path,
+)
+from rowtui.core.secrets.service import EnvironmentProvider, PromptProvider, variable_name
 
 from tests.core.secrets.key_ring import (
     FileKeyring,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import keyring
 import pytest
-from rowtui.core.secrets.environment_provider import EnvironmentProvider
 from rowtui.core.secrets.keyring_provider import KeyringProvider
 from rowtui.core.secrets.model import (
     CouldNotDeleteCredentials,
@@ -19,7 +18,7 @@ from rowtui.core.secrets.model import (
     SecretName,
 )
 from rowtui.core.secrets.netrc_provider import NetrcProvider
-from rowtui.core.secrets.service import Listed, SecretService, open_service
+from rowtui.core.secrets.service import EnvironmentProvider, Listed, SecretService, open_service
 
 from tests.core.secrets.key_ring import FileKeyring, LockedKeyring, TalkativeKeyring
 
@@ -135,7 +134,7 @@ class Made:
     "empty": "",
     "other": "Made = dict",
     "thief": """
-from rowtui.core.secrets.environment_provider import EnvironmentProvider
+from rowtui.core.secrets.service import EnvironmentProvider
 def Made(): return EnvironmentProvider({})
 """,
     "absent": """

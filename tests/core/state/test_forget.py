@@ -3,9 +3,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rowtui.core.state.forget import forget
 from rowtui.core.state.model import LastEnd, Submitted
-from rowtui.core.state.news import with_news
+from rowtui.core.state.records import forget, with_news
 from rowtui.core.state.row.export import export_row_files
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store

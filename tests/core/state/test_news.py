@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rowtui.core.state.model import Submitted
-from rowtui.core.state.news import with_news
+from rowtui.core.state.records import with_news
 from rowtui.core.state.row.postcard import encode_completed, encode_submitted
 from rowtui.core.state.row.staging import stage_completions, staging_folder
 from rowtui.core.state.store.store import Store

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING, resolve
-from rowtui.core.state.pointed import NOTHING, Pointed, pointed_to
+from rowtui.core.state.pointer_values import NOTHING, Pointed, pointed_to
 from rowtui.core.workspace.value import NotJSONError, compact_values, parsed_value
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "x", "1"])

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.state.merge import merge_directories
-from rowtui.core.state.texts import PointerTexts
+from rowtui.core.state.pointer_values import PointerTexts
 
 from tests.core.state.building import POINTERS, built, reading
 

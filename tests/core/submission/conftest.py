@@ -26,7 +26,7 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_result import Settled, apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import Settled, apply_settled
 from rowtui.core.submission.scripts.script import job_script, write_recipe
 from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.sending.journal import Journal

@@ -11,9 +11,8 @@ from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Group
 from rowtui.core.groups.request import job_requests
-from rowtui.core.submission.bundles.pilot import IntoPilot, start_pilot
+from rowtui.core.submission.bundles.pilot import IntoPilot, Look, look_at, start_pilot, take_numbers
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
-from rowtui.core.submission.bundles.pilot_spool import Look, look_at, take_numbers
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.sending.journal import job_records

@@ -33,7 +33,7 @@ from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_result import apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending import carry_out as carrying_out
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.sending.reservations import Release, StoredReservations

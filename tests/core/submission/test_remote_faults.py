@@ -30,7 +30,7 @@ from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
 from rowtui.core.submission.reconcile.lost import ORPHAN_SECONDS
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_result import Settled, apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import Settled, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ended_path
 from rowtui.core.submission.sending.held import RELEASE_PAUSE, RELEASES

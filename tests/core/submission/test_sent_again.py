@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
-from rowtui.core.state.forget import forget
+from rowtui.core.state.records import forget
 from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
 from rowtui.core.submission.reconcile import lost as losing
 from rowtui.core.submission.reconcile.open_jobs import forget_open

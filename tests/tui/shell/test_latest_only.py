@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from rowtui.tui.shell.latest_only import NewestAnswer
+from rowtui.tui.shell.work import NewestAnswer
 
 
 class Oracle:

@@ -10,20 +10,18 @@ from typing import ClassVar, NamedTuple
 from rowtui.core.engine.api.engine import Explanation, Snapshot, WhatIfAsked
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.commands.registry import BY_ID, bindings_for
-from rowtui.tui.shell.latest_only import NewestAnswer
 from rowtui.tui.shell.session import Filter
-from rowtui.tui.shell.work import start
-from rowtui.tui.views.explain.choice import Choice
+from rowtui.tui.shell.work import NewestAnswer, start
+from rowtui.tui.views.explain.choice import LABELS, Choice, WhatIfForm
 from rowtui.tui.views.explain.explain import (
     job_lines,
     who,
 )
-from rowtui.tui.views.explain.out import copy_json, show_lines, show_sources
+from rowtui.tui.views.explain.explain_text import copy_json, show_lines, show_sources
 from rowtui.tui.views.explain.what_if import Typed, banner, known_names, read_form, with_change
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import OneLine, Panel
-from rowtui.tui.widgets.what_if import LABELS, WhatIfForm
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer

@@ -12,7 +12,7 @@ from rowtui.core.engine.api.engine import Edit, EditAsked
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.explain.out import show_lines
+from rowtui.tui.views.explain.explain_text import show_lines
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.palette import as_content

@@ -2,15 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
 
 from rowtui.core.base.text import Cost, plural
-from rowtui.core.engine.api.engine import DirectoryRow, GroupSummary
-from rowtui.tui.widgets.cells import Cell, Choice, Line, Number, line, wrapped
+from rowtui.core.engine.api.engine import (
+    DirectoriesPage,
+    DirectoryRow,
+    Engine,
+    GroupsPage,
+    GroupSummary,
+)
+from rowtui.core.engine.api.engine import ListAsked as Asked
+from rowtui.core.groups.model import Status
+from rowtui.tui.widgets.cells import Cell, Choice, Line, Number, Span, cut, line, width_of, wrapped
 from rowtui.tui.widgets.columns import Column
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.numbers import cost_forms, duration
+from rowtui.tui.widgets.table.asked_rows import Answer, AskedRows
+
+# A directory's JSON value on several lines, as much of it as there is room for.
+#
+# The text may be cut anywhere (a page of directories is bounded), so it is laid out by its brackets
+# and not parsed: the text is shown up to its end.
+
+
+INDENT = 2
+
+_PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+
+
+def pretty(text: str, width: int, room: int) -> list[Line]:
+    """Return at most `room` lines of at most `width` columns; `…` marks a cut.
+
+    The outermost object or list has one line for each of its parts; an inner one too, unless all of
+    it fits on one line.
+    """
+    pieces = _PIECES.findall(text)
+    lines = [cut(one, width) for one in _laid_out(pieces, width)]
+    if len(lines) > room:
+        lines = [*lines[: max(0, room - 1)], line(("…", "dim"))]
+    return lines[: max(0, room)]
+
+
+def _laid_out(pieces: list[str], width: int) -> list[Line]:
+    lines: list[Line] = []
+    now: list[Span] = []
+    depth = 0
+    at = 0
+
+    def end_line() -> None:
+        nonlocal now
+        if now:
+            lines.append((Span(" " * INDENT * depth), *now))
+        now = []
+
+    while at < len(pieces):
+        piece = pieces[at]
+        if piece in ("{", "["):
+            end = _closing(pieces, at)
+            whole = _on_one_line(pieces[at : end + 1])
+            taken = INDENT * depth + width_of(now) + width_of(whole) + 1
+            if end - at == 1 or (depth and end < len(pieces) and taken <= width):
+                now += whole
+                at = end + 1
+                continue
+            now += line(piece)
+            end_line()
+            depth += 1
+        elif piece in ("}", "]"):
+            end_line()
+            depth = max(0, depth - 1)
+            now += line(piece)
+        elif piece == ",":
+            now += line(piece)
+            end_line()
+        else:
+            now += _one(pieces, at)
+        at += 1
+    end_line()
+    return lines
+
+
+def _closing(pieces: list[str], start: int) -> int:
+    """Return the index of the bracket that closes the one at `start`; past the end if there is
+    none.
+    """
+    depth = 0
+    for at in range(start, len(pieces)):
+        depth += (pieces[at] in ("{", "[")) - (pieces[at] in ("}", "]"))
+        if not depth:
+            return at
+    return len(pieces)
+
+
+def _on_one_line(pieces: list[str]) -> Line:
+    spans: list[Span] = []
+    for at, piece in enumerate(pieces):
+        spans += line(", ") if piece == "," else _one(pieces, at)
+    return tuple(spans)
+
+
+def _one(pieces: list[str], at: int) -> Line:
+    piece = pieces[at]
+    if piece == ":":
+        return line((": ", "dim"))
+    is_key = at + 1 < len(pieces) and pieces[at + 1] == ":"
+    return line((piece, "dim" if is_key else ""))
+
+
+# The rows of the view Groups: groups of an action, directories of a group, or all directories.
+#
+# Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
+# shown.
+
+
+class About(NamedTuple):
+    """The engine, the action and the statuses of the rows."""
+
+    engine: Engine
+    action: int
+    statuses: tuple[Status, ...]
+
+
+class Wiring(NamedTuple):
+    """The callbacks of rows to their view: see `PagedRows`."""
+
+    spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+    arrived: Callable[[], None]
+    failed: Callable[[Exception], None]
+
+
+def rows_of_groups(
+    about: About, took: Callable[[GroupsPage], None], wiring: Wiring
+) -> AskedRows[GroupSummary]:
+    """Return the groups; `took` is called with every page."""
+
+    async def ask(asked: Asked, start: int, length: int, find: str) -> Answer[GroupSummary]:
+        page = await about.engine.groups(
+            about.action, about.statuses, start, length, asked=asked, find=find
+        )
+        took(page)
+        return Answer(page.total, page.groups, page.of, page.found)
+
+    return AskedRows(
+        ask,
+        lambda group: group.first,
+        group_cells,
+        group_values,
+        weight_of=group_weight,
+        spawn=wiring.spawn,
+        arrived=wiring.arrived,
+        failed=wiring.failed,
+    )
+
+
+class DirectoryRows(AskedRows[DirectoryRow]):
+    """The directories of group `group` (from 0), or all directories of the action."""
+
+    def __init__(self, about: About, group: int | None, wiring: Wiring) -> None:
+        self._about = about
+        self._group = group
+        self.pointers: tuple[str, ...] = ()  # The columns of values in the newest page.
+        super().__init__(
+            self._ask_engine,
+            lambda row: row.name,
+            lambda row: directory_cells(row, self.pointers),
+            lambda row: directory_values(row, self.pointers),
+            spawn=wiring.spawn,
+            arrived=wiring.arrived,
+            failed=wiring.failed,
+        )
+
+    async def _ask_engine(
+        self, asked: Asked, start: int, length: int, find: str
+    ) -> Answer[DirectoryRow]:
+        page = await self._page(asked, start, length, find)
+        self.pointers = page.pointers
+        return Answer(page.total, page.rows, page.of, page.found)
+
+    async def _page(self, asked: Asked, start: int, length: int, find: str) -> DirectoriesPage:
+        engine, action, statuses = self._about
+        if self._group is None:
+            return await engine.directories(action, statuses, start, length, asked=asked, find=find)
+        return await engine.group_directories(
+            action, statuses, self._group, start, length, asked=asked
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns for the loaded rows."""
+        return directory_columns(self.loaded_items(), self.pointers)
 
 
 def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, ...]:

@@ -12,12 +12,15 @@ from rowtui.tui.shell.reasons import may_mark
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import (
+    About,
+    DirectoryRows,
+    Wiring,
     group_columns,
     marked_summary,
+    pretty,
+    rows_of_groups,
     why_lines,
 )
-from rowtui.tui.views.groups.rows import About, DirectoryRows, Wiring, rows_of_groups
-from rowtui.tui.views.groups.value import pretty
 from rowtui.tui.views.groups.verbs import Chosen, GroupVerbs
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped

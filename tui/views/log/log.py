@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from rowtui.core.project.views.log_views import LogRow
+from rowtui.core.project.views.views import LogRow
 from rowtui.tui.widgets.cells import Line, Span, line
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")

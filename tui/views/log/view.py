@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import JobView, LogPage, LogState
-from rowtui.core.project.views.log_views import ROW
+from rowtui.core.project.views.views import ROW
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.log.log import trouble_line

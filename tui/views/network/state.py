@@ -10,12 +10,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine.api.engine import JobState
+from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
+from rowtui.tui.widgets.marks import Mark
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import FailureView, NodeView, SampleView
     from rowtui.tui.views.network.picture.boxes import NodeKey
+
+
+# The state of a network run as glyph, word and colour; a module of its own, as networks are rare.
+
+
+RUN_MARKS = {
+    RunStatus.NEW: Mark("○", "new", "eligible"),
+    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
+    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
+    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
+    RunStatus.FAILED: Mark("✗", "failed", "failed"),
+    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
+}
 
 
 class StateFilter(NamedTuple):

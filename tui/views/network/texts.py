@@ -10,10 +10,10 @@ from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import JobState
 from rowtui.core.runs.limits.limits import amount, cost_text
-from rowtui.core.runs.limits.time_parsing import time_text
+from rowtui.core.runs.limits.run_times import time_text
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.run_limits import asked_text
-from rowtui.tui.views.network.run_marks import RUN_MARKS
+from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.widgets.columns import Column
 from rowtui.tui.widgets.marks import GRAPH_MARKS

@@ -13,11 +13,9 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import JobState, NetworkView
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.reasons import may_mark_sample
-from rowtui.tui.views.network.find import open_find, open_log
 from rowtui.tui.views.network.graph import NetworkGraph
-from rowtui.tui.views.network.pane import NetworkPane
-from rowtui.tui.views.network.sample_pane import SamplePane
-from rowtui.tui.views.network.sample_rows import SampleTable
+from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
+from rowtui.tui.views.network.sample_pane import SamplePane, SampleTable
 from rowtui.tui.views.network.state import STATE_FILTERS, NetworkLook
 from rowtui.tui.views.network.texts import (
     NO_NETWORK,

@@ -10,9 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.shell.latest_only import NewestAnswer
 from rowtui.tui.shell.session import describe
-from rowtui.tui.shell.work import start
+from rowtui.tui.shell.work import NewestAnswer, start
 from rowtui.tui.views.pack.bundles import Picture, picture_of
 from rowtui.tui.views.pack.packing import figures_of
 from rowtui.tui.views.pack.state import Asked, Compared

@@ -14,6 +14,9 @@ from typing import NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.views.explain.what_if import Unreadable, read_walltime
+from rowtui.tui.widgets.fields import Field, Fields
+from textual.app import ComposeResult
+from textual.widgets import Static
 
 FIELDS = ("largest", "longest", "factor")
 
@@ -86,3 +89,24 @@ def _factor(text: str) -> float:
     if not LEAST_FACTOR <= value <= MOST_FACTOR:  # The comparison is also false for NaN.
         raise Unreadable(f"{visible(text)} is not a factor such as 1.5 (at most {MOST_FACTOR:g})")
     return value
+
+
+# The small form of the Pack view for the limits of bundles.
+
+
+LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
+_EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
+
+
+class LimitsForm(Fields):
+    """Three fields on a line. An empty field means the configured value."""
+
+    DEFAULT_CSS = "LimitsForm { layout: horizontal; }"
+    NAMES = FIELDS
+    PREFIX = "limit-"
+
+    def compose(self) -> ComposeResult:
+        """Compose each field with its name."""
+        for name in FIELDS:
+            yield Static(LABELS[name], markup=False)
+            yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])

@@ -24,20 +24,21 @@ from rowtui.tui.views.pack.bundles import (
     bundle_columns,
     bundle_values,
 )
-from rowtui.tui.views.pack.limits import limit_texts, read_limits
-from rowtui.tui.views.pack.limits_form import LABELS, LimitsForm
+from rowtui.tui.views.pack.limits import LABELS, LimitsForm, limit_texts, read_limits
 from rowtui.tui.views.pack.packing import (
     choice_words,
     compared_lines,
     head_lines,
     next_packer,
+    nodes_words,
     scope,
     settings_lines,
+    state_line,
     what_changed,
+    why_empty,
 )
 from rowtui.tui.views.pack.slots import row_lines, row_title
 from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, Packing
-from rowtui.tui.views.pack.words import nodes_words, state_line, why_empty
 from rowtui.tui.views.submit.plan import Wanted
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped

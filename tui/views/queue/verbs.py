@@ -2,18 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import ChosenJobs, RowKey
+from rowtui.core.engine.api.engine import ChosenJobs, MarkedRow, QueueAsked, RowKey
+from rowtui.core.project.queue.views import MOST_MARKED
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.confirm import ConfirmScreen
+from rowtui.tui.views.dialogs import ConfirmScreen
 from rowtui.tui.views.queue.job_verbs import RETRY, JobVerb
+from rowtui.tui.views.queue.table import QueueTable
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
+
+
+# The marked jobs of the queue: single ones, all of a kind, or ranges; identified by their keys.
+#
+# A marked array stands for all its jobs. The marks are stored in the session, with the states of
+# their jobs; the engine is asked for these states again after each poll of the queue.
+
+
+class QueueMarking:
+    """The marks of one table. `asked` returns its request; `show` is called after a change."""
+
+    def __init__(
+        self,
+        app: RowtuiApp,
+        table: Callable[[], QueueTable],
+        asked: Callable[[], QueueAsked],
+        show: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._session = app.session
+        self._table = table
+        self._asked = asked
+        self._show = show
+        self._marked_all = ""  # The kind of jobs that `mark_all` marked last.
+
+    def mark(self) -> None:
+        """Mark the job under the cursor, or all jobs of its array; or remove the mark."""
+        row, table = self._session.queue_row, self._table()
+        if row is None:
+            return
+        if row.key.parent in self._session.queue_marks:
+            self._app.notify("All of its array is marked: mark it above.", markup=False)
+            return
+        table.toggle_mark()
+        if row.key in table.marks.keys:
+            self._session.queue_marks[row.key] = row.marked
+        else:
+            self._session.queue_marks.pop(row.key, None)
+        self._marked_all = ""
+        self._changed()
+
+    def mark_all(self) -> None:
+        """Mark all jobs that have not ended; at the second call all failed jobs; at the
+        third none.
+        """
+        steps = ["active", "failed"]
+        if self._marked_all:
+            steps = steps[steps.index(self._marked_all) + 1 :]
+        elif self._table().marks.keys:
+            steps = []
+        self._work(partial(self._mark_first_of, steps))
+
+    async def _mark_first_of(self, steps: Sequence[str]) -> None:
+        self.forget()
+        for which in steps:
+            try:
+                marked = await self._session.engine.queue_all(self._asked(), which)
+            except Exception as error:
+                self._app.report("the jobs cannot be marked", error)
+                return
+            if marked:
+                self._marked_all = which
+                self._session.queue_marks = {row.key: row for row in marked}
+                self._table().marks.keys.update(dict.fromkeys(self._session.queue_marks, 0))
+                if len(marked) == MOST_MARKED:
+                    self._app.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
+                break
+        self._changed()
+
+    def took(self, marked: Sequence[MarkedRow]) -> None:
+        """Mark a range, or all rows that the filter leaves, in addition to the earlier marks."""
+        marks = self._session.queue_marks
+        for row in marked[: max(0, MOST_MARKED - len(marks))]:
+            marks[row.key] = row
+            self._table().marks.keys[row.key] = 0
+        self._marked_all = ""
+        self._changed()
+
+    def look_again(self) -> None:
+        """Update the marked jobs: they may have other states now, or be gone."""
+        if self._session.queue_marks:
+            self._work(self._refresh)
+
+    async def _refresh(self) -> None:
+        keys = tuple(self._session.queue_marks)
+        try:
+            marked = await self._session.engine.queue_marked(keys)
+        except Exception as error:
+            self._app.report("the marked jobs are not known", error)
+            return
+        there = {row.key: row for row in marked}
+        for key in keys:
+            if key in there and key in self._session.queue_marks:
+                self._session.queue_marks[key] = there[key]
+            else:
+                self._session.queue_marks.pop(key, None)
+                self._table().marks.keys.pop(key, None)
+        self._show()
+
+    def forget(self) -> None:
+        """Remove all marks."""
+        self._marked_all = ""
+        self._session.queue_marks = {}
+        self._table().marks.set_all(False)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._table().marks_changed()
+        self._show()
+
+    def _work(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self._table().screen, work, "marks", exclusive=True)
 
 
 class QueueVerbs:

@@ -26,13 +26,10 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
 from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
-from rowtui.tui.views.queue.marks import QueueMarking
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
-from rowtui.tui.views.queue.rows import QueueRows, queue_values
-from rowtui.tui.views.queue.table import QueueTable
-from rowtui.tui.views.queue.verbs import QueueVerbs
-from rowtui.tui.views.queue.why import WAITS, row_lines
-from rowtui.tui.views.queue.why_page import WhyScreen
+from rowtui.tui.views.queue.table import QueueRows, QueueTable, queue_values
+from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs
+from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel

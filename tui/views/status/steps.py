@@ -81,7 +81,7 @@ class NeedSteps:
         self._app.verbs.prepare(need.action_index, None)
 
     def _bad(self, need: Need) -> None:
-        from rowtui.tui.views.page import PageScreen
+        from rowtui.tui.views.dialogs import PageScreen
 
         count = self._session.snapshot.bad_count if self._session.snapshot else len(need.more)
         more = count - len(need.more)

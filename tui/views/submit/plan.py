@@ -16,7 +16,7 @@ from rowtui.core.submission.plan.model import Step, count_jobs
 from rowtui.tui.views.pack.bundles import costs, price
 from rowtui.tui.views.submit.plan_checks import check_lines, checks_short, word_for
 from rowtui.tui.views.submit.plan_choice import Chosen
-from rowtui.tui.views.submit.transfers import Copying, copied_first
+from rowtui.tui.views.submit.plan_sending import Copying, copied_first
 from rowtui.tui.widgets.cells import Choice, Number, dimmed, line
 from rowtui.tui.widgets.columns import Column
 from rowtui.tui.widgets.numbers import cost_forms, duration

@@ -86,7 +86,7 @@ class SubmitSteps:
     def export(self, sending: Sending) -> None:
         """Ask for a folder, and write the files of the submission there."""
         # A late import, because the first paint does not need the module.
-        from rowtui.tui.views.folder import FolderScreen
+        from rowtui.tui.views.dialogs import FolderScreen
 
         def named(folder: str | None) -> None:
             if folder:
@@ -115,7 +115,7 @@ class SubmitSteps:
         self._show()
 
     def _ask_to_overwrite(self, sending: Sending, folder: str, written: Exported) -> None:
-        from rowtui.tui.views.confirm import ConfirmScreen
+        from rowtui.tui.views.dialogs import ConfirmScreen
 
         def answered(yes: bool | None) -> None:
             if yes:

@@ -2,12 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
 
+from rowtui.core.base.filter import (
+    RowFilter,
+    row_matches,
+)
+from rowtui.core.base.values import Kind, kind_of
+from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.tui.views.submit.rows import PlanRows
+from rowtui.tui.views.submit.plan import Sending
+from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values
+from rowtui.tui.widgets.table.asked_rows import LOADED, Loaded, read_filter
 from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.table_lines import Look
+
+# The rows of a plan that a filter leaves, in their order; updated while the plan is sent.
+#
+# The input is the rows of `render/plan_rows.py`; the output is rows for a `ListTable`. A plan may
+# have thousands of jobs: one step processes some of them, and the previous rows stay until all are
+# processed.
+
+
+AT_ONCE = 200
+"""Rows that are processed in one step: some milliseconds."""
+
+REST = 10
+"""While jobs are sent, the pause before the next pass over the rows, as a multiple of its
+duration.
+"""
+
+Pair = tuple[Any, Any]
+"""A row, and the value by which the rows are sorted."""
+
+Spawn = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+
+
+class PlanRows(ListRows[PlanRow]):
+    """The rows of the plan of `sending`, filtered and sorted. `arrived` is called after a change.
+
+    A short plan is arranged at once, a long plan by work that is started with `spawn`.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[PlanRow],
+        sending: Sending,
+        spawn: Spawn,
+        arrived: Callable[[], None],
+    ) -> None:
+        super().__init__(rows, lambda row: row.key, lambda _, row: row_cells(row, sending))
+        self.everything = rows
+        self.asked = AS_IS
+        self.problem = ""
+        self.settled = True
+        self._sending = sending
+        self._spawn = spawn
+        self._arrived = arrived
+        self._wanted = RowFilter()
+        self._run = 0  # A run with an older number ends at its next step.
+        self._running = False
+        self._of = self._stamp  # The progress of the submission when the rows were last processed.
+
+    @property
+    def of(self) -> int:
+        """The number of rows without the filter."""
+        return len(self.everything)
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Return the position of a row; for a plan without filter and order, without a search of
+        all rows.
+        """
+        if isinstance(self.items, SingleRows) and isinstance(key, str):
+            return self._sending.chosen.find(key)
+        return super().index_of(key)
+
+    def item(self, index: int) -> PlanRow | None:
+        """Return a row that is shown."""
+        return self.items[index] if 0 <= index < len(self.items) else None
+
+    def jobs(self, start: int, stop: int) -> list[PlannedJob]:
+        """Return the jobs of the shown rows at these positions, once each."""
+        jobs = {job.token: job for row in self.items[start:stop] for job in row.jobs}
+        return list(jobs.values())
+
+    def is_on(self, job: PlannedJob) -> bool:
+        """Whether a job is submitted."""
+        return self._sending.chosen.is_on(job.token)
+
+    @property
+    def hidden_on(self) -> int:
+        """The number of jobs that are on and not shown."""
+        shown = sum(map(self.is_on, self.jobs(0, len(self.items))))
+        return self._sending.chosen.requests - shown
+
+    # The interface for a `ListTable`
+
+    def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
+        """Use another filter, or another order; a filter that cannot be parsed changes nothing."""
+        wanted, self.problem = read_filter(asked.filter, names)
+        if wanted is None:
+            return
+        self.asked, self._wanted = asked, wanted
+        self.settled = False
+        self._begin()
+
+    def weight(self, index: int) -> tuple[float, ...]:
+        """Return (), because nothing is summed."""
+        return ()
+
+    async def load(self, start: int, stop: int) -> list[Loaded]:
+        """Return rows, for a file."""
+        rows = self.items[start : min(stop, start + LOADED)]
+        return [Loaded(row.key, (), row_values(row, self._sending)) for row in rows]
+
+    # The implementation
+
+    @property
+    def _stamp(self) -> tuple[object, ...]:
+        sending = self._sending
+        return len(sending.outcomes), sending.phase, sending.under_way, bool(sending.copied)
+
+    def follow(self) -> None:
+        """Process the rows again if a job has a new outcome, and the filter or the order depends on
+        it.
+        """
+        live = self.asked.sort == "outcome" or any(
+            term.field in ("", "outcome") for term in self._wanted.terms
+        )
+        if live and not self._running and self._of != self._stamp:
+            self._begin()
+
+    def _begin(self, wait: float = 0.0) -> None:
+        self._run += 1
+        self._running = True
+        if len(self.everything) > AT_ONCE and self.asked != AS_IS:
+            self._spawn(partial(self._in_steps, self._run, wait))
+            return
+        for _ in self._looks():
+            pass
+        self._running = False
+
+    async def _in_steps(self, run: int, wait: float) -> None:
+        await asyncio.sleep(wait)
+        spent = 0.0
+        looks = self._looks()
+        while run == self._run:
+            began = time.monotonic()
+            over = next(looks, True)
+            spent += time.monotonic() - began
+            if over:
+                break
+            await asyncio.sleep(0)
+        if run != self._run:
+            return
+        self._running = False
+        if self._of != self._stamp and self._sending.phase != "review":
+            self._begin(REST * spent)  # More jobs have an outcome since then.
+        self._arrived()
+
+    def _looks(self) -> Iterator[bool]:
+        """Process all rows, some in each step; the last step sorts them."""
+        self._of = self._stamp
+        if self.asked == AS_IS:
+            self._take(self.everything)
+            return
+        wanted, sort = self._wanted, self.asked.sort
+        found: list[Pair] = []
+        for start in range(0, len(self.everything), AT_ONCE):
+            for row in self.everything[start : start + AT_ONCE]:
+                values = row_values(row, self._sending)
+                if row_matches(wanted, values):
+                    found.append((row, values.get(sort, "")))
+            yield False
+        if sort:
+            single = isinstance(self.everything, SingleRows)
+            found = (_by_value if single else _by_family)(found, self.asked.descending)
+        self._take([row for row, _ in found])
+
+    def _take(self, items: Sequence[PlanRow]) -> None:
+        self.items = items
+        self._indices = None
+        self.settled = True
+
+
+def _by_value(pairs: list[Pair], descending: bool) -> list[Pair]:
+    """Return the pairs sorted by their values; those without a value are last in both
+    directions.
+    """
+    having = [(_sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
+    having.sort(key=_first, reverse=descending)
+    return [pair for _, pair in having] + [pair for pair in pairs if pair[1] == ""]
+
+
+def _by_family(pairs: list[Pair], descending: bool) -> list[Pair]:
+    """Return the pairs sorted by value, with the requests of a bundle below its heading."""
+    families: list[tuple[list[Pair], Any]] = []
+    for _, found in groupby(pairs, lambda pair: pair[0].number):
+        family = list(found)
+        heading = family[: family[0][0].bundle is not None]
+        family = heading + _by_value(family[len(heading) :], descending)
+        families.append((family, family[0][1]))
+    return [pair for family, _ in _by_value(families, descending) for pair in family]
+
+
+def _first(one: tuple[Any, object]) -> Any:
+    return one[0]
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
+    kind = kind_of(value)
+    return kind, value if kind is Kind.NUMBER else str(value).lower()
+
 
 Switch = Callable[[Sequence[PlannedJob], bool | None], None]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.commands.view_reasons import may_switch
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.submit.plan import (
     Sending,
@@ -27,11 +28,9 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import Question
-from rowtui.tui.views.submit.reasons import may_switch
-from rowtui.tui.views.submit.rows import PlanRows
 from rowtui.tui.views.submit.script import ScriptLook, coloured
 from rowtui.tui.views.submit.steps import SubmitSteps
-from rowtui.tui.views.submit.table import PlanTable
+from rowtui.tui.views.submit.table import PlanRows, PlanTable
 from rowtui.tui.views.view import View, set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
 from rowtui.tui.widgets.columns import Column

@@ -15,10 +15,9 @@ from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.columns import GAP, place
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.table import table_news
-from rowtui.tui.widgets.table.row_cache import DrawnRows
 from rowtui.tui.widgets.table.rows import ListRows, Marks
 from rowtui.tui.widgets.table.scroll_bar import QuietScrollBar
-from rowtui.tui.widgets.table.table_lines import Look, TableLines
+from rowtui.tui.widgets.table.table_lines import DrawnRows, Look, TableLines
 from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive

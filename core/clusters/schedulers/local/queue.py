@@ -47,7 +47,7 @@ from rowtui.core.clusters.schedulers.local.records import (
     read_record,
     spec_record,
 )
-from rowtui.core.secrets.variables import is_secret
+from rowtui.core.secrets.model import is_secret
 
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that even after a long absence no job runs twice

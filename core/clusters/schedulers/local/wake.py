@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from rowtui.core.secrets.variables import is_secret
+from rowtui.core.secrets.model import is_secret
 
 _SETTLE_SECONDS = 2.0  # a supervisor that is ending holds the lock only for milliseconds
 _LOG_LIMIT = 1 << 20

@@ -18,14 +18,15 @@ from typing import NamedTuple
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm.parse import (
+    MOST_JOBS,
     REASON_LIMIT,
     UnreadableError,
     job_state,
     reason_of,
     seconds_of,
+    tasks_of,
     token_of,
 )
-from rowtui.core.clusters.schedulers.slurm.tasks import MOST_JOBS, tasks_of
 
 BREATH = 250  # jobs that are parsed in about a millisecond
 BREATH_SECONDS = 0.0001

@@ -23,19 +23,17 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.slurm.accounts import AccountForm
-from rowtui.core.clusters.schedulers.slurm.answers import (
+from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
+from rowtui.core.clusters.schedulers.slurm.commands import (
+    Word,
+    batches,
     read_answers,
     read_dry_run,
     read_submission,
-)
-from rowtui.core.clusters.schedulers.slurm.arguments import (
-    Word,
-    batches,
     waiting_and_whole,
     words_of,
 )
-from rowtui.core.clusters.schedulers.slurm.parse import COMMENT_PREFIX, UnreadableError
+from rowtui.core.clusters.schedulers.slurm.parse import COMMENT_PREFIX, UnreadableError, write_tasks
 from rowtui.core.clusters.schedulers.slurm.queue import (
     EXIT_FORM,
     ExitOf,
@@ -46,7 +44,6 @@ from rowtui.core.clusters.schedulers.slurm.queue import (
     learn_exits,
     with_exits,
 )
-from rowtui.core.clusters.schedulers.slurm.tasks import write_tasks
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's own clients try for up to 60 s
 QUERY_TIMEOUT = 60.0

@@ -8,8 +8,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.clusters.config.show import cluster_toml, clusters_toml
-from rowtui.core.clusters.config.show_node_types import amount, duration, node_types_toml
+from rowtui.core.clusters.config.show import (
+    amount,
+    cluster_toml,
+    clusters_toml,
+    duration,
+    node_types_toml,
+)
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,

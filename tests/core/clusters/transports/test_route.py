@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
-from rowtui.core.clusters.transports.route import missing_files, route_to
+from rowtui.core.clusters.transports.ssh_config import missing_files, route_to
 
 from tests.rig.login import LoginNode
 

@@ -21,7 +21,7 @@ from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.client import Concealed, ProcessEngine
 from rowtui.core.engine.process.errors import UnknownPlan, as_value, from_value
-from rowtui.core.engine.process.plans import KEPT, Known, MadePlans, SeenPlans
+from rowtui.core.engine.process.frames import KEPT, Known, MadePlans, SeenPlans
 
 from tests.core.engine.process.small_engine import ERRORS, plan_of
 

@@ -13,9 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from rowtui.core.engine.recording.codec import Field, NotAValueError, decode, encode
-from rowtui.core.engine.recording.masks import Masks
-from rowtui.core.engine.recording.types import UnknownTypeError, table
+from rowtui.core.engine.recording.codec import (
+    Field,
+    NotAValueError,
+    UnknownTypeError,
+    decode,
+    encode,
+    table,
+)
+from rowtui.core.engine.recording.record import Masks
 from rowtui.core.network.graph.job_model import JobState
 
 TEXTS = ("", "a", "square-08", "a'; rm -rf ~ #\udcff\x1b[2J", "été", "x" * 300)

@@ -11,8 +11,7 @@ from rowtui.core.mapping.files.sources import read_includes
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Destination, Entity, Pool
 from rowtui.core.mapping.model.fields import FIELDS_OF, HOLDERS
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 from rowtui.core.mapping.model.tags import SchedulingTags
 
 

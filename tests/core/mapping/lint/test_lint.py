@@ -15,13 +15,13 @@ from rowtui.core.mapping.code.patterns import compile_pattern
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.lint import attributes as lint_attributes
+from rowtui.core.mapping.lint import attributes as lint_context
 from rowtui.core.mapping.lint import code as lint_code
-from rowtui.core.mapping.lint import context as lint_context
 from rowtui.core.mapping.lint import dialect as lint_dialect
 from rowtui.core.mapping.lint import entities as lint_entities
+from rowtui.core.mapping.lint import entities as lint_rules
 from rowtui.core.mapping.lint import patterns as lint_patterns
 from rowtui.core.mapping.lint import reach as lint_reach
-from rowtui.core.mapping.lint import rules as lint_rules
 from rowtui.core.mapping.lint import tags as lint_tags
 from rowtui.core.mapping.lint.lint import CODES, Finding, lint
 from rowtui.core.mapping.lint.patterns import shape_of

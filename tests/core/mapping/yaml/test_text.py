@@ -11,10 +11,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Place
 from rowtui.core.mapping.yaml import text as yaml_text
-from rowtui.core.mapping.yaml.schema import typed
-from rowtui.core.mapping.yaml.source import LONGEST_FILE, slow_parser
+from rowtui.core.mapping.yaml.parser import LONGEST_FILE, slow_parser, typed
 from rowtui.core.mapping.yaml.text import (
     DEEPEST,
     LONGEST_SCALAR,

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.mirror.compare import Copy, compare
-from rowtui.core.mirror.errors import Cause, MirrorError
-from rowtui.core.mirror.facts import PARTIAL, FileFacts
 from rowtui.core.mirror.listing import facts_here, list_here, list_there
+from rowtui.core.mirror.model import PARTIAL, Cause, FileFacts, MirrorError
 from rowtui.core.mirror.transfer import streams
 from rowtui.core.mirror.transfer.files import Progress
 

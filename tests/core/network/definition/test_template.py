@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.network.definition.template import Piece, PublishError, pieces_of
+from rowtui.core.network.definition.load_tables import Piece, PublishError, pieces_of
 
 
 def test_texts_and_fields_come_in_order() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.network.definition.spec import Gather
-from rowtui.core.network.graph.gathering import gather, gather_chains
 from rowtui.core.network.graph.job_graph import JobGraph
 from rowtui.core.network.graph.job_model import Block
+from rowtui.core.runs.execution.lists import gather, gather_chains
 
 
 def a_minute(job: int) -> float:

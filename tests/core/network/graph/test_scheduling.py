@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.network.graph.critical_path import remaining_seconds
 from rowtui.core.network.graph.job_graph import JobGraph
 from rowtui.core.network.graph.job_model import Block, Edges
 from rowtui.core.network.graph.scheduling import (
@@ -19,6 +18,7 @@ from rowtui.core.network.graph.scheduling import (
     Orderable,
     SchedulingError,
     ranks,
+    remaining_seconds,
 )
 from rowtui.core.network.graph.scheduling_plug_ins import OURS, find_plugin
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.critical_path import remaining_seconds
 from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import (
     HOUR,
     Machine,

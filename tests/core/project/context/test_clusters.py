@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.config.places import cluster_places
+from rowtui.core.clusters.config.user_config import cluster_places
 from rowtui.core.clusters.polling.policy import Pace, pace_of
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.planning.prices import prices_of
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import Kind, Limits, Spent, fits
 from rowtui.core.submission.plan.model import Plan

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.project.context.cluster_context import Surroundings
-from rowtui.core.project.queue.poll import POLL_VARIABLE, Looks
+from rowtui.core.project.queue.queues import POLL_VARIABLE, Looks
 
 from tests.rig.faults import Hang, Refuse
 from tests.rig.faulty import FaultyLogin, faulty_login

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.core.project.queue.poll import POLL_VARIABLE
+from rowtui.core.project.queue.queues import POLL_VARIABLE
 
 from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster

@@ -24,7 +24,7 @@ from rowtui.core.project.review.budgets import (
 )
 from rowtui.core.project.review.dry import MOST_ASKED, check_dry
 from rowtui.core.project.review.review import check_duplicates, check_warnings
-from rowtui.core.project.review.scripts import check_scripts, shapes_of
+from rowtui.core.project.review.script_diff import check_scripts, shapes_of
 from rowtui.core.project.review.views import Check, CheckState, ranges_of
 from rowtui.core.project.review.without import without
 from rowtui.core.submission.plan.charges import Balance

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.views import log_book
 from rowtui.core.project.views.log_book import LogBook, row_starts
-from rowtui.core.project.views.log_views import LogRow
 from rowtui.core.project.views.logs import LocalLog
+from rowtui.core.project.views.views import LogRow
 
 text_bytes = st.binary(max_size=300) | st.text(alphabet="ab\n é€𝄞", max_size=200).map(
     lambda text: text.encode()

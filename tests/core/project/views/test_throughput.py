@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.project.views.throughput import HOURS, Pace, paces
+from rowtui.core.project.queue.book import HOURS, Pace, paces
 from rowtui.core.submission.plan.model import JobRecord, Step
 
 NOW = 1_795_236_600.0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.runs.directories import lists
-from rowtui.core.runs.directories.lists import ListError, ListProduct, read_list
+from rowtui.core.runs.directories import dynamic_lists as lists
+from rowtui.core.runs.directories.dynamic_lists import ListError, ListProduct, read_list
 from rowtui.core.runs.model import Entry
 
 

@@ -14,7 +14,7 @@ from rowtui.core.runs.execution.execution import Work
 from rowtui.core.runs.execution.lists import waves
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
-from rowtui.core.state.forget import forget
+from rowtui.core.state.records import forget
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.submission.sending.reservations import Release, StoredReservations
 

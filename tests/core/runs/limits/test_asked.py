@@ -13,9 +13,9 @@ from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Kind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import Limits, proposed_budget
-from rowtui.core.runs.limits.remaining_cost import Left, work_left
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.runs.limits.simulation import cpu_hours, work_of
+from rowtui.core.runs.limits.spending import Left, work_left
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.study import read_study
 

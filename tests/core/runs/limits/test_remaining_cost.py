@@ -11,7 +11,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.planning.asked import AmountsOfJobs
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.asked import GraphAmounts, JobKind, kind_of_jobs
-from rowtui.core.runs.limits.remaining_cost import Left, left_of, work_left
+from rowtui.core.runs.limits.spending import Left, left_of, work_left
 from rowtui.core.runs.study import read_study
 
 WORKFLOW = """

@@ -24,9 +24,9 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.state.model import Outcome
 from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS, with_bundles
 from rowtui.core.submission.plan.arrays import with_arrays
+from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
 from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob
-from rowtui.core.submission.plan.sharing import cannot_share, shared_options
 from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.workflow.model import SubmitOptions

@@ -13,8 +13,7 @@ from rowtui.core.clusters.model import Cluster, Identify
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
-from rowtui.core.submission.bundles.pilot import start_pilot
-from rowtui.core.submission.bundles.pilot_spool import take_numbers
+from rowtui.core.submission.bundles.pilot import start_pilot, take_numbers
 from rowtui.core.submission.plan.model import Step
 from rowtui.core.submission.sending.journal import job_records
 

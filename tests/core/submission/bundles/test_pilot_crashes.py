@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.state.model import positions
-from rowtui.core.submission.bundles.pilot_spool import hand_over
+from rowtui.core.submission.bundles.pilot import hand_over
 from rowtui.core.submission.plan.model import Plan, PlannedJob
 from rowtui.core.submission.sending import carry_out as carrying_out
 from rowtui.core.submission.sending.site import RemoteSite
@@ -92,7 +92,7 @@ def in_child(real: Piloted, plan: Plan, when: str) -> int:
 
 async def killed(real: Piloted, plan: Plan, when: str) -> None:
     """Hand over, and be killed before or after the files are there."""
-    from rowtui.core.submission.bundles import pilot_spool
+    from rowtui.core.submission.bundles import pilot as pilot_spool
 
     async def then(jobs: Sequence[PlannedJob], access: object) -> object:
         if when == "after":

@@ -15,7 +15,7 @@ from rowtui.core.submission.plan.json import plans_folder
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.reconcile.open_jobs import forget_open
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_result import apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ABANDONED, read_fence
 from rowtui.core.submission.sending.in_queue import refuse_unknown_jobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rowtui.core.submission.sending.user_hold import staying_held, stays_held
+from rowtui.core.submission.sending.release_held import staying_held, stays_held
 
 from tests.core.submission.sending.test_journal import job
 

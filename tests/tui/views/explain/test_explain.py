@@ -21,8 +21,7 @@ from rowtui.core.mapping.model.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.place import Place
+from rowtui.core.mapping.model.origin import Origin, Place
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
 from rowtui.tui.views.explain.explain import (
     changed_cells,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.project.views.log_views import LogRow
+from rowtui.core.project.views.views import LogRow
 from rowtui.tui.views.log.log import row_line, trouble_line
 from rowtui.tui.widgets.cells import Line, plain, width_of
 

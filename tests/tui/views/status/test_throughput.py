@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.engine.api.engine import JobsView
-from rowtui.core.project.views.throughput import HOURS, Pace
+from rowtui.core.project.queue.book import HOURS, Pace
 from rowtui.tui.views.status.view import in_words, pace_lines
 from rowtui.tui.widgets.cells import plain
 

@@ -13,7 +13,7 @@ from rowtui.core.engine.api.engine import ListAsked
 from rowtui.core.submission.plan.model import InBundle, Plan
 from rowtui.tui.views.submit.plan import Became, Outcome, Sending
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values
-from rowtui.tui.views.submit.rows import AT_ONCE, PlanRows
+from rowtui.tui.views.submit.table import AT_ONCE, PlanRows
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 
 from tests.tui.sample import SampleEngine

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
-from rowtui.core.clusters.schedulers.slurm.accounts import AccountForm
+from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
 from rowtui.core.clusters.schedulers.slurm.parse import UnreadableError
 from rowtui.core.clusters.schedulers.slurm.scheduler import ACCOUNT_BATCH, SlurmScheduler
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rowtui.core.clusters.commands import CommandResult
-from rowtui.core.clusters.schedulers.slurm.allocations import (
+from rowtui.core.clusters.schedulers.slurm.accounting import (
     Allocation,
     Allocations,
     ask_allocations,

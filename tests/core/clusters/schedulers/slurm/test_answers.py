@@ -13,7 +13,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     Unreachable,
 )
-from rowtui.core.clusters.schedulers.slurm.answers import read_answers, read_submission
+from rowtui.core.clusters.schedulers.slurm.commands import read_answers, read_submission
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

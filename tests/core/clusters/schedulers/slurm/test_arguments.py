@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
-from rowtui.core.clusters.schedulers.slurm.arguments import (
+from rowtui.core.clusters.schedulers.slurm.commands import (
     ACT_BATCH,
     ACT_LENGTH,
     batches,

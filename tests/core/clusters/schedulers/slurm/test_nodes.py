@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.clusters.config.show_node_types import node_types_toml
+from rowtui.core.clusters.config.show import node_types_toml
 from rowtui.core.clusters.model import NodeKind
 from rowtui.core.clusters.schedulers.slurm.nodes import (
     FoundKind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.clusters.schedulers.slurm.tasks import read_tasks, write_tasks
+from rowtui.core.clusters.schedulers.slurm.parse import read_tasks, write_tasks
 
 
 @given(st.sets(st.integers(0, 200)))

@@ -1,0 +1,219 @@
+"""`rowtui network cancel`: cancel jobs of a run, with all jobs that need their results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.project.open import ask, say_notices
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.store import Run
+
+
+# Jobs of a run by the names that users type: a node, and directories of it.
+
+
+def run_of(networks: Networks, name: str | None) -> Running:
+    """Return the current state of the run. Raises: RowtuiError if there is none."""
+    running = networks.running(name)
+    if running is None:
+        raise RowtuiError("there is no run of this network", "'rowtui network run' begins one")
+    return running
+
+
+def chosen_run(networks: Networks, name: str | None) -> Run:
+    """Return the run of this name, or the newest. Raises: RowtuiError if there is none."""
+    run = networks.run(name)
+    if run is None:
+        raise RowtuiError("there is no run of this network", "'rowtui network run' begins one")
+    return run
+
+
+def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[int]:
+    """Return the jobs of a node in these directories. Raises: RowtuiError for unknown names."""
+    refuse_unless_node(running, node)
+    found = []
+    for name in directories:
+        job = running.growth.job_in(node, name.rstrip("/") or name)
+        if job is None:
+            raise RowtuiError(
+                f"node '{visible(node)}' has no sample in directory '{visible(name)}'",
+                f"'rowtui network show {visible(node)}' lists its samples",
+            )
+        found.append(job)
+    return list(dict.fromkeys(found))
+
+
+def refuse_unless_node(running: Running, node: str) -> None:
+    """Refuse a name that is no node with jobs in the run. Raises: RowtuiError."""
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    runs = running.growth.flow.runs
+    if node not in runs:
+        near = did_you_mean(node, tuple(runs))
+        known = ", ".join(map(visible, runs))
+        raise RowtuiError(f"run {running.run.id} has no node '{visible(node)}'", near or known)
+
+
+def jobs_in(running: Running, states: Sequence[JobState], node: str | None) -> list[int]:
+    """Return all jobs in these states, or those of one node."""
+    every = running.graph.snapshot().states
+    wanted = {int(state) for state in states}
+    if node is not None:
+        refuse_unless_node(running, node)
+        return [job for job in running.growth.jobs(node).tolist() if every[job] in wanted]
+    return [job for job, state in enumerate(every) if state in wanted]
+
+
+WHY = "cancelled by hand"
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the dependent jobs, ask, and record the cancellation."""
+    networks = open_network(args, out)
+    from rowtui.cli.network.jobs import jobs_named, run_of
+    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.runs.running import Running
+
+    run = run_of(networks, args.run).run
+    # Cancel in a temporary graph, to report the consequences.
+    trial = Running(networks.project, run, drives=False)
+    trial.look()
+    jobs = jobs_named(trial, args.node, args.directories)
+    for job in jobs:
+        if trial.graph.state(job) is JobState.COMPLETED:
+            raise RowtuiError(
+                f"{visible(trial.growth.directory(job))} is completed already",
+                "only what is still to do can be cancelled",
+            )
+    active = sum(trial.graph.state(job) is JobState.SUBMITTED for job in jobs)
+    lost = set(trial.graph.cancel(jobs, WHY).cancelled) - set(jobs)
+    out.print(f"{plural(len(jobs), 'job')} of node {visible(args.node)} would be cancelled.")
+    if lost:
+        nodes = Counter(trial.growth.where(job).node for job in lost)
+        names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
+        out.print(f"{plural(len(lost), 'job')} cannot run without: {names}.")
+    if not (args.yes or ask("Proceed?", out)):
+        out.warn("Nothing was cancelled.")
+        return 1
+    change = networks.give_up(jobs, WHY, args.run)
+    networks.project.close()
+    more = len(set(change.cancelled) - set(jobs))
+    said = f"Cancelled {plural(len(jobs), 'job')}"
+    out.print(f"{said}, and {more:,} that need their results." if more else f"{said}.")
+    if active:
+        out.note("What is with a scheduler goes on; 'rowtui cancel JOB' ends it.")
+    return 0
+
+
+# `rowtui network redo`: have completed jobs run again, with all jobs that used their results.
+
+
+def redo(args: argparse.Namespace, out: Output) -> int:
+    """Print the jobs to run again, ask, and put their products away; `run` makes them again."""
+    networks = open_network(args, out)
+    from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
+    from rowtui.cli.network.shared.limits import raise_budget
+    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.runs.redo import with_what_follows
+
+    running = run_of(networks, args.run)
+    if args.directories:
+        jobs = jobs_named(running, args.node, args.directories)
+    elif args.node is not None:
+        jobs = jobs_in(running, (JobState.COMPLETED,), args.node)
+    else:
+        jobs = [it.job for it in networks.stale(args.run)]
+    if not jobs:
+        out.print(
+            "Every result was made from what there is now."
+            if args.node is None
+            else f"Nothing of node {visible(args.node)} is completed."
+        )
+        return 0
+    every = with_what_follows(running, jobs)
+    nodes = Counter(running.growth.where(job).node for job in every)
+    names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
+    out.print(f"{plural(len(every), 'job')} would run again: {names}.")
+    out.print("What they made goes to the trash.")
+    if not (args.yes or ask("Proceed?", out)):
+        out.warn("Nothing was put away.")
+        return 1
+    done = networks.redo(jobs, args.run)
+    raise_budget(networks, running.run, out)
+    say_notices(networks.project, out)
+    networks.project.close()
+    for refused in done.refused:
+        out.error(f"{visible(refused.name)} stays: {refused.why}")
+    if done.trash:
+        out.note(f"'rowtui network restore {done.trash}' brings back what they had made.")
+    out.note("'rowtui network run' goes on with the run.")
+    return 1 if done.refused else 0
+
+
+# `rowtui network retry`: let failed jobs of a run be tried again.
+
+
+def retry(args: argparse.Namespace, out: Output) -> int:
+    """Record that the jobs are to be retried; `run` retries them."""
+    if args.all == (args.node is not None):
+        raise RowtuiError(
+            "say which jobs are to be tried again",
+            "name a node, with or without directories of it, or give --all",
+        )
+    networks = open_network(args, out)
+    from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
+    from rowtui.cli.network.shared.limits import raise_budget
+    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.runs.model import BY_HAND
+
+    running = run_of(networks, args.run)
+    if args.directories:
+        jobs = jobs_named(running, args.node, args.directories)
+        _refuse_what_did_not_fail(running, jobs)
+    else:
+        graph = running.graph
+        cancelled = jobs_in(running, (JobState.CANCELLED,), args.node)
+        jobs = [
+            *jobs_in(running, (JobState.FAILED,), args.node),
+            *(it for it in cancelled if graph.reason(it) == BY_HAND),
+        ]
+    if not jobs:
+        out.print("No job failed.")
+        return 0
+    change = networks.retry(jobs, args.run)
+    raise_budget(networks, running.run, out)
+    networks.project.close()
+    back = len(set(change.back) - set(jobs))
+    more = f", and {plural(back, 'job')} that wait for them" if back else ""
+    out.print(f"{plural(len(jobs), 'job')} will be tried again{more}.")
+    out.note("'rowtui network run' goes on with the run.")
+    return 0
+
+
+def _refuse_what_did_not_fail(running: Running, jobs: Sequence[int]) -> None:
+    """Refuse jobs that did not fail. Raises: RowtuiError naming the jobs to retry instead."""
+    for job in jobs:
+        causes = running.graph.root_causes(job)
+        if causes != [job]:
+            name = visible(running.growth.directory(job))
+            state = running.graph.state(job).name.lower()
+            first = running.growth.where(causes[0]).node if causes else ""
+            raise RowtuiError(
+                f"the job of {name} is {state}: it did not fail by itself",
+                f"retry what it was lost with, in node {visible(first)}: "
+                f"{', '.join(visible(running.growth.directory(it)) for it in causes[:3])}"
+                if causes
+                else "",
+            )

@@ -1,0 +1,88 @@
+"""`rowtui show cluster`: the recognised cluster's configuration, or all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project.open import cluster_name
+from rowtui.core.base.errors import InvalidFileError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print TOML that can be pasted into clusters.toml, names, or JSON; 1 if it is incomplete.
+
+    A cluster that is reached over SSH is shown with its last own report.
+    """
+    from rowtui.core.clusters.config.load import load_clusters
+    from rowtui.core.clusters.config.show import cluster_toml, clusters_toml
+    from rowtui.core.clusters.identify import identify_cluster
+    from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+
+    configured = load_clusters(os.environ)
+    name = cluster_name(args) if args.known_cluster is None else args.known_cluster
+    broken = any(problem.severity == "error" for problem in configured.problems)
+    if broken and not args.all and name is None:  # the cluster of this machine may be left out
+        raise InvalidFileError(configured.problems)
+    out.problems(configured.problems)
+    if args.all:
+        clusters = list(configured.clusters)
+    else:
+        identified = identify_cluster(
+            configured.clusters,
+            os.environ,
+            name,
+            describe_this_machine,
+        )
+        out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
+        clusters = [identified.cluster]
+    clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
+    if args.json:
+        from rowtui.core.engine.api.json_views import cluster_of
+
+        out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
+    elif args.short:
+        out.lines(cluster.name for cluster in clusters)
+    else:
+        out.write(clusters_toml(clusters) if args.all else cluster_toml(clusters[0]))
+    return 1 if broken else 0
+
+
+# `rowtui show launchers`: the prefixes of commands on this cluster, or on all.
+
+
+def launchers(args: argparse.Namespace, out: Output) -> int:
+    """Print TOML that can be pasted into launchers.toml, names, or JSON."""
+    from rowtui.core.clusters.config.load import load_clusters, load_launchers
+    from rowtui.core.clusters.config.show import launchers_toml
+    from rowtui.core.clusters.identify import identify_cluster
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+
+    launchers = load_launchers(os.environ)
+    if args.json:
+        document = {
+            name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
+            for name, by_cluster in launchers.by_name.items()
+        }
+        out.print(json.dumps(document, indent=2))
+    elif args.short:
+        out.lines(sorted(launchers.by_name))
+    elif args.all:
+        out.write(launchers_toml(launchers))
+    else:
+        configured = load_clusters(os.environ)
+        broken = any(problem.severity == "error" for problem in configured.problems)
+        if broken and cluster_name(args) is None:  # the cluster of this machine may be left out
+            raise InvalidFileError(configured.problems)
+        identified = identify_cluster(
+            configured.clusters, os.environ, cluster_name(args), describe_this_machine
+        )
+        out.write(launchers_toml(launchers, identified.cluster.name))
+    return 0

@@ -1,0 +1,221 @@
+"""`rowtui plan --diff`: differences between job scripts and the last submitted scripts."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.cli.loop import run as run_async
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import GPU_HOURS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from rowtui.cli.output.output import Output
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.review.script_diff import Difference, Part
+    from rowtui.core.project.review.views import Budget, Check, ScriptBefore
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
+
+
+# `--check`: the checks of a plan, as the dashboard's view Submit shows them.
+
+
+_MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
+_STYLES_CHECKS = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offered": "dim"}
+
+
+def say_checks(project: Project, plan: Plan, out: Output) -> bool:
+    """Print a line for each check and each finding; return whether none failed."""
+    from rowtui.core.runs.limits.limits import NEARLY, amount
+
+    checks = run_async(_checks(project, plan))
+    good = True
+    for check in checks:
+        over = [budget for budget in check.budgets if _left(plan, budget) < -NEARLY]
+        state = "failed" if over else check.state.value
+        good = good and state != "failed"
+        text = visible(check.text)
+        if state == "not offered":
+            text = f"not offered: {text}"
+        elif check.findings and state != "ok":
+            text = ""
+        mark = out.style(_MARKS[state], _STYLES_CHECKS[state])
+        out.print(f"{mark} {check.name:<11}{text}".rstrip())
+        for finding in check.findings:
+            out.print(f"    {visible(finding.text)}" + (f" ({finding.fix})" if finding.fix else ""))
+        for budget in check.budgets:
+            unit = budget.unit
+            left = f"{amount(budget.left)} → {amount(_left(plan, budget))} {unit}"
+            out.print(f"    {visible(budget.name)} {visible(budget.where)}: {left}")
+    return good
+
+
+async def _checks(project: Project, plan: Plan) -> list[Check]:
+    from rowtui.core.project.review.review import review
+    from rowtui.core.project.review.views import NAMES
+
+    found = {check.name: check async for check in review(project, plan)}
+    return [found[name] for name in NAMES if name in found]
+
+
+def _left(plan: Plan, budget: Budget) -> float:
+    """Return what the plan leaves of the budget."""
+    paid = {plan.jobs[at].token for first, last in budget.jobs for at in range(first, last)}
+    charges = (it.cost for it in charges_of(plan) if it.jobs[0].token in paid)
+    cost = Cost.total(charges)
+    return budget.left - (cost.gpu_hours if budget.unit == GPU_HOURS else cost.cpu_hours)
+
+
+# The scripts of a plan as schedulers get them: one for each bundle, one for each other job.
+
+
+def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield a title and the script of each scheduler job.
+
+    Jobs of arrays are listed individually.
+    """
+    total = f"{len(plan.jobs):,}"
+    at = 0
+    for token, group in groupby(plan.jobs, _bundle):
+        jobs = list(group)
+        first, at = at + 1, at + len(jobs)
+        if token:
+            from rowtui.core.submission.bundles.script import bundle_script
+
+            bundle = jobs[0].bundle
+            kind = visible(bundle.node_type) if bundle is not None else ""
+            title = f"Jobs {first:,}-{at:,} of {total}, a bundle on {kind}"
+            yield title, bundle_script(jobs, _scheduler(project, plan, jobs[0]))
+        else:
+            for number, job in enumerate(jobs, first):
+                yield f"Job {number} of {total}", job.script
+
+
+def _bundle(job: PlannedJob) -> str:
+    return "" if job.bundle is None else job.bundle.token
+
+
+def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
+    """Return the kind of scheduler of a job's cluster."""
+    name = job.destination.cluster
+    if name == plan.cluster:
+        return plan.scheduler
+    cluster = project.reach.known(name) or project.configured.named(name)
+    return plan.scheduler if cluster is None else cluster.scheduler
+
+
+_SIGNS = {"same": " ", "gone": "-", "new": "+"}
+_STYLES = {"gone": "red", "new": "green"}
+
+
+class Change(NamedTuple):
+    """Jobs whose scripts differ equally from an earlier script.
+
+    `before` None: there is no earlier one.
+
+    `jobs`: number of scheduler jobs; `job`: the first one, or the first of the first bundle.
+    """
+
+    job: PlannedJob
+    jobs: int
+    before: ScriptBefore | None
+    found: Difference | None
+
+
+def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+    """Print each difference once, with the number of its jobs. Nothing is submitted."""
+    changes = list(_changes(project, plan))
+    if args.json:
+        fields = {"version": 1, "plan": plan.id, "changes": [_fields(it) for it in changes]}
+        out.print(json.dumps(fields, indent=2))
+        return 0
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not changes:
+        out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
+    for number, change in enumerate(changes):
+        if number:
+            out.print()
+        _print(change, out)
+    return 0
+
+
+def _changes(project: Project, plan: Plan) -> Iterator[Change]:
+    from rowtui.core.project.review.before import ScriptsBefore, asked_for
+    from rowtui.core.project.review.review import scheduler_kinds
+    from rowtui.core.project.review.script_diff import difference, shape
+    from rowtui.core.submission.bundles.script import bundle_script
+    from rowtui.core.submission.sending.send import units_of
+
+    kinds = scheduler_kinds(project, plan)
+    known = ScriptsBefore(project.jobs.journal, project.jobs.plan)
+    found: dict[Any, Change] = {}
+    for unit in units_of(plan.jobs):
+        for jobs in (unit.jobs,) if unit.bundle is not None else ((job,) for job in unit.jobs):
+            kind = kinds[jobs[0].destination.cluster]
+            script = jobs[0].script if len(jobs) == 1 else bundle_script(jobs, kind)
+            asked = asked_for(jobs, kind, plan.id)
+            key = (asked._replace(size=0), shape(script))
+            if key in found:
+                found[key] = found[key]._replace(jobs=found[key].jobs + 1)
+                continue
+            before = known.find(asked)
+            diff = None if before is None else difference(before.script, script)
+            found[key] = Change(jobs[0], 1, before, diff)
+    yield from found.values()
+
+
+def _print(change: Change, out: Output) -> None:
+    job, before = change.job, change.before
+    what = f"{visible(job.action)} on {visible(str(job.destination))}"
+    jobs = plural(change.jobs, "job")
+    if before is None or change.found is None:
+        out.print(f"{out.style(what, 'bold')}, {jobs}: no script of this action was submitted yet.")
+        return
+    than = f"job {visible(before.job)}" if before.job else "the script before"
+    if not change.found.changes:
+        out.print(f"{out.style(what, 'bold')}, {jobs}: the script is as in {than}.")
+        return
+    out.print(f"{out.style(what, 'bold')}, {jobs}, against {than}:")
+    from rowtui.core.project.review.script_diff import folded
+
+    for part in folded(change.found.parts):
+        text = _line(part)
+        out.print(out.style(text, _STYLES[part.kind]) if part.kind in _STYLES else text)
+
+
+def _line(part: Part) -> str:
+    if part.kind == "fold":
+        return f"  ... {part.text or plural(part.lines, 'unchanged line')}"
+    return f"{_SIGNS[part.kind]} {visible(part.text.expandtabs(4))}".rstrip()
+
+
+def _fields(change: Change) -> dict[str, Any]:
+    """Return the JSON fields; see docs/formats.md."""
+    job, before, found = change.job, change.before, change.found
+    return {
+        "action": job.action,
+        "cluster": job.destination.cluster,
+        "partition": job.destination.partition or None,
+        "token": job.token,
+        "jobs": change.jobs,
+        "against": None
+        if before is None
+        else {
+            "job": before.job or None,
+            "cluster": before.cluster,
+            "partition": before.partition or None,
+        },
+        "lines": None
+        if found is None
+        else [
+            {"sign": _SIGNS[part.kind], "text": part.text}
+            for part in found.parts
+            if part.kind in ("gone", "new")
+        ],
+    }

@@ -1,0 +1,146 @@
+"""Find the node types that a job may run on, and the cheapest of them.
+
+The input is amounts, a hint and a catalogue; the output is node types. There is a direct form that
+follows CAVATICA's text, and a fast form for many lookups (`Catalogue`). Source: CAVATICA's
+documentation, "Multi-instance scheduling algorithm" (the cheapest instance that satisfies, the
+InstanceType hint).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rowtui.core.packing.fits_index import Within
+from rowtui.core.packing.heuristics.bins import CheapestType
+from rowtui.core.packing.heuristics.fill import fill
+from rowtui.core.packing.model import Amounts, Bundle, Demand, NodeType, Problem, Unplaced
+from rowtui.core.packing.optimal.bound import Worth
+from rowtui.core.packing.static import form_of, numbers_by_name
+from rowtui.core.packing.unplaced import find_unplaced, fits
+
+# Choose the node types that matter for the requests of a problem.
+#
+# Catalogues of clouds have thousands of types, and lanes are packed part by part and in several
+# ways, each with all types. The result is the problem with the types that a packing without time
+# uses most, and with one type for each request that fits on none of these.
+
+
+# Number of classes of requests from which the good types are chosen.
+MOST_CLASSES = 1_000
+
+# Up to this many types are all kept; of more types, about this many are kept.
+MOST_TYPES = 100
+
+
+def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, list[int]]:
+    """Return the problem on fewer types, the worth of these types, and their former numbers.
+
+    The problem has times. No packing on fewer types is better than the best one on all types, so
+    the bound stays valid.
+    """
+    usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
+    if len(usable) <= MOST_TYPES:
+        return problem, value, list(range(len(problem.node_types)))
+    chosen = set(_most_used(problem))
+    by_name = numbers_by_name(problem)
+    chosen |= {by_name[demand.hint] for demand in problem.demands if demand.hint}
+    finder = CheapestType(problem, timed=True)
+    last: NodeType | None = None
+    for demand in problem.demands:
+        if demand.hint or (last is not None and fits(demand, last)):
+            continue
+        home = next((at for at in chosen if fits(demand, problem.node_types[at])), None)
+        if home is None:
+            home = finder.for_load((*demand.amounts, demand.seconds), -1)
+            chosen.add(home)
+        last = problem.node_types[home]
+    kept = sorted(chosen)
+    place = {at: row for row, at in enumerate(usable)}
+    fewer = replace(problem, node_types=tuple(problem.node_types[at] for at in kept))
+    worth = value.on([place[at] for at in kept])
+    return fewer, worth, kept
+
+
+def on_types_before(bundles: Sequence[Bundle], kept: Sequence[int]) -> tuple[Bundle, ...]:
+    """Return the bundles with the former numbers of the types."""
+    return tuple(Bundle(kept[one.node_type], one.lanes, one.times) for one in bundles)
+
+
+def _most_used(problem: Problem) -> list[int]:
+    """Return the types on which the requests with most hours are packed if time does not count."""
+    order = sorted(
+        range(len(problem.demands)),
+        key=lambda at: (-problem.demands[at].seconds * problem.counts[at], at),
+    )
+    counts: Counter[Demand] = Counter()
+    for at in order[:MOST_CLASSES]:
+        counts[problem.demands[at]._replace(seconds=0)] += problem.counts[at]
+    timeless = replace(problem, demands=tuple(counts), counts=tuple(counts.values()))
+    form = form_of(timeless)
+    paid: Counter[int] = Counter()
+    for pattern in fill(form.vectors, lambda: False):
+        number = form.node_types[pattern.bin]
+        paid[number] += pattern.times
+    return [at for at, _ in paid.most_common(MOST_TYPES)]
+
+
+def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> list[NodeType]:
+    """Return the node types that hold the job and match its hint, if it has one."""
+    return [
+        each
+        for each in node_types
+        if amounts.fits(each.amounts) and each.at_most != 0 and hint in {"", each.name}
+    ]
+
+
+def cheapest(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> NodeType | None:
+    """Return the cheapest suitable node type; of equally cheap types the first of the catalogue."""
+    return min(suitable(amounts, hint, node_types), key=lambda each: each.price, default=None)
+
+
+def why_nowhere(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> Unplaced:
+    """Return why a job has no suitable node type."""
+    return find_unplaced(Problem(tuple(node_types), (Demand(amounts, 0, hint),), (1,)))[0]
+
+
+class Catalogue:
+    """Kinds of machines by price. Sets of them are bits, with the cheapest as the highest bit.
+
+    Of equally cheap kinds the first counts as the cheaper one. `bits`: the bit of each kind.
+    """
+
+    def __init__(self, kinds: Sequence[tuple[Sequence[int], float]]) -> None:
+        """`kinds`: (size, price) of each; all sizes have as many numbers."""
+        self._by_price = sorted(range(len(kinds)), key=lambda number: kinds[number][1])
+        self._sizes = [kinds[number][0] for number in self._by_price]
+        # A size is at least as large as another one if its negative is at most the other's
+        # negative.
+        self._turned = Within([tuple(-amount for amount in size) for size in self._sizes])
+        self.bits = [0] * len(kinds)
+        for at, number in enumerate(reversed(self._by_price)):
+            self.bits[number] = 1 << at
+
+    def holding(self, size: Sequence[int]) -> int:
+        """Return the set of all kinds that hold such a size."""
+        bits = self._turned.all
+        for resource, amount in enumerate(size):
+            if not bits:
+                return 0
+            bits &= self._turned.below(resource, -amount)
+        return bits if self._turned.exact else self._checked(bits, size)
+
+    def cheapest(self, bits: int) -> int:
+        """Return the number of the cheapest kind of a set that is not empty."""
+        return self._by_price[-bits.bit_length()]
+
+    def _checked(self, bits: int, size: Sequence[int]) -> int:
+        kept = bits
+        while bits:
+            at = bits.bit_length()
+            bits ^= 1 << (at - 1)
+            room = self._sizes[-at]
+            if any(amount > there for amount, there in zip(size, room, strict=True)):
+                kept ^= 1 << (at - 1)
+        return kept

@@ -1,0 +1,139 @@
+"""The question before an operation that stops or removes something. The default is no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rowtui.core.base.text import plural
+from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.view import set_titles
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.widgets.text_lines import TextLines
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+# A page of text on top of a view: to read, to copy from, to close.
+
+
+class PageScreen(Dialog[None]):
+    """Lines of text under a title."""
+
+    BINDINGS = [
+        Binding("escape,q", "dismiss", "close", id="page.close", tooltip="close this page"),
+        Binding("y", "copy", "copy", id="page.copy", tooltip="copy all of it"),
+    ]
+
+    def __init__(self, title: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._title = title
+        self._lines = tuple(lines)
+
+    def compose(self) -> ComposeResult:
+        """Compose the text."""
+        page: TextLines[str] = TextLines(line, name="page")
+        page.empty = line(("There is nothing to read here.", "dim"))
+        below = f"{plural(len(self._lines), 'line')} · y copy · Esc close"
+        set_titles(page, self._title, below)
+        yield page
+
+    def on_mount(self) -> None:
+        """Show the text from its beginning."""
+        self.query_one(TextLines).show(self._lines)
+
+    def action_copy(self) -> None:
+        """Copy the whole text."""
+        self.app.copy_to_clipboard("\n".join(self._lines))
+        self.app.notify("Copied.", markup=False)
+
+
+MOST_LINES = 8
+"""The number of lines about the objects of the question; the others are counted."""
+
+
+class ConfirmScreen(Dialog[bool]):
+    """A dialog that returns True after the exact word: `yes` for one object, the number for
+    several.
+    """
+
+    BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
+
+    def __init__(self, question: str, lines: Sequence[str], count: int, *, of: int = 0) -> None:
+        """Set the texts. `of` is the number of all lines, if `lines` has only the first of them."""
+        super().__init__()
+        self._of = of or len(lines)
+        self._question = question
+        self._lines = lines
+        self.word = "yes" if count == 1 else str(count)
+
+    def compose(self) -> ComposeResult:
+        """Compose the objects of the question, and the field for the answer."""
+        shown = [line(text) for text in self._lines[:MOST_LINES]]
+        if self._of > len(shown):
+            shown.append(line((f"and {self._of - len(shown):,} more", "dim")))
+        shown.append(line(""))
+        shown.append(
+            line(
+                "Type ",
+                (self.word, "key"),
+                " and press ",
+                ("Enter", "key"),
+                ".  ",
+                ("Esc", "key"),
+                " does nothing.",
+            )
+        )
+        with Vertical(id="dialog") as dialog:
+            set_titles(dialog, self._question)
+            yield Static(as_content(shown), markup=False)
+            yield Field(id="answer", keys=(("Enter", f"answer {self.word}"),))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Return True only for the exact word."""
+        event.stop()
+        typed = event.value.strip().lower().replace(",", "")
+        self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
+
+    def action_no(self) -> None:
+        """Return False."""
+        self.dismiss(False)
+
+
+# The question for the folder to which a plan is written; the default is to write nothing.
+
+
+class FolderScreen(Dialog[str]):
+    """A dialog that returns the name of a folder; "" for none."""
+
+    BINDINGS = [Binding("escape", "no", "write nothing", id="folder.no", tooltip="write nothing")]
+
+    def __init__(self, question: str, proposed: str) -> None:
+        super().__init__()
+        self._question = question
+        self._proposed = proposed
+
+    def compose(self) -> ComposeResult:
+        """Compose the description, and the field for the folder."""
+        shown = [
+            line("Every script as it would be sent, and plan.json. Nothing is submitted."),
+            line(("Below the project's folder, unless it begins with / or ~.", "dim")),
+            line(""),
+            line(("Enter", "key"), " writes there.  ", ("Esc", "key"), " writes nothing."),
+        ]
+        with Vertical(id="dialog") as dialog:
+            dialog.add_class("folder")
+            set_titles(dialog, self._question)
+            yield Static(as_content(shown), markup=False)
+            yield Field(self._proposed, id="folder", keys=(("Enter", "write"),))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Return the name."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_no(self) -> None:
+        """Return ""."""
+        self.dismiss("")
