@@ -35,7 +35,7 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.row_files import clean_row_files
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 
 from bench.__main__ import machine
 from bench.remote import (
@@ -399,7 +399,7 @@ class Seed:
             left += [
                 f"{entry.token} is {entry.step.value} ({entry.detail})"
                 for entry in journal.latest(plan_id).values()
-                if entry.step not in (Step.ENDED, Step.ABANDONED, Step.REJECTED)
+                if entry.step not in (JobStep.ENDED, JobStep.ABANDONED, JobStep.REJECTED)
             ]
         return left
 

@@ -66,14 +66,14 @@ def resident(pid: int | str) -> str:
 async def measure(jobs: int, folder: Path) -> None:
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
     from rowtui.core.groups.model import Status
 
     root = folder / "jobs"
     for number in range(jobs):
         (root / f"workspace/d{number:06}").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
-    started = Started(EngineOptions(str(root), "local"))
+    started = EngineProcess(EngineOptions(str(root), "local"))
     started.opened()
     engine = ProcessEngine(started)
     await engine.refresh()
@@ -114,11 +114,11 @@ async def memory(directories: int, folder: Path) -> None:
     import rowtui.tui.shell.app  # noqa: F401
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
     from rowtui.core.groups.model import Status
 
     make_project(folder / "memory", directories)
-    started = Started(EngineOptions(str(folder / "memory/rowtui"), "local"))
+    started = EngineProcess(EngineOptions(str(folder / "memory/rowtui"), "local"))
     started.opened()
     engine = ProcessEngine(started)
     snapshot = await engine.refresh()

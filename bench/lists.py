@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.engine.local.lists import Which
-from rowtui.core.engine.local.pages import Pages
+from rowtui.core.engine.local.lists import RequestedList
+from rowtui.core.engine.local.pages import ListPages
 from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import ListAsked
@@ -96,7 +96,7 @@ def asked_twice(ask: Any) -> tuple[int, float, float]:
 
 def measure(project: Project, directories: int) -> list[Measured]:
     """A row for each question."""
-    pages = Pages(project)
+    pages = ListPages(project)
     action = project.workflow.actions[ACTION]
     found = []
     for kind, cut, questions in (
@@ -104,7 +104,7 @@ def measure(project: Project, directories: int) -> list[Measured]:
         ("groups", pages.groups_page, GROUPS),
     ):
         for title, asked in questions:
-            which = Which(action, EVERYTHING, asked)
+            which = RequestedList(action, EVERYTHING, asked)
             rows, first, other = asked_twice(lambda at, w=which, c=cut: c(w, at, 100))
             figures = {"rows": float(rows), "first page ms": first, "in the middle ms": other}
             found.append(Measured(f"{kind}: {title}", directories, best=figures))

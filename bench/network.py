@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block
+from rowtui.core.network.graph.job_model import JobBlock
 from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks
 from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
 
@@ -227,9 +227,9 @@ def sweep(jobs: int) -> tuple[JobGraph, None]:
     """Samples through a chain of four nodes."""
     graph, width = JobGraph(), max(1, jobs // 4)
     each = np.arange(width + 1, dtype=np.int32)
-    first = graph.extend(Block(0, width)).jobs[0].start
+    first = graph.extend(JobBlock(0, width)).jobs[0].start
     for node in range(1, 4):
-        first = graph.extend(Block(node, width, each, each[:-1] + first)).jobs[0].start
+        first = graph.extend(JobBlock(node, width, each, each[:-1] + first)).jobs[0].start
     return graph, None
 
 
@@ -241,9 +241,9 @@ def collapse(jobs: int) -> tuple[JobGraph, None]:
     least = np.full(side, side * 9 // 10)
     members = np.arange(side * side, dtype=np.int32)
     graph.extend(
-        Block(0, side * side),
-        Block(1, side, starts * side, members, np.repeat(rows, side), rows, least),
-        Block(2, 1, [0, side], rows + side * side),
+        JobBlock(0, side * side),
+        JobBlock(1, side, starts * side, members, np.repeat(rows, side), rows, least),
+        JobBlock(2, 1, [0, side], rows + side * side),
     )
     return graph, None
 
@@ -253,12 +253,14 @@ def lists(jobs: int) -> tuple[JobGraph, Grow]:
     graph, side = JobGraph(), isqrt(jobs)
     starts, zeros = np.arange(side + 1, dtype=np.int32), np.zeros(side, np.int32)
     makers = np.arange(side, dtype=np.int32)
-    graph.extend(Block(0, side), Block(2, 1, [0, side], makers, slot_jobs=[0], slot_least=[side]))
+    graph.extend(
+        JobBlock(0, side), JobBlock(2, 1, [0, side], makers, slot_jobs=[0], slot_least=[side])
+    )
     collector = side
 
     def grow(job: int) -> None:
         if job < side:
-            made = graph.extend(Block(1, side, starts, zeros + job)).jobs[0]
+            made = graph.extend(JobBlock(1, side, starts, zeros + job)).jobs[0]
             graph.add_dependencies(collector, made, [0] * side)
 
     return graph, grow

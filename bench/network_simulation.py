@@ -16,11 +16,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.job_model import DependencyColumns
 from rowtui.core.network.graph.scheduling import NodeFacts, Orderable, ranks, remaining_seconds
 from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
 from rowtui.core.network.simulation.gantt import gantt
-from rowtui.core.network.simulation.simulate import Machine, Needs, Work, simulate
+from rowtui.core.network.simulation.simulate import (
+    SimulatedMachines,
+    SimulatedNeeds,
+    SimulatedWork,
+    simulate,
+)
 
 from bench.__main__ import machine
 from bench.machine import load
@@ -45,8 +50,8 @@ _HEAD = [
 class Case(NamedTuple):
     """What is simulated, on what."""
 
-    work: Work
-    machines: Sequence[Machine]
+    work: SimulatedWork
+    machines: Sequence[SimulatedMachines]
 
 
 def collapse(jobs: int, failures: float = 0.0) -> Case:
@@ -59,14 +64,20 @@ def collapse(jobs: int, failures: float = 0.0) -> Case:
     users = np.concatenate([first + every // 10, np.full(second, total - 1)])
     node = np.repeat(np.arange(3, dtype=np.int32), (first, second, 1))
     seconds = np.where(node == 0, np.random.default_rng(1).uniform(50, 150, total), 30.0)
-    kinds = (Needs("simulate", 4, 8_000), Needs("average", 1, 2_000), Needs("fit", 16, 30_000))
-    work = Work(kinds, node, Edges(needs, users), seconds, failures=failures)
-    return Case(work, [Machine("node", 64, 256_000, number=max(1, jobs // 5_000))])
+    kinds = (
+        SimulatedNeeds("simulate", 4, 8_000),
+        SimulatedNeeds("average", 1, 2_000),
+        SimulatedNeeds("fit", 16, 30_000),
+    )
+    work = SimulatedWork(kinds, node, DependencyColumns(needs, users), seconds, failures=failures)
+    return Case(work, [SimulatedMachines("node", 64, 256_000, number=max(1, jobs // 5_000))])
 
 
 def cloud(jobs: int) -> Case:
     """As many machines as wanted, which boot."""
-    machines = [Machine("vm", 16, 64_000, price_per_hour=0.8, number=None, boot_seconds=60)]
+    machines = [
+        SimulatedMachines("vm", 16, 64_000, price_per_hour=0.8, number=None, boot_seconds=60)
+    ]
     return Case(collapse(jobs).work, machines)
 
 
@@ -82,15 +93,15 @@ def chain(jobs: int) -> Case:
     node = np.repeat(np.arange(10, dtype=np.int32), samples)
     later = np.arange(samples, total)
     kinds = tuple(
-        Needs(f"n{at}", 1 + at % 4, 1_000 * (at + 1), int(at == 9), 20.0 + 10 * at)
+        SimulatedNeeds(f"n{at}", 1 + at % 4, 1_000 * (at + 1), int(at == 9), 20.0 + 10 * at)
         for at in range(10)
     )
-    work = Work(kinds, node, Edges(later - samples, later))
+    work = SimulatedWork(kinds, node, DependencyColumns(later - samples, later))
     number = max(1, jobs // 30_000)
     machines = [
-        Machine("small", 16, 32_000, number=number * 2),
-        Machine("large", 64, 256_000, number=number),
-        Machine("gpu", 32, 128_000, 4, number=number),
+        SimulatedMachines("small", 16, 32_000, number=number * 2),
+        SimulatedMachines("large", 64, 256_000, number=number),
+        SimulatedMachines("gpu", 32, 128_000, 4, number=number),
     ]
     return Case(work, machines)
 
@@ -184,7 +195,7 @@ def measure(name: str, plug_in: str, jobs: int) -> Json:
     }
 
 
-def orderable(work: Work) -> Orderable:
+def orderable(work: SimulatedWork) -> Orderable:
     """Jobs as plug-ins see them: each is its own sample among those of its node."""
     nodes = tuple(
         NodeFacts(it.name, at + 1, {}, it.seconds, at) for at, it in enumerate(work.nodes)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
-from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+from rowtui.core.packing.model import Demand, InstanceType, PackingProblem, ResourceAmounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def classes(asked: Requests, seconds: Column | None = None) -> tuple[list[Demand
     columns = [column[first].tolist() for column in asked]
     times = [0] * len(first) if seconds is None else seconds[first].tolist()
     demands = [
-        Demand(Amounts(cpus, gb * GB, gpus), time)
+        Demand(ResourceAmounts(cpus, gb * GB, gpus), time)
         for cpus, gb, gpus, time in zip(*columns, times, strict=True)
     ]
     return demands, counts.tolist()
@@ -106,16 +106,16 @@ def problem(
     *,
     seed: int = 1,
     timed: bool = False,
-    node_types: tuple[NodeType, ...] = (),
-) -> Problem:
+    node_types: tuple[InstanceType, ...] = (),
+) -> PackingProblem:
     """So many requests in classes, on the 32 node types if no others are given."""
     asked = requests(distribution, number, seed)
     demands, counts = classes(asked, run_times(number, seed) if timed else None)
-    return Problem(node_types or cloud(), tuple(demands), tuple(counts))
+    return PackingProblem(node_types or cloud(), tuple(demands), tuple(counts))
 
 
 def vectors(
-    distribution: str, number: int, *, seed: int = 1, node_types: tuple[NodeType, ...] = ()
+    distribution: str, number: int, *, seed: int = 1, node_types: tuple[InstanceType, ...] = ()
 ) -> Vectors:
     """The same without time, as vectors of (cpus, MB of memory, gpus)."""
     demands, counts = classes(requests(distribution, number, seed))
@@ -144,7 +144,7 @@ _GPU_TYPES = (
 )
 
 
-def cloud() -> tuple[NodeType, ...]:
+def cloud() -> tuple[InstanceType, ...]:
     """32 node types: three families of 2 to 96 cpus, a general one of 128, seven with GPUs."""
     plain = [
         _node_type(f"{family}-{cpus}", cpus, cpus * each, 0, round(cpus * price, 4))
@@ -155,7 +155,7 @@ def cloud() -> tuple[NodeType, ...]:
     return (*plain, *(_node_type(*kind) for kind in _GPU_TYPES))
 
 
-def many_node_types(number: int, seed: int = 1) -> tuple[NodeType, ...]:
+def many_node_types(number: int, seed: int = 1) -> tuple[InstanceType, ...]:
     """The 32, and families of other generations and places at other prices, up to so many.
 
     Most of them are bettered by some other type, as it is in real catalogues.
@@ -176,8 +176,8 @@ def many_node_types(number: int, seed: int = 1) -> tuple[NodeType, ...]:
     return tuple(made[:number])
 
 
-def _node_type(name: str, cpus: int, gb: int, gpus: int, price: float) -> NodeType:
-    return NodeType(name, Amounts(cpus, gb * GB, gpus), price)
+def _node_type(name: str, cpus: int, gb: int, gpus: int, price: float) -> InstanceType:
+    return InstanceType(name, ResourceAmounts(cpus, gb * GB, gpus), price)
 
 
 # -- arrivals ------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 from rowtui.core.packing import static
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.vectors import patterns_cost
-from rowtui.core.packing.model import GoOn, PackResult, Problem
+from rowtui.core.packing.model import GoOn, PackingProblem, PackResult
 from rowtui.core.packing.optimal import exact
 from rowtui.core.packing.pack import pack
 
@@ -63,7 +63,7 @@ def yardstick(asked: Json) -> Json:
     return {"bound": bound, "user": user_seconds() - began, "wrong": []}
 
 
-def _case(asked: Json) -> Problem:
+def _case(asked: Json) -> PackingProblem:
     return problem(
         asked["distribution"],
         asked["size"],
@@ -73,7 +73,7 @@ def _case(asked: Json) -> Problem:
     )
 
 
-def by(case: Problem, packer: str, seconds: float) -> Json:
+def by(case: PackingProblem, packer: str, seconds: float) -> Json:
     """What a packer makes of a problem."""
     began = user_seconds(), time.perf_counter()
     result = pack(case, packer, patience(seconds))
@@ -149,7 +149,7 @@ def published(asked: Json) -> Json:
     return told
 
 
-def in_bins(bound: float, case: Problem) -> float:
+def in_bins(bound: float, case: PackingProblem) -> float:
     """Where every bin costs 1, so does a part of one."""
     if {kind.price for kind in case.node_types} == {1.0}:
         return float(ceil(bound - 1e-6))

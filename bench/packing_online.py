@@ -6,8 +6,8 @@ import resource
 from heapq import heappop, heappush
 from typing import Any
 
-from rowtui.core.packing.model import Amounts
-from rowtui.core.packing.seed import Job
+from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.packing.seed import SeedJob
 from rowtui.core.packing.simulation.online import Online
 from rowtui.core.packing.simulation.online_model import (
     Allocate,
@@ -17,7 +17,7 @@ from rowtui.core.packing.simulation.online_model import (
     JobsArrive,
     Order,
     Policy,
-    Release,
+    ReleaseInstance,
     Start,
 )
 from rowtui.core.packing.simulation.simulate import Arrival, simulate, usual_policies
@@ -72,7 +72,7 @@ def _play(jobs: Stream, first: int) -> tuple[list[Step], int, list[str], int]:
     steps: list[Step] = []
     wrong: list[str] = []
     ends: list[tuple[float, int]] = []
-    room: dict[int, Amounts] = {}
+    room: dict[int, ResourceAmounts] = {}
     home: dict[int, int] = {}
     most = filled = 0
 
@@ -91,7 +91,7 @@ def _play(jobs: Stream, first: int) -> tuple[list[Step], int, list[str], int]:
                     wrong.append(f"job {number} is too much for instance {action.instance}")
                 room[action.instance] = room[action.instance].plus(amounts, -1)
                 heappush(ends, (at + job.seconds, number))
-            elif isinstance(action, Release):
+            elif isinstance(action, ReleaseInstance):
                 if room.pop(action.instance) not in sizes:
                     wrong.append(f"instance {action.instance} is released and not empty")
             else:
@@ -109,7 +109,7 @@ def _play(jobs: Stream, first: int) -> tuple[list[Step], int, list[str], int]:
         if number == first:
             filled = len(steps)
         end_until(job.at)
-        tell(job.at, JobsArrive((Job(str(number), jobs.demands[job.demand].amounts),)))
+        tell(job.at, JobsArrive((SeedJob(str(number), jobs.demands[job.demand].amounts),)))
         most = max(most, len(home))
     if len(ends) != len(home):
         wrong.append("some jobs never started")
@@ -121,7 +121,7 @@ def simulated(asked: Json) -> Json:
     number, distribution = asked["size"], asked["distribution"]
     columns = (column.tolist() for column in requests(distribution, number))
     jobs = [
-        Arrival(0.0, Amounts(cpus, gb * GB, gpus), seconds)
+        Arrival(0.0, ResourceAmounts(cpus, gb * GB, gpus), seconds)
         for cpus, gb, gpus, seconds in zip(*columns, run_times(number).tolist(), strict=True)
     ]
     policies = usual_policies(cloud(), asked["pilots"])

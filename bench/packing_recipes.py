@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+from rowtui.core.packing.model import Demand, InstanceType, PackingProblem, ResourceAmounts
 
 Pair = tuple[int, int]
 
@@ -29,7 +29,7 @@ class Instance(NamedTuple):
     """`optimum`: what the best packing costs, None where nobody knows."""
 
     name: str
-    problem: Problem
+    problem: PackingProblem
     optimum: float | None = None
 
 
@@ -59,7 +59,7 @@ def two_constraint(kind: int, number: int, seed: int = 1) -> Instance:
             items = [(one, rng.randint(one - 10, one + 10)) for one in first]
         else:
             items = [(one, rng.randint(110 - one, 130 - one)) for one in first]
-    bins = (NodeType("bin", Amounts(capacity, capacity), 1.0),)
+    bins = (InstanceType("bin", ResourceAmounts(capacity, capacity), 1.0),)
     return Instance(f"class {kind}, {number} items", _problem(bins, items))
 
 
@@ -72,7 +72,7 @@ def triplets(bins: int, seed: int = 1) -> Instance:
         rng.shuffle(sides[1])
         items.extend(zip(*sides, strict=True))
     rng.shuffle(items)  # or else whoever takes them in their order gets whole bins
-    kinds = (NodeType("bin", Amounts(1000, 1000), 1.0),)
+    kinds = (InstanceType("bin", ResourceAmounts(1000, 1000), 1.0),)
     return Instance(f"triplets, {3 * bins} items", _problem(kinds, items), float(bins))
 
 
@@ -87,7 +87,9 @@ def cut_bins(bins: int, seed: int = 1) -> Instance:
     """Items of so many whole bins of eight kinds; each resource has its price in all of them."""
     rng = Random(f"cut {bins} {seed}")
     kinds = [
-        NodeType(f"bin-{cpus}-{each}", Amounts(cpus, cpus * each), cpus * (30 + 4.0 * each))
+        InstanceType(
+            f"bin-{cpus}-{each}", ResourceAmounts(cpus, cpus * each), cpus * (30 + 4.0 * each)
+        )
         for cpus in (8, 16, 32, 64)
         for each in (2, 8)
     ]
@@ -116,14 +118,14 @@ def read_vbp(file: Path) -> Instance:
     """
     numbers = [int(word) for word in file.read_text().split()]
     width = numbers[0]
-    capacity = Amounts(*numbers[1 : 1 + width])
+    capacity = ResourceAmounts(*numbers[1 : 1 + width])
     kinds, rest = numbers[1 + width], numbers[2 + width :]
     rows = [rest[n * (width + 1) : (n + 1) * (width + 1)] for n in range(kinds)]
     items = [tuple(row[:width]) for row in rows for _ in range(row[width])]
-    return Instance(file.stem, _problem((NodeType("bin", capacity, 1.0),), items))
+    return Instance(file.stem, _problem((InstanceType("bin", capacity, 1.0),), items))
 
 
-def _problem(kinds: Iterable[NodeType], items: Iterable[tuple[int, ...]]) -> Problem:
+def _problem(kinds: Iterable[InstanceType], items: Iterable[tuple[int, ...]]) -> PackingProblem:
     counts = Counter(items)
-    demands = tuple(Demand(Amounts(*size)) for size in counts)
-    return Problem(tuple(kinds), demands, tuple(counts.values()))
+    demands = tuple(Demand(ResourceAmounts(*size)) for size in counts)
+    return PackingProblem(tuple(kinds), demands, tuple(counts.values()))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rowtui.core.packing.model import HOUR, Problem
+from rowtui.core.packing.model import HOUR, PackingProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ CLOSE = 1e-5
 MOST_ROUNDS = 200
 
 
-def assignment_bound(problem: Problem) -> float | None:
+def assignment_bound(problem: PackingProblem) -> float | None:
     """No packing costs less; None without the solver (highspy). Boots and hints do not count."""
     try:
         import highspy

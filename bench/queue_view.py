@@ -18,7 +18,7 @@ from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.views import MINE, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 SIZES = (10_000, 100_000)
 RUNS = 5
@@ -47,7 +47,7 @@ def look(jobs: int) -> JobsView:
         JobView(
             JobRecord(
                 job.token, "plan", "c", "cpu", "sample", (f"dir{job.id}-{job.task}",), job.name,
-                Step.ACCEPTED, job.id, 1.0, "log", task=job.task,
+                JobStep.ACCEPTED, job.id, 1.0, "log", task=job.task,
             ),
             job.state, job.reason, job.elapsed, job.limit,
         )

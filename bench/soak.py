@@ -124,13 +124,13 @@ async def soak(root: Path, minutes: float, told: Callable[[Sample], None]) -> di
     """Run it; the samples and what was done."""
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
 
     os.environ[bench_engine.JOBS] = str(JOBS)
     os.environ[PACE] = str(COMPLETIONS)
     paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))  # its interpreter finds the bench
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    started = Started(EngineOptions(str(root)), PROGRAM)
+    started = EngineProcess(EngineOptions(str(root)), PROGRAM)
     try:
         started.opened()
     except RowtuiError as error:

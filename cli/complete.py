@@ -63,7 +63,7 @@ def _jobs(prefix: str, **_: Any) -> list[str]:
 
     from rowtui.core.base.errors import RowtuiError
     from rowtui.core.submission.plan.json import load_plan
-    from rowtui.core.submission.plan.model import Step
+    from rowtui.core.submission.plan.model import JobStep
     from rowtui.core.submission.sending.journal import Journal, job_records
     from rowtui.core.workflow.find import find_project
 
@@ -73,7 +73,7 @@ def _jobs(prefix: str, **_: Any) -> list[str]:
         journal = Journal(root)
         for plan_id in journal.open_plan_ids():
             records = job_records(load_plan(root, plan_id), journal.entries(plan_id))
-            keys = [it.key for it in records if it.step is Step.ACCEPTED and it.job_id]
+            keys = [it.key for it in records if it.step is JobStep.ACCEPTED and it.job_id]
             tasks = Counter(key.id for key in keys if key.task is not None)
             found += [str(number) for number, many in tasks.items() if many > 1]
             found += map(str, keys)

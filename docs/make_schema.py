@@ -45,7 +45,7 @@ def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
     parts: dict[str, dict[str, Any]] = {}
     body = _of(kind, parts)
     if "$ref" in body:  # an object: its own fields at the top
-        body = parts.pop(kind.__name__) if not _names_itself(kind, parts) else body
+        body = parts.pop(_name(kind)) if not _names_itself(kind, parts) else body
     return {
         "$schema": _DRAFT,
         "$id": f"urn:rowtui:schema:{name}:{json_objects.VERSION}",
@@ -56,8 +56,12 @@ def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
     }
 
 
+def _name(kind: Any) -> str:
+    return str(kind.__name__).removesuffix("Json")
+
+
 def _names_itself(kind: Any, parts: dict[str, dict[str, Any]]) -> bool:
-    return f'"#/$defs/{kind.__name__}"' in json.dumps(parts)
+    return f'"#/$defs/{_name(kind)}"' in json.dumps(parts)
 
 
 def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -65,10 +69,10 @@ def _of(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if kind in _PLAIN:
         return dict(_PLAIN[kind])
     if typing.is_typeddict(kind):
-        if kind.__name__ not in parts:
-            parts[kind.__name__] = {}
-            parts[kind.__name__] = _object(kind, parts)
-        return {"$ref": f"#/$defs/{kind.__name__}"}
+        if _name(kind) not in parts:
+            parts[_name(kind)] = {}
+            parts[_name(kind)] = _object(kind, parts)
+        return {"$ref": f"#/$defs/{_name(kind)}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is list:
         return {"type": "array", "items": _of(arguments[0], parts)}
@@ -94,7 +98,7 @@ def _object(kind: Any, parts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     left_out = {name for name, each in extras.items() if get_origin(each) is typing.NotRequired}
     hints = typing.get_type_hints(kind)
     return {
-        "description": inspect.cleandoc(kind.__doc__ or ""),
+        "description": inspect.cleandoc(kind.__doc__ or "").replace("Json`", "`"),
         "type": "object",
         "properties": {name: _of(each, parts) for name, each in hints.items()},
         "required": sorted(hints.keys() - left_out),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rowtui.core.engine.api.engine import Budget, Check, CheckState, Finding, ScriptBefore, SubmitProgress
-from rowtui.core.submission.plan.model import Plan, Step
+from rowtui.core.engine.api.engine import Budget, PlanCheck, CheckState, PlanFinding, ScriptBefore, SendingProgress
+from rowtui.core.submission.plan.model import Plan, JobStep
 
 from tests.tui.hand import Hand
 from tests.tui.sample import SampleEngine
@@ -28,14 +28,14 @@ class ReviewedEngine(SampleEngine):
         )
         starts = "anvil/wholenode takes it, would start at once"
         self.checks = {
-            "scripts": Check("scripts", OK, "bash -n reads 1 distinct script of 8 jobs"),
-            "dry check": Check("dry check", OK, "asked about one job", findings=(
-                Finding(OK, starts, "", WHOLE),)),
-            "budget": Check("budget", OK, budgets=(
+            "scripts": PlanCheck("scripts", OK, "bash -n reads 1 distinct script of 8 jobs"),
+            "dry check": PlanCheck("dry check", OK, "asked about one job", findings=(
+                PlanFinding(OK, starts, "", WHOLE),)),
+            "budget": PlanCheck("budget", OK, budgets=(
                 Budget("budget", "CPU-hours", 118_204, 200_000, WHOLE,
                        "of this project on anvil"),)),
-            "allocation": Check("allocation", OK, "", findings=(
-                Finding(OK, "ab12 on anvil: fair share 0.41"),), budgets=(
+            "allocation": PlanCheck("allocation", OK, "", findings=(
+                PlanFinding(OK, "ab12 on anvil: fair share 0.41"),), budgets=(
                 Budget("ab12", "CPU-hours", 2_000, 10_000, WHOLE, "on anvil"),)),
         }  # fmt: skip
 
@@ -46,14 +46,14 @@ class OverEngine(ReviewedEngine):
     def __init__(self) -> None:
         super().__init__()
         where = "of this project on anvil"
-        self.checks["budget"] = Check(
+        self.checks["budget"] = PlanCheck(
             "budget", OK, budgets=(Budget("budget", "CPU-hours", 384, 20_000, WHOLE, where),)
         )
-        refused = Finding(
+        refused = PlanFinding(
             FAILED, "anvil/shared: Requested time limit is invalid",
             "w says where else it could go; space leaves it out", ((7, 8),),
         )  # fmt: skip
-        self.checks["dry check"] = Check("dry check", FAILED, "", findings=(refused,))
+        self.checks["dry check"] = PlanCheck("dry check", FAILED, "", findings=(refused,))
 
 
 class FaultyEngine(ReviewedEngine):
@@ -67,10 +67,10 @@ class FaultyEngine(ReviewedEngine):
                 continue
             number = step.done
             if number == 1:
-                yield replace(step, became=Step.ACCEPTED)
+                yield replace(step, became=JobStep.ACCEPTED)
             elif number == 2:
                 why = "whether equilibrate was submitted is not known after 180 s: no answer"
-                yield SubmitProgress(2, step.total, step.token, "", why, Step.UNKNOWN)
+                yield SendingProgress(2, step.total, step.token, "", why, JobStep.UNKNOWN)
                 return
 
 

@@ -35,13 +35,13 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
     """As `serve.open_engine`, with simulated clusters."""
     from rowtui.core.clusters.schedulers.base import JobSpec
     from rowtui.core.demo import project as demo
-    from rowtui.core.demo.simulation import FastClock, Simulation
+    from rowtui.core.demo.simulation import ClusterSimulation, FastClock
     from rowtui.core.engine.local import InProcessEngine
-    from rowtui.core.engine.process.options import Opened
+    from rowtui.core.engine.process.options import ProjectOpened
 
     root = Path(options.start)
     clock = FastClock()
-    simulation = Simulation(demo.MACHINES, 1)
+    simulation = ClusterSimulation(demo.MACHINES, 1)
     project = demo._opened(root, simulation, clock)
     for cluster in list(simulation.clusters.values())[:3]:
         for number in range(int(os.environ.get(JOBS, "0"))):
@@ -61,7 +61,7 @@ def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
                 self.staging = asyncio.create_task(complete(project))
             return await super().refresh(full=full)
 
-    return Opened((), ()), lambda: Completing(project)
+    return ProjectOpened((), ()), lambda: Completing(project)
 
 
 async def complete(project: Any) -> None:

@@ -92,10 +92,10 @@ def measure(
 def main() -> None:
     """Inside the terminal."""
     from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
 
     path, seconds = Path(sys.argv[1]), float(sys.argv[2])
-    started = Started(EngineOptions(os.getcwd()), engine.PROGRAM)
+    started = EngineProcess(EngineOptions(os.getcwd()), engine.PROGRAM)
     import gc
 
     from rowtui.core.engine.process.client import ProcessEngine

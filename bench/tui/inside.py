@@ -65,7 +65,7 @@ async def ours(figures: Figures, rows: int, seconds: float) -> None:
     """Our table; with `seconds` rows that change for so long, else a person who moves in it."""
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.widgets.cells import Number, line
-    from rowtui.tui.widgets.columns import Column
+    from rowtui.tui.widgets.columns import TableColumn
     from rowtui.tui.widgets.table.rows import ListRows
     from rowtui.tui.widgets.table.virtual_table import VirtualTable
     from textual.screen import Screen
@@ -73,9 +73,9 @@ async def ours(figures: Figures, rows: int, seconds: float) -> None:
     from tests.tui.sample import SampleEngine
 
     columns = (
-        Column("name", "Directory", 16, 30),
-        Column("state", "State", 12),
-        *(Column(name, name, 8, 12, "right") for name in COLUMNS[2:]),
+        TableColumn("name", "Directory", 16, 30),
+        TableColumn("state", "State", 12),
+        *(TableColumn(name, name, 8, 12, "right") for name in COLUMNS[2:]),
     )
     version = 0
 

@@ -21,7 +21,7 @@ from rowtui.core.clusters.transports.shared.calls import (
     shared_logins,
 )
 from rowtui.core.clusters.transports.shared.folder import plain_name, shared_socket
-from rowtui.core.clusters.transports.shared.protocol import SharedLogin, State
+from rowtui.core.clusters.transports.shared.protocol import LoginState, SharedLogin
 from rowtui.core.project.context.credentials import Door
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _remote(name: str, out: Output) -> Remote:
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.output.table import Column, table_lines
+    from rowtui.cli.output.table import TextColumn, table_lines
 
     logins = [login for _, login in asyncio.run(shared_logins())]
     if args.json:
@@ -104,13 +104,13 @@ def _list(args: argparse.Namespace, out: Output) -> int:
         out.note("No login is shared. 'rowtui connect CLUSTER' makes one.")
     else:
         columns = [
-            Column("Cluster", style="bold"),
-            Column("Host"),
-            Column("User"),
-            Column("State"),
-            Column("Since"),
-            Column("Idle", right=True),
-            Column("Until"),
+            TextColumn("Cluster", style="bold"),
+            TextColumn("Host"),
+            TextColumn("User"),
+            TextColumn("State"),
+            TextColumn("Since"),
+            TextColumn("Idle", right=True),
+            TextColumn("Until"),
         ]
         rows = [
             [
@@ -146,11 +146,11 @@ async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Out
     from rowtui.core.clusters.config.load_remote import ssh_target
     from rowtui.core.clusters.transports.own_login import log_in, own_transport
     from rowtui.core.clusters.transports.shared.server import Shared, serve
-    from rowtui.core.clusters.transports.shared.user import Questions
+    from rowtui.core.clusters.transports.shared.user import UserQuestions
 
     target = ssh_target(remote)
     person = TerminalAsker(name)
-    questions = Questions(Door(remote, lambda: person))
+    questions = UserQuestions(Door(remote, lambda: person))
     transport = own_transport(remote.transport, target, questions)
     path = shared_socket(name, target)
     if await look_at(path) is not None:
@@ -212,7 +212,7 @@ async def _end(name: str) -> list[str]:
     """End the logins; return the clusters of the ended logins, "" for a login to all."""
 
     def meant(login: SharedLogin) -> bool:
-        if login.state is State.SILENT:  # its name is known from its socket alone
+        if login.state is LoginState.SILENT:  # its name is known from its socket alone
             return not name or login.cluster == plain_name(name)
         return not name or login.cluster == visible(name)
 

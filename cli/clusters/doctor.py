@@ -21,7 +21,7 @@ from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
 from rowtui.core.engine.api.json_views import node_kind_of
-from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def show_node_types(args: argparse.Namespace, out: Output) -> int:
     """Print the entry, and add it to the file on request."""
-    around = Surroundings(args.node_types or cluster_name(args))
+    around = ClusterContext(args.node_types or cluster_name(args))
     sit_before(around)
     out.problems(around.configured.problems)
     cluster = around.recognised.cluster
@@ -95,7 +95,7 @@ def _write(
 
 def _values(
     cluster: Cluster, found: FoundNodes, text: str, file: Path, added: Added | None
-) -> to.NodeTypes:
+) -> to.NodeTypesJson:
     return {
         "version": VERSION,
         "cluster": cluster.name,
@@ -108,7 +108,7 @@ def _values(
     }
 
 
-def _found(found: FoundKind) -> to.FoundNodeType:
+def _found(found: FoundKind) -> to.FoundNodeTypeJson:
     return {
         **node_kind_of(found.kind),
         "nodes": found.nodes,
@@ -122,7 +122,7 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 _MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """One checked item."""
 
     topic: str
@@ -151,7 +151,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
 
 
-def _say(finding: Finding, out: Output) -> None:
+def _say(finding: DoctorFinding, out: Output) -> None:
     mark, style = _MARKS[finding.verdict]
     topic = out.style(f"{finding.topic:<11}", "bold")
     out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
@@ -159,9 +159,9 @@ def _say(finding: Finding, out: Output) -> None:
         out.print(f"              {out.style(visible(line), 'dim')}")
 
 
-def _examine(args: argparse.Namespace) -> Iterator[Finding]:
+def _examine(args: argparse.Namespace) -> Iterator[DoctorFinding]:
     python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("rowtui", OK, f"{__version__} on Python {python}, {sys.platform}")
+    yield DoctorFinding("rowtui", OK, f"{__version__} on Python {python}, {sys.platform}")
     yield from _terminal()
     from rowtui.core.project.project import Project
 
@@ -169,9 +169,9 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
     try:
         project = Project.open(cluster=cluster_name(args))
     except NoProjectError as error:
-        yield Finding("project", WARNING, error.message, error.hint)
+        yield DoctorFinding("project", WARNING, error.message, error.hint)
     except RowtuiError as error:
-        yield Finding("project", ERROR, "workflow.toml cannot be used", str(error))
+        yield DoctorFinding("project", ERROR, "workflow.toml cannot be used", str(error))
     if project is not None:
         yield from _project(project)
     yield from _cluster(args, project)
@@ -181,45 +181,45 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
     yield from _mapping()
 
 
-def _terminal() -> Iterator[Finding]:
+def _terminal() -> Iterator[DoctorFinding]:
     terminal = os.environ.get("TERM", "")
     if terminal in {"", "dumb"}:
         text = f"TERM is '{terminal}': the dashboard cannot be drawn"
-        yield Finding("terminal", WARNING, text, "the commands work; 'rowtui show status'")
+        yield DoctorFinding("terminal", WARNING, text, "the commands work; 'rowtui show status'")
     else:
         colours = os.environ.get("COLORTERM") or "no COLORTERM: 256 colours at most"
-        yield Finding("terminal", OK, f"{terminal}, {colours}")
+        yield DoctorFinding("terminal", OK, f"{terminal}, {colours}")
 
 
-def _project(project: Project) -> Iterator[Finding]:
+def _project(project: Project) -> Iterator[DoctorFinding]:
     from rowtui.core.workspace.list import list_workspace
     from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, file_system_type
 
     actions = plural(len(project.workflow.actions), "action")
-    yield Finding("project", OK, f"{project.root} with {actions}")
+    yield DoctorFinding("project", OK, f"{project.root} with {actions}")
     try:
         listing = list_workspace(project.workflow.workspace)
         directories = plural(len(listing.names), "directory", "directories")
-        yield Finding("workspace", OK, f"{directories} in {project.workflow.workspace}")
+        yield DoctorFinding("workspace", OK, f"{directories} in {project.workflow.workspace}")
     except RowtuiError as error:
-        yield Finding("workspace", ERROR, error.message, error.hint)
+        yield DoctorFinding("workspace", ERROR, error.message, error.hint)
     if bad := _set_aside(project):
         name, why = next(iter(bad.items()))
         number = plural(len(bad), "directory is", "directories are")
         text = f"{number} set aside: {name}: {why}" + (", ..." if len(bad) > 1 else "")
         hint = "'rowtui show directories --json' lists them under \"bad\""
-        yield Finding("directories", WARNING, text, hint)
+        yield DoctorFinding("directories", WARNING, text, hint)
     kind = file_system_type(project.root)
     local = kind in LOCAL_FILE_SYSTEMS
     how = "changes are noticed at once" if local else "changes are noticed by looking every 2 s"
-    yield Finding("files", OK, f"{kind}: {how}")
+    yield DoctorFinding("files", OK, f"{kind}: {how}")
     state = project.store.folder
     folder = next((it for it in (state, *state.parents) if it.exists()), Path("/"))
     if os.access(folder, os.W_OK):
-        yield Finding("state", OK, f"{state} can be written")
+        yield DoctorFinding("state", OK, f"{state} can be written")
     else:
         hint = "you can look, but nothing can be submitted or remembered"
-        yield Finding("state", WARNING, f"{folder} cannot be written", hint)
+        yield DoctorFinding("state", WARNING, f"{folder} cannot be written", hint)
 
 
 def _set_aside(project: Project) -> dict[str, str]:
@@ -233,7 +233,7 @@ def _set_aside(project: Project) -> dict[str, str]:
     return bad_of(project)
 
 
-def _problems(project: Project) -> Iterator[Finding]:
+def _problems(project: Project) -> Iterator[DoctorFinding]:
     """Yield the problems of workflow.toml and clusters.toml that are known without a login."""
     try:
         cluster = project.recognised.cluster
@@ -244,22 +244,22 @@ def _problems(project: Project) -> Iterator[Finding]:
                 yield from map(_problem, (*project.configured.problems, *project.workflow.problems))
                 text = f"{error.message}: whether jobs fit there is not known"
                 hint = f"'rowtui doctor --cluster {visible(cluster.name)} --connect' asks"
-                yield Finding("partitions", WARNING, text, hint)
+                yield DoctorFinding("partitions", WARNING, text, hint)
                 return
         problems = project.problems()
     except RowtuiError as error:
-        yield Finding("problems", ERROR, error.message, error.hint)
+        yield DoctorFinding("problems", ERROR, error.message, error.hint)
         problems = project.configured.problems  # these problems may be the reason
     yield from map(_problem, problems)
 
 
-def _problem(problem: Problem) -> Finding:
+def _problem(problem: Problem) -> DoctorFinding:
     verdict = ERROR if problem.severity == "error" else WARNING
     place = f"{problem.file}:{problem.line}: " if problem.line else ""
-    return Finding("problem", verdict, place + problem.message, problem.hint)
+    return DoctorFinding("problem", verdict, place + problem.message, problem.hint)
 
 
-def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Finding]:
+def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[DoctorFinding]:
     from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.schedulers.slurm.describe import (
@@ -276,21 +276,23 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
                 clusters, os.environ, cluster_name(args), describe_this_machine
             )
     except RowtuiError as error:
-        yield Finding("cluster", ERROR, error.message, error.hint)
+        yield DoctorFinding("cluster", ERROR, error.message, error.hint)
         return
     cluster = identified.cluster
     text = f"{cluster.name} ({cluster.scheduler}), because {identified.because}"
-    yield Finding("cluster", OK, text, "\n".join(f"not {why}" for why in identified.considered))
+    yield DoctorFinding(
+        "cluster", OK, text, "\n".join(f"not {why}" for why in identified.considered)
+    )
     from rowtui.core.clusters.identify import runs_here
 
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
     if cluster.scheduler != "slurm" and shutil.which("sbatch"):
-        yield Finding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
+        yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
 
 
-def _scheduler(identified: Identified) -> Iterator[Finding]:
+def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
     import asyncio
 
     from rowtui.core.project.context.connections import scheduler_of
@@ -300,23 +302,23 @@ def _scheduler(identified: Identified) -> Iterator[Finding]:
         missing = [name for name in ("sbatch", "squeue", "scancel") if not shutil.which(name)]
         if missing:
             text = f"{', '.join(missing)} not found on PATH"
-            yield Finding("scheduler", ERROR, text, "load the cluster's Slurm module")
+            yield DoctorFinding("scheduler", ERROR, text, "load the cluster's Slurm module")
             return
     snapshot = asyncio.run(scheduler_of(cluster).queue())
     if snapshot.error:
-        yield Finding("scheduler", ERROR, f"the queue cannot be asked: {snapshot.error}")
+        yield DoctorFinding("scheduler", ERROR, f"the queue cannot be asked: {snapshot.error}")
     else:
         active = sum(job.state.active for job in snapshot.jobs)
-        yield Finding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
+        yield DoctorFinding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
     if cluster.partitions and cluster.scheduler == "slurm":
         names = ", ".join(
             partition.name + (" (by name only)" if partition.prevent_auto_select else "")
             for partition in cluster.partitions
         )
-        yield Finding("partitions", OK, names)
+        yield DoctorFinding("partitions", OK, names)
 
 
-def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding]:
+def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[DoctorFinding]:
     """Yield findings on the clusters reached over SSH, or on the named one."""
     from rowtui.core.clusters.config.load import load_clusters
 
@@ -334,17 +336,19 @@ def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding
 
         yield from ssh_findings(clusters, connect=args.connect)
     elif args.connect:
-        yield Finding("ssh", OK, "no cluster is described that is reached over SSH")
+        yield DoctorFinding("ssh", OK, "no cluster is described that is reached over SSH")
 
 
-def _mapping() -> Iterator[Finding]:
+def _mapping() -> Iterator[DoctorFinding]:
     """Yield findings on the mapping files in effect; they are read only if there are any."""
     from rowtui.cli.mapping.files import project_root
     from rowtui.core.project.mapping_files import has_mapping_files
 
     root = project_root()
     if not has_mapping_files(root or Path(os.sep, "nowhere"), os.environ):
-        yield Finding("mapping", OK, "no mapping file: jobs go where the cluster's limits allow")
+        yield DoctorFinding(
+            "mapping", OK, "no mapping file: jobs go where the cluster's limits allow"
+        )
         return
     from rowtui.cli.mapping.files import usual_files
     from rowtui.core.mapping.files.load import load_mapping
@@ -352,15 +356,19 @@ def _mapping() -> Iterator[Finding]:
     found = usual_files()
     for source in found.sources:
         if source.trusted:
-            yield Finding("mapping", OK, f"{source.name}, {source.trusted_because}", source.notice)
+            yield DoctorFinding(
+                "mapping", OK, f"{source.name}, {source.trusted_because}", source.notice
+            )
         else:
             hint = f"jobs that need it wait; see 'rowtui mapping trust {source.name}'"
-            yield Finding("mapping", WARNING, f"{source.name} is not trusted", hint)
+            yield DoctorFinding("mapping", WARNING, f"{source.name} is not trusted", hint)
     problems = load_mapping(found.sources, found.problems).problems
     if problems:
         errors = sum(problem.severity == "error" for problem in problems)
         text = f"{plural(len(problems), 'problem')} in mapping files, {plural(errors, 'error')}"
         verdict = ERROR if errors else WARNING
-        yield Finding("mapping", verdict, text, f"{problems[0]}\nall of them: rowtui mapping lint")
+        yield DoctorFinding(
+            "mapping", verdict, text, f"{problems[0]}\nall of them: rowtui mapping lint"
+        )
     elif not found.sources:
-        yield Finding("mapping", OK, "the folder for your mapping files is empty")
+        yield DoctorFinding("mapping", OK, "the folder for your mapping files is empty")

@@ -216,7 +216,7 @@ async def _delete(args: argparse.Namespace, out: Output) -> int:
 
 
 async def _list(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.output.table import Column, table_lines
+    from rowtui.cli.output.table import TextColumn, table_lines
 
     service = await open_service(os.environ)
     listing = await service.names()
@@ -235,7 +235,7 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
         failed = [{"provider": it.provider, "reason": it.reason} for it in listing.failures]
         _print_json(out, secrets=rows, left_out=left_out, failed=failed)
     elif listed:
-        columns = [Column("Machine", style="bold"), Column("User"), Column("Provider")]
+        columns = [TextColumn("Machine", style="bold"), TextColumn("User"), TextColumn("Provider")]
         rows_shown = [
             [
                 visible(f"${it.name.variable}" if it.name.variable else it.name.machine),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.cli.clusters.doctor import ERROR, OK, WARNING, Finding
+from rowtui.cli.clusters.doctor import ERROR, OK, WARNING, DoctorFinding
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.clusters.config.load_remote import ssh_target
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TOLERABLE_SECONDS = 5.0
 
 
-def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[Finding]:
+def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[DoctorFinding]:
     """Yield how the clusters with `ssh` are reached; with `connect` also the state of each."""
     from rowtui.core.clusters.identify import runs_here
 
@@ -37,26 +37,26 @@ def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[Find
             continue
         if runs_here(cluster, os.environ):
             text = f"{cluster.name}: this is its login node, nothing goes over SSH"
-            yield Finding("ssh", OK, text)
+            yield DoctorFinding("ssh", OK, text)
             continue
         yield from _way(cluster.name, remote)
         if connect:
             yield from _look(cluster, remote)
 
 
-def _way(name: str, remote: Remote) -> Iterator[Finding]:
+def _way(name: str, remote: Remote) -> Iterator[DoctorFinding]:
     from rowtui.core.clusters.transports.ssh_config import missing_files, route_to
 
     target = ssh_target(remote)
     for file in missing_files(target):
-        yield Finding("ssh", WARNING, f"{name}: {file} cannot be read", "nothing in it holds")
+        yield DoctorFinding("ssh", WARNING, f"{name}: {file} cannot be read", "nothing in it holds")
     if remote.transport == "openssh" and shutil.which("ssh") is None:
         hint = 'install the OpenSSH client, or use transport = "asyncssh"'
-        yield Finding("ssh", ERROR, f"{name}: there is no `ssh` on PATH", hint)
+        yield DoctorFinding("ssh", ERROR, f"{name}: there is no `ssh` on PATH", hint)
     try:
         hops = asyncio.run(route_to(target))
     except RowtuiError as error:
-        yield Finding("ssh", ERROR, f"{name}: {error.message}", error.hint)
+        yield DoctorFinding("ssh", ERROR, f"{name}: {error.message}", error.hint)
         return
     *jumps, last = hops
     text = f"{name}: {last} with {remote.transport}"
@@ -70,7 +70,7 @@ def _way(name: str, remote: Remote) -> Iterator[Finding]:
     lines += [f"{pair.local} is {pair.remote} there" for pair in remote.paths]
     lines.append(f"projects {'elsewhere ' if remote.paths else ''}are copied below {remote.mirror}")
     known = all(hop.known or hop.vouched for hop in hops)
-    yield Finding("ssh", OK if known else WARNING, text, "\n".join(lines))
+    yield DoctorFinding("ssh", OK if known else WARNING, text, "\n".join(lines))
 
 
 def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
@@ -93,49 +93,53 @@ def _facts(hop: Hop, prefix: str, transport: str) -> Iterator[str]:
         yield prefix + f"the host key is not known: {then}"
 
 
-def _look(cluster: Cluster, remote: Remote) -> Iterator[Finding]:
+def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
     name = cluster.name
     seen, hint = asyncio.run(_visit(cluster, remote))
     if seen.error:
-        yield Finding("login", ERROR, f"{name}: {seen.error}", hint)
+        yield DoctorFinding("login", ERROR, f"{name}: {seen.error}", hint)
         return
-    yield Finding("login", OK, f"{name}: answers a command in {seen.answer * 1000:.0f} ms")
+    yield DoctorFinding("login", OK, f"{name}: answers a command in {seen.answer * 1000:.0f} ms")
     if seen.described is not None:
         yield from _slurm(cluster, seen.described, seen.version)
     elif cluster.scheduler == "slurm":
-        yield Finding("slurm", ERROR, f"{name}: {seen.silence}", "is it set up by a module there?")
+        yield DoctorFinding(
+            "slurm", ERROR, f"{name}: {seen.silence}", "is it set up by a module there?"
+        )
     if seen.rsync:
         here = "" if shutil.which("rsync") else ", but not here: files go over SFTP"
-        yield Finding("rsync", OK, f"{name}: {seen.rsync}{here}")
+        yield DoctorFinding("rsync", OK, f"{name}: {seen.rsync}{here}")
     else:
-        yield Finding("rsync", OK, f"{name}: none there: files go over SFTP")
+        yield DoctorFinding("rsync", OK, f"{name}: none there: files go over SFTP")
     if seen.ahead is None:
-        yield Finding("clock", WARNING, f"{name}: its clock could not be read")
+        yield DoctorFinding("clock", WARNING, f"{name}: its clock could not be read")
     elif abs(seen.ahead) > _TOLERABLE_SECONDS:
         side = "ahead of" if seen.ahead > 0 else "behind"
         text = f"{name}: its clock is {abs(seen.ahead):,.0f} s {side} this machine's"
-        yield Finding("clock", WARNING, text, "one of the two is wrong: ask who looks after it")
+        yield DoctorFinding(
+            "clock", WARNING, text, "one of the two is wrong: ask who looks after it"
+        )
     else:
-        yield Finding(
+        yield DoctorFinding(
             "clock", OK, f"{name}: its clock is within {_TOLERABLE_SECONDS:.0f} s of ours"
         )
 
 
-def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Finding]:
+def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[DoctorFinding]:
     most = described.maximum_array_size
     text = f"{cluster.name}: {version}, cluster {described.name}"
     text += "" if most is None else f", arrays of at most {count(most)} tasks"
-    yield Finding("slurm", OK, text)
+    yield DoctorFinding("slurm", OK, text)
     there = {partition.name for partition in described.partitions}
     gone = [it.name for it in cluster.partitions if it.name not in there]
     if gone:
         text = f"{cluster.name}: Slurm has no partition {', '.join(gone)}"
-        yield Finding("partitions", WARNING, text, f"it has {', '.join(sorted(there))}")
+        yield DoctorFinding("partitions", WARNING, text, f"it has {', '.join(sorted(there))}")
     names = ", ".join(
         partition.name + (" (by name only)" if partition.prevent_auto_select else "")
         for partition in cluster.partitions or described.partitions
     )
-    yield Finding("partitions", OK, f"{cluster.name}: {names}")
+    yield DoctorFinding("partitions", OK, f"{cluster.name}: {names}")
 
 
 async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.engine.process.client import ProcessEngine
     from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
 
 
 # `--record` and `--replay`: recording of a dashboard, and playback.
@@ -109,9 +109,9 @@ def _as_text(out: Output) -> int:
 
 def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
 
-    started = Started(options)  # it opens the project while Textual is imported
+    started = EngineProcess(options)  # it opens the project while Textual is imported
     try:
         import gc
 
@@ -133,7 +133,7 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         started.end()
 
 
-def _engine(started: Started) -> ProcessEngine:
+def _engine(started: EngineProcess) -> ProcessEngine:
     if started.options.demo is not None:
         from rowtui.core.demo.process import DemoProcess
 

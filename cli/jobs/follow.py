@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.progress import Progress
+from rowtui.cli.output.progress import ProgressBar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.clusters.schedulers.base import JobState
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.logs import Log, Piece
+    from rowtui.core.project.views.logs import Log, LogPiece
 
 LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
 SHOWN_FAILURES = 10
@@ -42,7 +42,7 @@ async def follow(
     `with_output`: print the output of the jobs. Raises: KeyboardInterrupt, after a message that the
     jobs continue.
     """
-    progress = Progress(out, "Jobs")
+    progress = ProgressBar(out, "Jobs")
     output = JobOutput(project, out, several=len(tokens) > 1, clear=progress.clear)
     order = {token: place for place, token in enumerate(tokens)}
     try:
@@ -141,7 +141,7 @@ class _Reader:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self._last: Piece | None = None
+        self._last: LogPiece | None = None
         self._start_over()
 
     def _start_over(self) -> None:

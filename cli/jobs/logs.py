@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.logs import Log, Piece
+    from rowtui.core.project.views.logs import Log, LogPiece
     from rowtui.core.submission.plan.model import JobRecord
 
 LOOK_SECONDS = 0.3  # seconds between two reads of a log that grows
@@ -67,7 +67,7 @@ def _print_json(
     known = known_jobs(project, project.jobs.show({}).jobs)
     piece = run_async(last_lines(log, args.lines or LINES_IN_JSON))
     text = b"" if piece is None else piece.data
-    document: to.Log = {
+    document: to.LogJson = {
         "version": VERSION,
         "job": job_of(known.views[record.token], known),
         "path": log.name,
@@ -125,7 +125,7 @@ async def _print(log: Log, args: argparse.Namespace, project: Project, record: J
     """Print the log or its end, then the text that is added while the job may run."""
     pause = LOOK_SECONDS if isinstance(log, LocalLog) else FAR_LOOK_SECONDS
     screen = _Screen()
-    last: Piece | None = None
+    last: LogPiece | None = None
     while True:
         ended = not args.follow or not await _may_run(project, record)
         while True:
@@ -147,7 +147,7 @@ async def _print(log: Log, args: argparse.Namespace, project: Project, record: J
         await asyncio.sleep(pause)
 
 
-async def _first(log: Log, lines: int) -> Piece | None:
+async def _first(log: Log, lines: int) -> LogPiece | None:
     return await (last_lines(log, lines) if lines else log.after(0))
 
 
@@ -158,7 +158,7 @@ class _Screen:
         self._file = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def write(self, piece: Piece) -> None:
+    def write(self, piece: LogPiece) -> None:
         """Write the next part."""
         if not sys.stdout.isatty():
             sys.stdout.buffer.write(piece.data)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rowtui.cli.jobs.queue_rows import QueueRow, rows_of
+from rowtui.cli.jobs.queue_rows import JoinedJob, rows_of
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import open_project, say_notices, sit_before
@@ -20,19 +20,19 @@ from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiErro
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.json_views import Queued, cluster_queue, elapsed_of, known_jobs
-from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.queue.queues import Looks
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rowtui.cli.jobs.queue_rows import QueueRow
+    from rowtui.cli.jobs.queue_rows import JoinedJob
     from rowtui.cli.output.output import Output
     from rowtui.cli.output.watch import Told
     from rowtui.core.base import json_objects as to
     from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.engine.api.json_views import Known
+    from rowtui.core.engine.api.json_views import JobRecords
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import ClusterView
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 def queue_json(
     clusters: Sequence[ClusterView],
-    rows: Mapping[str, Sequence[QueueRow]],
-    known: Known | None,
+    rows: Mapping[str, Sequence[JoinedJob]],
+    known: JobRecords | None,
     now: float,
-) -> to.Queue:
+) -> to.QueueJson:
     """Return all clusters with their jobs.
 
     `known`: the project's jobs, None outside of a project.
@@ -59,7 +59,7 @@ def queue_json(
     }
 
 
-def _queued(row: QueueRow) -> Queued:
+def _queued(row: JoinedJob) -> Queued:
     ours = row.requests or ((row.record,) if row.record is not None else ())
     return Queued(row.job, row.name, tuple(it.token for it in ours), bundled=bool(row.requests))
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the queues; 1 if none of the clusters answered."""
     names = _named(args)
     project = _project(args, out)
-    around: Surroundings = project if project is not None else _outside(args)
+    around: ClusterContext = project if project is not None else _outside(args)
     out.problems(around.configured.problems)
     if args.no_login:
         around.person, around.always_ask = None, False
@@ -106,15 +106,15 @@ def _project(args: argparse.Namespace, out: Output) -> Project | None:
     return None
 
 
-def _outside(args: argparse.Namespace) -> Surroundings:
+def _outside(args: argparse.Namespace) -> ClusterContext:
     from rowtui.cli.project.open import cluster_name
 
-    around = Surroundings(cluster_name(args))
+    around = ClusterContext(cluster_name(args))
     sit_before(around)
     return around
 
 
-def _refuse_unknown(around: Surroundings, name: str) -> None:
+def _refuse_unknown(around: ClusterContext, name: str) -> None:
     if around.reach.known(name) is not None:
         return
     if around.failure:
@@ -130,7 +130,7 @@ def _refuse_unknown(around: Surroundings, name: str) -> None:
 
 async def _show(
     args: argparse.Namespace,
-    around: Surroundings,
+    around: ClusterContext,
     project: Project | None,
     names: Sequence[str],
     out: Output,
@@ -167,8 +167,8 @@ async def _show(
 def _tell(
     before: Told | None,
     clusters: Sequence[ClusterView],
-    rows: dict[str, list[QueueRow]],
-    known: Known | None,
+    rows: dict[str, list[JoinedJob]],
+    known: JobRecords | None,
     out: Output,
 ) -> Told:
     """Print the changes since `before`, and return the new state."""
@@ -185,7 +185,7 @@ def _rows(
     clusters: Sequence[ClusterView],
     jobs: Sequence[JobView],
     project: Project | None,
-) -> dict[str, list[QueueRow]]:
+) -> dict[str, list[JoinedJob]]:
     rows = {cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters}
     if project is not None and args.ended:
         views = {view.record.token: view for view in jobs}
@@ -195,7 +195,7 @@ def _rows(
     return rows
 
 
-def _with_elapsed(row: QueueRow, views: Mapping[str, JobView], project: Project) -> QueueRow:
+def _with_elapsed(row: JoinedJob, views: Mapping[str, JobView], project: Project) -> JoinedJob:
     """Return a job of the project that has ended, with its run time."""
     view = None if row.record is None else views.get(row.record.token)
     if view is None or row.job.state.active:
@@ -215,7 +215,7 @@ async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterV
 
 
 def _failures(
-    around: Surroundings, project: Project | None, clusters: Sequence[ClusterView]
+    around: ClusterContext, project: Project | None, clusters: Sequence[ClusterView]
 ) -> Iterator[str]:
     """Yield notes on facts that are missing in the clusters' lines."""
     if around.failure:
@@ -251,6 +251,6 @@ def _print(
     out.lines(queue_lines(clusters, rows, now, out, in_project=in_project, width=width))
 
 
-def _known(project: Project | None, jobs: Sequence[JobView]) -> Known | None:
+def _known(project: Project | None, jobs: Sequence[JobView]) -> JobRecords | None:
     """Return the project's records of its jobs."""
     return None if project is None else known_jobs(project, jobs)

@@ -1,6 +1,6 @@
 """The jobs of a queue, combined with the records of a project.
 
-The input is a cluster's poll and the project's jobs. The result is a `QueueRow` for each job:
+The input is a cluster's poll and the project's jobs. The result is a `JoinedJob` for each job:
 running jobs first, and in each state the newest first. A job of the project that was sent after the
 poll is included.
 """
@@ -29,7 +29,7 @@ _ORDER = (
 )
 
 
-class QueueRow(NamedTuple):
+class JoinedJob(NamedTuple):
     """A job of the scheduler; `record` if it is this project's, `requests` of a bundle.
 
     A bundle or pilot in the queue is one row, with its requests that have not ended, and their
@@ -58,7 +58,7 @@ class QueueRow(NamedTuple):
         return (*self.states, *((self.job.state,) if alone else ()))
 
 
-def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> list[QueueRow]:
+def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> list[JoinedJob]:
     """Return the jobs of one cluster; `ended` includes the jobs that have ended."""
     ours = [view for view in jobs if view.record.cluster == cluster.name]
     by_token = {view.record.token: view for view in ours}
@@ -81,21 +81,23 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
         elif job.token in bundles:
             continue  # each of its requests has ended separately
         elif known is not None:
-            rows.append(QueueRow(_as_known(job, known), known.record))
+            rows.append(JoinedJob(_as_known(job, known), known.record))
         else:
-            rows.append(QueueRow(job))
+            rows.append(JoinedJob(job))
         if known is not None:
             seen.add(known.record.token)
-    rows += [QueueRow(_as_job(view), view.record) for view in ours if view.record.token not in seen]
+    rows += [
+        JoinedJob(_as_job(view), view.record) for view in ours if view.record.token not in seen
+    ]
     shown = [row for row in rows if ended or row.job.state.may_change]
     shown.sort(key=_place)
     return shown
 
 
-def _of_bundle(job: Job, pilot: JobView | None, requests: Sequence[JobView]) -> QueueRow:
+def _of_bundle(job: Job, pilot: JobView | None, requests: Sequence[JobView]) -> JoinedJob:
     records = tuple(view.record for view in requests)
     record = pilot.record if pilot is not None else None
-    return QueueRow(job, record, records, tuple(view.state for view in requests))
+    return JoinedJob(job, record, records, tuple(view.state for view in requests))
 
 
 def _as_known(job: Job, view: JobView) -> Job:
@@ -112,7 +114,7 @@ def _as_known(job: Job, view: JobView) -> Job:
     )
 
 
-def _place(row: QueueRow) -> tuple[int, int, int]:
+def _place(row: JoinedJob) -> tuple[int, int, int]:
     state = row.job.state
     rank = _ORDER.index(state) if state in _ORDER else len(_ORDER)
     return rank, -row.job.id, -1 if row.job.task is None else row.job.task
@@ -135,9 +137,9 @@ def _as_job(view: JobView) -> Job:
     )
 
 
-def together(rows: Sequence[QueueRow]) -> list[list[QueueRow]]:
+def together(rows: Sequence[JoinedJob]) -> list[list[JoinedJob]]:
     """Return the rows in order, with equal waiting tasks of an array in one list."""
-    groups: list[list[QueueRow]] = []
+    groups: list[list[JoinedJob]] = []
     for row in rows:
         if groups and _alike(groups[-1][-1], row):
             groups[-1].append(row)
@@ -146,11 +148,11 @@ def together(rows: Sequence[QueueRow]) -> list[list[QueueRow]]:
     return groups
 
 
-def _alike(one: QueueRow, other: QueueRow) -> bool:
+def _alike(one: JoinedJob, other: JoinedJob) -> bool:
     return other.job.task is not None and _looks(one) == _looks(other)
 
 
-def _looks(row: QueueRow) -> tuple[object, ...]:
+def _looks(row: JoinedJob) -> tuple[object, ...]:
     job = row.job
     waits = job.state in (JobState.PENDING, JobState.HELD)
     return (

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
-from rowtui.cli.jobs.queue_rows import QueueRow, together
-from rowtui.cli.output.table import Cell, Column, Row, display_width, table_lines
+from rowtui.cli.jobs.queue_rows import JoinedJob, together
+from rowtui.cli.output.table import Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
@@ -39,9 +39,9 @@ _KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
 _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
 
 
-def state_cell(state: JobState) -> Cell:
+def state_cell(state: JobState) -> TableCell:
     """Return a state in its colour."""
-    return Cell(state.value, "red bold" if state.bad else _STYLES.get(state.value, ""))
+    return TableCell(state.value, "red bold" if state.bad else _STYLES.get(state.value, ""))
 
 
 def clock(seconds: float | None) -> str:
@@ -88,7 +88,7 @@ _FAR = 366 * 86_400  # a scheduler without an estimate may report a start in a y
 
 def queue_lines(
     clusters: Sequence[ClusterView],
-    rows: Mapping[str, Sequence[QueueRow]],
+    rows: Mapping[str, Sequence[JoinedJob]],
     now: float,
     out: Output,
     *,
@@ -109,7 +109,7 @@ def queue_lines(
             yield from _notes(its, now, width)
 
 
-def heading(cluster: ClusterView, rows: Sequence[QueueRow], now: float, out: Output) -> str:
+def heading(cluster: ClusterView, rows: Sequence[JoinedJob], now: float, out: Output) -> str:
     """Return `alpha  me@alpha  12 running, 30 pending  14 s ago, next in 46 s`."""
     where = "this machine" if cluster.where == "here" else cluster.where
     parts = [out.style(visible(cluster.name), "bold")]
@@ -144,27 +144,31 @@ def _ago(seconds: float) -> str:
     return f"{in_words(seconds)} ago" if seconds >= 1 else "just now"
 
 
-def _counts(rows: Sequence[QueueRow]) -> str:
+def _counts(rows: Sequence[JoinedJob]) -> str:
     """Return `12 running, 30 pending`."""
     counts = Counter(state for row in rows for state in row.counted)  # in the order of the rows
     return ", ".join(f"{count(many)} {it.value}" for it, many in counts.items()) or "no jobs"
 
 
 def _table(
-    rows: Sequence[QueueRow], now: float, width: int | None, out: Output, *, in_project: bool
+    rows: Sequence[JoinedJob], now: float, width: int | None, out: Output, *, in_project: bool
 ) -> list[str]:
     partitions = any(row.job.partition for row in rows)
-    columns = [Column("ID"), Column("State"), Column("Action" if in_project else "Name")]
+    columns = [
+        TextColumn("ID"),
+        TextColumn("State"),
+        TextColumn("Action" if in_project else "Name"),
+    ]
     if in_project:
-        columns.append(Column("Dirs", right=True))
+        columns.append(TextColumn("Dirs", right=True))
     if partitions:
-        columns.append(Column("Partition"))
-    columns += [Column("Elapsed", right=True), Column("Limit", right=True)]
-    columns.append(Column("Nodes or reason"))
-    cells: list[list[str | Cell]] = []
+        columns.append(TextColumn("Partition"))
+    columns += [TextColumn("Elapsed", right=True), TextColumn("Limit", right=True)]
+    columns.append(TextColumn("Nodes or reason"))
+    cells: list[list[str | TableCell]] = []
     for group in together(rows):
         job = group[0].job
-        one: list[str | Cell] = [_id(group), state_cell(job.state)]
+        one: list[str | TableCell] = [_id(group), state_cell(job.state)]
         one.append(_cut(visible(group[0].name), LONGEST_NAME))
         if in_project:
             directories = sum(
@@ -182,7 +186,7 @@ def _table(
     return table_lines(columns, table, out)
 
 
-def _id(group: Sequence[QueueRow]) -> str:
+def _id(group: Sequence[JoinedJob]) -> str:
     """Return `12`, `12_3` or `12_[0-9]`; `–` as long as the job has no id."""
     job = group[0].job
     if not job.id:
@@ -203,7 +207,7 @@ def _last(job: Job, now: float) -> str:
     return visible(job.reason) + (f", in {how_long(ahead)}" if starts else "")
 
 
-def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[str]:
+def _notes(rows: Sequence[JoinedJob], now: float, width: int | None) -> Iterator[str]:
     """Yield the meaning of each reason, and what the user can do, once."""
     said = set()
     for row in rows:
@@ -226,12 +230,12 @@ def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[
             )
 
 
-def _fit(columns: Sequence[Column], cells: Sequence[list[str | Cell]], width: int) -> None:
+def _fit(columns: Sequence[TextColumn], cells: Sequence[list[str | TableCell]], width: int) -> None:
     """Cut the last column, so that no line is longer than the terminal is wide."""
     taken = 0
     for at, column in enumerate(columns[:-1]):
         texts = (row[at] for row in cells)
-        shown = (text.text if isinstance(text, Cell) else text for text in texts)
+        shown = (text.text if isinstance(text, TableCell) else text for text in texts)
         taken += max([display_width(column.header), *map(display_width, shown)]) + 1
     room = max(LEAST_REASON, width - taken)
     for row in cells:

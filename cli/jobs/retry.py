@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import given_names, open_project, say_mapping_problems
-from rowtui.cli.submit.sending import Words, send_if_confirmed
+from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 from rowtui.core.base.text import count, plural, visible
-from rowtui.core.state.model import Outcome
+from rowtui.core.state.model import LastOutcome
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.project.change import Change
-    from rowtui.core.project.failed_jobs import Choice
+    from rowtui.core.project.change import AmountChange
+    from rowtui.core.project.failed_jobs import ChosenFailures
     from rowtui.core.project.project import Project
-    from rowtui.core.project.retry import Again, Cause
+    from rowtui.core.project.retry import Again, RetryCause
     from rowtui.core.workflow.model import Action
 
 _SHOWN = 10  # jobs that are listed before the question
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     say_mapping_problems(project, out)
     if not args.json:
         _hint(again.causes, out)
-    words = Words(
+    words = PlanMessages(
         verb="Retrying",
         nothing=(
             "No failed job can be retried, for the reasons above."
@@ -56,18 +56,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _cancelled_too(project: Project) -> str:
     ends = (end for ends in project.state.ends.values() for end in ends.values())
-    any_cancelled = any(end.outcome is Outcome.CANCELLED for end in ends)
+    any_cancelled = any(end.outcome is LastOutcome.CANCELLED for end in ends)
     return " Name a cancelled job or its directories to send them again." if any_cancelled else ""
 
 
 def _choice(
     project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
-) -> Choice:
+) -> ChosenFailures:
     """Return the chosen work; each name is a job id or a directory."""
-    from rowtui.core.project.failed_jobs import Choice
+    from rowtui.core.project.failed_jobs import ChosenFailures
 
     if named is None:
-        return Choice(actions)
+        return ChosenFailures(actions)
     records = project.jobs.records()
     ended = {end.token for ends in project.state.ends.values() for end in ends.values()}
     tokens: set[str] = set()
@@ -83,13 +83,13 @@ def _choice(
             among.append(position)
         else:
             out.warn(f"'{visible(name)}' is no job and no directory of this project.")
-    return Choice(actions, tuple(among), frozenset(tokens))
+    return ChosenFailures(actions, tuple(among), frozenset(tokens))
 
 
-def _change(args: argparse.Namespace) -> Change:
-    from rowtui.core.project.change import Change
+def _change(args: argparse.Namespace) -> AmountChange:
+    from rowtui.core.project.change import AmountChange
 
-    return Change(
+    return AmountChange(
         memory=args.memory,
         walltime=args.time,
         cpus=args.cpus,
@@ -98,7 +98,7 @@ def _change(args: argparse.Namespace) -> Change:
     )
 
 
-def _why(causes: Sequence[Cause]) -> str:
+def _why(causes: Sequence[RetryCause]) -> str:
     """Return the causes, for example `7 out of memory, 5 time limit`."""
     return ", ".join(f"{count(each.jobs)} {visible(each.cause)}" for each in causes)
 
@@ -115,7 +115,7 @@ def _lines(again: Again) -> list[str]:
     return lines
 
 
-def _hint(causes: Sequence[Cause], out: Output) -> None:
+def _hint(causes: Sequence[RetryCause], out: Output) -> None:
     """Suggest changes for jobs that get no more of what they lacked; nothing changes by itself."""
     for each in causes:
         suggested = each.suggestion

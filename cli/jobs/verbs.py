@@ -72,7 +72,7 @@ def _say(
     args: argparse.Namespace, answers: Sequence[tuple[str, JobAnswer]], verb: Verb, out: Output
 ) -> int:
     if args.json:
-        values: list[to.JobAnswer] = [
+        values: list[to.JobAnswerJson] = [
             {"id": answer.label, "cluster": name, "error": answer.error or None}
             for name, answer in answers
         ]

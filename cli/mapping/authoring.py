@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.mapping.lint.lint import Finding
-    from rowtui.core.mapping.model.origin import Place
+    from rowtui.core.mapping.lint.lint import LintFinding
+    from rowtui.core.mapping.model.origin import FilePosition
 
 
 STDIN = "-"
@@ -199,7 +199,7 @@ def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     return {each.name: each for each in (*clusters, here.cluster)}
 
 
-def _data(finding: Finding) -> dict[str, object]:
+def _data(finding: LintFinding) -> dict[str, object]:
     return {
         "file": finding.place.file,
         "line": finding.place.line,
@@ -215,7 +215,7 @@ def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {f"{name}s": number for name, number in counts.items()}
 
 
-def _lines(finding: Finding, texts: Mapping[str, bytes], out: Output) -> Iterator[str]:
+def _lines(finding: LintFinding, texts: Mapping[str, bytes], out: Output) -> Iterator[str]:
     place = str(finding.place) + (f":{finding.place.column}" if finding.place.column else "")
     kind = out.style(f"{finding.severity} {finding.code}", _STYLES[finding.severity])
     yield f"{out.style(visible(place), 'bold')}: {kind}: {visible(finding.message)}"
@@ -224,7 +224,7 @@ def _lines(finding: Finding, texts: Mapping[str, bytes], out: Output) -> Iterato
         yield f"    {out.style(visible(line), 'cyan')}"
 
 
-def source_lines(place: Place, texts: Mapping[str, bytes]) -> Sequence[str]:
+def source_lines(place: FilePosition, texts: Mapping[str, bytes]) -> Sequence[str]:
     """Return the line of a place, with a caret below its column; no lines if it does not exist."""
     from rowtui.cli.output.table import display_width
 

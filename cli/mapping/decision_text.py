@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rowtui.cli.output.table import Column, table_lines
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.model import PartitionLoad
-from rowtui.core.mapping.engine.destinations import Offer, amount_text
-from rowtui.core.mapping.model.decision import Candidate, Check, Decision, Refusal
+from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text
+from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.reasons import check_sentence, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
@@ -42,7 +42,9 @@ def decision_lines(decision: Decision, loads: Loads, out: Output) -> Iterator[st
     yield from _section("Destinations that do not", refused, out)
 
 
-def destination_lines(decision: Decision, offer: Offer, loads: Loads, out: Output) -> Iterator[str]:
+def destination_lines(
+    decision: Decision, offer: DestinationOffer, loads: Loads, out: Output
+) -> Iterator[str]:
     """Yield all lines about one destination for this job."""
     name = offer.entity.id
     yield from _outcome(decision, out)
@@ -70,7 +72,7 @@ def destination_lines(decision: Decision, offer: Offer, loads: Loads, out: Outpu
     yield from _section("Passes", passed, out)
 
 
-def _verdict(decision: Decision, offer: Offer, found: Candidate | Refusal | None) -> str:
+def _verdict(decision: Decision, offer: DestinationOffer, found: Candidate | Refusal | None) -> str:
     if isinstance(found, Refusal):
         checks = plural(len(found.checks), "check")
         return f"does not take the job, which fails {len(found.failed)} of {checks}"
@@ -192,13 +194,13 @@ def _who(origin: Origin) -> str:
 def _candidates(candidates: Sequence[Candidate], loads: Loads, out: Output) -> list[str]:
     known = [loads.get((each.cluster, each.partition)) for each in candidates]
     columns = [
-        Column("#", right=True),
-        Column("Destination", style="cyan"),
-        Column("Score", right=True),
+        TextColumn("#", right=True),
+        TextColumn("Destination", style="cyan"),
+        TextColumn("Score", right=True),
     ]
     if any(known):
-        columns += [Column("Wait", right=True), Column("Free cores", right=True)]
-    columns += [Column("By tag"), Column("")]
+        columns += [TextColumn("Wait", right=True), TextColumn("Free cores", right=True)]
+    columns += [TextColumn("By tag"), TextColumn("")]
     rows = []
     for each, load in zip(candidates, known, strict=True):
         row = [str(each.rank or "-"), each.destination, str(each.score)]
@@ -225,7 +227,7 @@ def _refused(refusal: Refusal) -> Iterator[str]:
         yield f"  would take it with: {change}"
 
 
-def _check(check: Check) -> str:
+def _check(check: ConstraintCheck) -> str:
     text = visible(check_sentence(check))
     if check.hint:
         text += f" ({visible(check.hint)})"

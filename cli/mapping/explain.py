@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 
-class Asked(NamedTuple):
+class CommandLineChanges(NamedTuple):
     """The changes to the jobs on the command line."""
 
     what_if: WhatIf | None
@@ -148,7 +148,7 @@ def _formed(
     return Groups(groups, count, "eligible")
 
 
-def _asked(args: argparse.Namespace) -> Asked:
+def _asked(args: argparse.Namespace) -> CommandLineChanges:
     from rowtui.core.mapping.model.request import Amounts, WhatIf
     from rowtui.core.project.context.credentials import person_named, this_person
 
@@ -161,10 +161,10 @@ def _asked(args: argparse.Namespace) -> Asked:
         person = person_named(args.user, args.roles)
     elif args.roles is not None:
         person = this_person()._replace(roles=args.roles)
-    return Asked(None if what_if == WhatIf() else what_if, person)
+    return CommandLineChanges(None if what_if == WhatIf() else what_if, person)
 
 
-def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alike]:
+def _alike(project: Project, groups: Sequence[Group], asked: CommandLineChanges) -> list[Alike]:
     """Return the distinct decisions, each with the groups that it applies to, in order."""
     from rowtui.core.groups.request import job_requests
     from rowtui.core.project.planning.plan import counted_on
@@ -237,13 +237,13 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
             out.lines(decision_lines(decision, loads, out))
 
 
-def _data(action: str, project: Project, explained: Explained) -> to.Explained:
+def _data(action: str, project: Project, explained: Explained) -> to.ExplainedJson:
     from rowtui.cli.output.table import spans
     from rowtui.core.base.json_objects import VERSION
     from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 
     mapping = project.mapping
-    decisions: list[to.GroupsDecision] = []
+    decisions: list[to.GroupsDecisionJson] = []
     for job, numbers, decision in explained.found:
         data = decision_data(decision, mapping.facts.loads)
         if (wanted := explained.why_not) is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import Found
+    from rowtui.core.mapping.files.sources import FoundSources
     from rowtui.core.project.mapping import ProjectMapping
 
 SHOWN = 5  # problems of mapping files that other commands name individually
@@ -44,14 +44,14 @@ def project_root() -> Path | None:
         return None
 
 
-def usual_files() -> Found:
+def usual_files() -> FoundSources:
     """Return the mapping files in effect: the user's, and those of the project, if there is one."""
     from rowtui.core.mapping.files.sources import find_sources, user_places
 
     return find_sources(project_root(), places=user_places(os.environ), now=time.time())
 
 
-def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> Found:
+def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> FoundSources:
     """Return the files, folders and URLs that the user named, with their includes.
 
     `for_untrusted`: also fetch the includes of untrusted files.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.mapping.files.show import EffectiveEntity, Value
-    from rowtui.core.mapping.files.sources import Source
+    from rowtui.core.mapping.files.sources import MappingSource
     from rowtui.core.mapping.model.configuration import Configuration, MappingFile
     from rowtui.core.mapping.model.request import Person
 
@@ -53,14 +53,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _show_action(
     args: argparse.Namespace,
-    sources: Sequence[Source],
+    sources: Sequence[MappingSource],
     configuration: Configuration,
     out: Output,
 ) -> int:
-    from rowtui.core.mapping.engine.lookup import Lookup
+    from rowtui.core.mapping.engine.lookup import EntityLookup
     from rowtui.core.mapping.files.show import effective
 
-    entity = effective(Lookup(configuration), args.action, _person(args))
+    entity = effective(EntityLookup(configuration), args.action, _person(args))
     if args.json:
         out.print(json.dumps(_entity_data(entity), indent=2))
     else:
@@ -75,7 +75,7 @@ def _person(args: argparse.Namespace) -> Person:
     return this_person() if args.user is None else person_named(args.user)
 
 
-def _warn(sources: Sequence[Source], configuration: Configuration, out: Output) -> None:
+def _warn(sources: Sequence[MappingSource], configuration: Configuration, out: Output) -> None:
     """Warn of differences between the printed answer and the mapping of real jobs."""
     for source in sources:
         if not source.trusted:
@@ -88,19 +88,21 @@ def _warn(sources: Sequence[Source], configuration: Configuration, out: Output) 
 # Files
 
 
-def _print_files(sources: Sequence[Source], configuration: Configuration, out: Output) -> None:
-    from rowtui.cli.output.table import Column, table_lines
+def _print_files(
+    sources: Sequence[MappingSource], configuration: Configuration, out: Output
+) -> None:
+    from rowtui.cli.output.table import TextColumn, table_lines
 
     if not sources:
         out.print("There are no mapping files: jobs go where the cluster's limits allow.")
     else:
         columns = [
-            Column("#", right=True),
-            Column("File", style="bold"),
-            Column("Dialect"),
-            Column("Entities", right=True),
-            Column("Problems", right=True),
-            Column("Code runs"),
+            TextColumn("#", right=True),
+            TextColumn("File", style="bold"),
+            TextColumn("Dialect"),
+            TextColumn("Entities", right=True),
+            TextColumn("Problems", right=True),
+            TextColumn("Code runs"),
         ]
         rows = [
             [
@@ -134,7 +136,7 @@ def _problems(file: MappingFile, configuration: Configuration) -> int:
     return sum(problem.file == file.name for problem in configuration.problems)
 
 
-def _files_data(sources: Sequence[Source], configuration: Configuration) -> dict[str, Any]:
+def _files_data(sources: Sequence[MappingSource], configuration: Configuration) -> dict[str, Any]:
     from rowtui.core.mapping.model.decision_json import problem_data
 
     return {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.core.mapping.engine.mapper import Mapper
     from rowtui.core.mapping.files.cases import CaseResult
-    from rowtui.core.mapping.files.sources import Found
+    from rowtui.core.mapping.files.sources import FoundSources
     from rowtui.core.mapping.model.entities import Destination
 
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 1 if wrong or not all(result.passed for result in results) else 0
 
 
-def _mapping_files(args: argparse.Namespace) -> Found:
+def _mapping_files(args: argparse.Namespace) -> FoundSources:
     """Return the files to test.
 
     Files of --file are trusted with --trust-these, on disk with includes.
@@ -71,7 +71,7 @@ def _mapping_files(args: argparse.Namespace) -> Found:
     return found._replace(sources=sources)
 
 
-def _mapper(args: argparse.Namespace, found: Found) -> Mapper:
+def _mapper(args: argparse.Namespace, found: FoundSources) -> Mapper:
     """Return the mapper, identical in every run. Without destinations the cluster's are used."""
     from rowtui.core.mapping.engine.mapper import Mapper
     from rowtui.core.mapping.files.load import load_mapping

@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import Source
+from rowtui.core.mapping.files.sources import MappingSource
 from rowtui.core.mapping.files.trust import TrustStore, difference
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity, env_key
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import Source
+    from rowtui.core.mapping.files.sources import MappingSource
     from rowtui.core.mapping.files.trust import TrustRecord, TrustStore
 
 
 # The code and settings of a mapping file, for the user to read before trusting the file.
 #
-# The input is a `Source`. The result is lines: all code that would run with its place, and all
-# settings for jobs (their environment, their options); or, if the same file was trusted before, the
-# difference from the trusted content. No code of the file runs. Control characters are made
+# The input is a `MappingSource`. The result is lines: all code that would run with its place, and
+# all settings for jobs (their environment, their options); or, if the same file was trusted before,
+# the difference from the trusted content. No code of the file runs. Control characters are made
 # visible.
 
 
@@ -104,7 +104,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def review_lines(source: Source, store: TrustStore) -> Iterator[str]:
+def review_lines(source: MappingSource, store: TrustStore) -> Iterator[str]:
     """Yield the lines that the user reads before trusting a file."""
     file = parse_mapping(source.data, source.name, digest=source.digest, sealed=True)
     size = plural(len(source.data), "byte")
@@ -179,7 +179,9 @@ def _trust(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
     return 1 if any(problem.severity == "error" for problem in found.problems) else 0
 
 
-def _agreed(args: argparse.Namespace, new: list[Source], store: TrustStore, out: Output) -> bool:
+def _agreed(
+    args: argparse.Namespace, new: list[MappingSource], store: TrustStore, out: Output
+) -> bool:
     """Show the code that would run, and ask."""
     from rowtui.cli.mapping.trust import review_lines
 
@@ -216,7 +218,9 @@ def _page(lines: list[str]) -> bool:
     return done.returncode == 0
 
 
-def _print_trusted(sources: tuple[Source, ...], new: list[Source], out: Output) -> None:
+def _print_trusted(
+    sources: tuple[MappingSource, ...], new: list[MappingSource], out: Output
+) -> None:
     data = [
         {"name": each.name, "place": each.place, "sha256": each.digest, "new": each in new}
         for each in sources
@@ -225,7 +229,7 @@ def _print_trusted(sources: tuple[Source, ...], new: list[Source], out: Output) 
 
 
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
-    from rowtui.cli.output.table import Column, table_lines
+    from rowtui.cli.output.table import TextColumn, table_lines
     from rowtui.core.mapping.files.trust import day
 
     objection = store.objection()
@@ -241,7 +245,12 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
     elif not records:
         out.print("You have trusted no mapping file. Your own configuration needs no trust.")
     else:
-        columns = [Column("Trusted on"), Column("Digest"), Column("Now"), Column("File")]
+        columns = [
+            TextColumn("Trusted on"),
+            TextColumn("Digest"),
+            TextColumn("Now"),
+            TextColumn("File"),
+        ]
         rows = [[day(each.at), each.digest[:12], _now(each), each.name] for each in records]
         out.lines(table_lines(columns, rows, out))
     return 0

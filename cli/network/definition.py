@@ -56,7 +56,7 @@ def check(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         from rowtui.core.mapping.model.decision_json import problem_data
 
-        fields: to.NetworkCheck = {
+        fields: to.NetworkCheckJson = {
             "version": VERSION,
             "ok": not errors,
             "problems": [problem_data(it) for it in problems],

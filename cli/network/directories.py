@@ -27,7 +27,7 @@ SHOWN = 20
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the directories; 1 if some cannot be made."""
     networks = open_network(args, out)
-    from rowtui.cli.output.progress import Progress
+    from rowtui.cli.output.progress import ProgressBar
 
     unstarted = networks.unstarted()
     study = unstarted.study
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if len(found.made) > SHOWN:
             out.print(f"... and {len(found.made) - SHOWN:,} more")
     else:
-        progress = Progress(out, "Making directories")
+        progress = ProgressBar(out, "Making directories")
         sources = (home for home in study.flow.homes if home in study.flow.sources)
         total = sum(study.flow.columns(home).count for home in sources)
         try:
@@ -116,7 +116,7 @@ def retire(args: argparse.Namespace, out: Output) -> int:
         networks.project.synchronise()
     networks.project.close()
     if args.json:
-        fields: to.Retired = {
+        fields: to.RetiredJson = {
             "version": VERSION,
             "retired": names if moved is None else [it.name for it in moved.refused],
             "needed": dict(needed),

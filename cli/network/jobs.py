@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import Run
 
 
 # Jobs of a run by the names that users type: a node, and directories of it.
 
 
-def run_of(networks: Networks, name: str | None) -> Running:
+def run_of(networks: Networks, name: str | None) -> OpenRun:
     """Return the current state of the run. Raises: RowtuiError if there is none."""
     running = networks.running(name)
     if running is None:
@@ -40,7 +40,7 @@ def chosen_run(networks: Networks, name: str | None) -> Run:
     return run
 
 
-def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[int]:
+def jobs_named(running: OpenRun, node: str, directories: Sequence[str]) -> list[int]:
     """Return the jobs of a node in these directories. Raises: RowtuiError for unknown names."""
     refuse_unless_node(running, node)
     found = []
@@ -55,7 +55,7 @@ def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[
     return list(dict.fromkeys(found))
 
 
-def refuse_unless_node(running: Running, node: str) -> None:
+def refuse_unless_node(running: OpenRun, node: str) -> None:
     """Refuse a name that is no node with jobs in the run. Raises: RowtuiError."""
     from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -66,7 +66,7 @@ def refuse_unless_node(running: Running, node: str) -> None:
         raise RowtuiError(f"run {running.run.id} has no node '{visible(node)}'", near or known)
 
 
-def jobs_in(running: Running, states: Sequence[JobState], node: str | None) -> list[int]:
+def jobs_in(running: OpenRun, states: Sequence[GraphJobState], node: str | None) -> list[int]:
     """Return all jobs in these states, or those of one node."""
     every = running.graph.snapshot().states
     wanted = {int(state) for state in states}
@@ -83,21 +83,21 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the dependent jobs, ask, and record the cancellation."""
     networks = open_network(args, out)
     from rowtui.cli.network.jobs import jobs_named, run_of
-    from rowtui.core.network.graph.job_model import JobState
-    from rowtui.core.runs.running import Running
+    from rowtui.core.network.graph.job_model import GraphJobState
+    from rowtui.core.runs.running import OpenRun
 
     run = run_of(networks, args.run).run
     # Cancel in a temporary graph, to report the consequences.
-    trial = Running(networks.project, run, drives=False)
+    trial = OpenRun(networks.project, run, drives=False)
     trial.look()
     jobs = jobs_named(trial, args.node, args.directories)
     for job in jobs:
-        if trial.graph.state(job) is JobState.COMPLETED:
+        if trial.graph.state(job) is GraphJobState.COMPLETED:
             raise RowtuiError(
                 f"{visible(trial.growth.directory(job))} is completed already",
                 "only what is still to do can be cancelled",
             )
-    active = sum(trial.graph.state(job) is JobState.SUBMITTED for job in jobs)
+    active = sum(trial.graph.state(job) is GraphJobState.SUBMITTED for job in jobs)
     lost = set(trial.graph.cancel(jobs, WHY).cancelled) - set(jobs)
     out.print(f"{plural(len(jobs), 'job')} of node {visible(args.node)} would be cancelled.")
     if lost:
@@ -125,14 +125,14 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network.shared.limits import raise_budget
-    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.runs.redo import with_what_follows
 
     running = run_of(networks, args.run)
     if args.directories:
         jobs = jobs_named(running, args.node, args.directories)
     elif args.node is not None:
-        jobs = jobs_in(running, (JobState.COMPLETED,), args.node)
+        jobs = jobs_in(running, (GraphJobState.COMPLETED,), args.node)
     else:
         jobs = [it.job for it in networks.stale(args.run)]
     if not jobs:
@@ -175,7 +175,7 @@ def retry(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
     from rowtui.cli.network.shared.limits import raise_budget
-    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.runs.model import BY_HAND
 
     running = run_of(networks, args.run)
@@ -184,9 +184,9 @@ def retry(args: argparse.Namespace, out: Output) -> int:
         _refuse_what_did_not_fail(running, jobs)
     else:
         graph = running.graph
-        cancelled = jobs_in(running, (JobState.CANCELLED,), args.node)
+        cancelled = jobs_in(running, (GraphJobState.CANCELLED,), args.node)
         jobs = [
-            *jobs_in(running, (JobState.FAILED,), args.node),
+            *jobs_in(running, (GraphJobState.FAILED,), args.node),
             *(it for it in cancelled if graph.reason(it) == BY_HAND),
         ]
     if not jobs:
@@ -202,7 +202,7 @@ def retry(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _refuse_what_did_not_fail(running: Running, jobs: Sequence[int]) -> None:
+def _refuse_what_did_not_fail(running: OpenRun, jobs: Sequence[int]) -> None:
     """Refuse jobs that did not fail. Raises: RowtuiError naming the jobs to retry instead."""
     for job in jobs:
         causes = running.graph.root_causes(job)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.runs.execution.autopilot import Told
-    from rowtui.core.runs.limits.limits import Limits
-    from rowtui.core.runs.limits.spending import Left
+    from rowtui.core.runs.execution.autopilot import AutopilotMessage
+    from rowtui.core.runs.limits.limits import RunLimits
+    from rowtui.core.runs.limits.spending import RemainingCost
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
     from rowtui.core.runs.views import NetworkView
@@ -146,11 +146,11 @@ class _Ahead(NamedTuple):
     """The current state of a run, and its open work."""
 
     view: NetworkView
-    work: Left
+    work: RemainingCost
 
 
 def _say_what(
-    networks: Networks, had: Run | None, ahead: _Ahead, limits: Limits, out: Output
+    networks: Networks, had: Run | None, ahead: _Ahead, limits: RunLimits, out: Output
 ) -> None:
     """Print the plan of work: the run, its jobs, directories, cost and limits."""
     view, work = ahead
@@ -237,7 +237,7 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
 
     from rowtui.cli.loop import run as run_async
     from rowtui.cli.network.shared.driving import Driving
-    from rowtui.core.runs.execution.autopilot import Kind
+    from rowtui.core.runs.execution.autopilot import MessageKind
 
     driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
     if args.json:
@@ -252,20 +252,20 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
         driving.interrupted = True
     finally:
         networks.project.close()
-    if driving.interrupted and not (last is not None and last.kind is Kind.OVER):
+    if driving.interrupted and not (last is not None and last.kind is MessageKind.OVER):
         out.note("Let go of it: jobs that were sent go on, and nothing new is sent.")
         out.note(f"'rowtui network run --run {ours.id}' goes on with it.")
         return INTERRUPTED
-    if last is not None and last.kind is Kind.OVER:
+    if last is not None and last.kind is MessageKind.OVER:
         return _over(args, last, out)
-    if last is not None and last.kind is Kind.PAUSED and not args.json:
+    if last is not None and last.kind is MessageKind.PAUSED and not args.json:
         out.error(f"Paused: {last.sentence}.")
         out.note(f"Jobs that were sent go on. To go on: rowtui network run --run {ours.id}")
         out.note("--max-cpu-hours, --max-failures and others give it new limits.")
     return 1
 
 
-def _over(args: argparse.Namespace, last: Told, out: Output) -> int:
+def _over(args: argparse.Namespace, last: AutopilotMessage, out: Output) -> int:
     if not args.json:
         if last.success:
             out.print(out.style("Done: all jobs of the network are completed.", "green"))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.limits.limits import Limits
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.limits.limits import RunLimits
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import BadRun, Run
 
 
@@ -27,31 +27,31 @@ def run(args: argparse.Namespace, out: Output) -> int:
     networks = open_network(args, out)
     runs = list(reversed(networks.runs()))
     if args.json:
-        document: to.Runs = {"version": VERSION, "runs": [_listed(it) for it in runs]}
+        document: to.RunsJson = {"version": VERSION, "runs": [_listed(it) for it in runs]}
         out.print(json.dumps(document, indent=2))
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
-    from rowtui.cli.output.table import Cell, Column, table_lines
+    from rowtui.cli.output.table import TableCell, TextColumn, table_lines
     from rowtui.core.runs.limits.limits import cost_text
     from rowtui.core.runs.limits.run_times import time_text
     from rowtui.core.runs.store import BadRun
 
     columns = [
-        Column("Run", style="bold"),
-        Column("Status"),
-        Column("Submitted", right=True),
-        Column("Failed", right=True),
-        Column("Charged", right=True),
-        Column("Begun"),
-        Column("By"),
+        TextColumn("Run", style="bold"),
+        TextColumn("Status"),
+        TextColumn("Submitted", right=True),
+        TextColumn("Failed", right=True),
+        TextColumn("Charged", right=True),
+        TextColumn("Begun"),
+        TextColumn("By"),
     ]
     styles = {"finished": "green", "failed": "red bold", "paused": "yellow bold"}
-    rows: list[list[str | Cell]] = []
+    rows: list[list[str | TableCell]] = []
     for it in runs:
         if isinstance(it, BadRun):
-            rows.append([it.id, Cell("bad", "red bold")])
+            rows.append([it.id, TableCell("bad", "red bold")])
             continue
         standing = it.standing
         holder = it.holder()
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         rows.append(
             [
                 it.id,
-                Cell(word, styles.get(status, "")),
+                TableCell(word, styles.get(status, "")),
                 f"{standing.submitted:,}",
                 f"{standing.failed:,}",
                 cost_text(Cost(spent.cpu_hours, spent.gpu_hours)),
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _listed(run: Run | BadRun) -> to.ListedRun:
+def _listed(run: Run | BadRun) -> to.ListedRunJson:
     """Return the data of a run's journal, without its network."""
     from rowtui.cli.network.shared.json import charged_json, limits_json
     from rowtui.core.engine.api.json_views import utc
@@ -90,7 +90,7 @@ def _listed(run: Run | BadRun) -> to.ListedRun:
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
     standing = run.standing
     holder = run.holder()
-    found: to.ListedRun = {
+    found: to.ListedRunJson = {
         "id": run.id,
         "status": standing.status.value,
         "name": run.about.name,
@@ -148,7 +148,7 @@ def limits(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _show(running: Running, wanted: Limits | None, out: Output) -> None:
+def _show(running: OpenRun, wanted: RunLimits | None, out: Output) -> None:
     from rowtui.cli.network.shared.text import limit_lines, spent_text
 
     out.print(f"Run {running.run.id} is {running.status.value}.")
@@ -159,7 +159,7 @@ def _show(running: Running, wanted: Limits | None, out: Output) -> None:
     out.print(f"Charged: {spent_text(running.spent())}.")
 
 
-def _fields(running: Running, *, changed: bool) -> dict[str, object]:
+def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
     from rowtui.cli.network.shared.json import charged_json
     from rowtui.core.runs.model import limits_fields
 

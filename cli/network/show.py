@@ -10,7 +10,7 @@ from rowtui.cli.network.shared.limits import logs_of, open_network
 from rowtui.cli.network.shared.text import dimensions_of, link_marks
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,7 @@ def dot_lines(view: NetworkView) -> Iterator[str]:
         look = f"shape={_SHAPES[node.kind]}"
         if node.critical is not None:
             look += ", penwidth=2"
-        if node.counts and node.counts[JobState.FAILED]:
+        if node.counts and node.counts[GraphJobState.FAILED]:
             look += ", color=red"
         if not node.needed:
             look += ", style=dashed"
@@ -69,8 +69,8 @@ def _label(node: NodeView) -> str:
         return node.name
     lines = [node.name, dimensions_of(node)]
     if node.counts and sum(node.counts):
-        lines.append(f"{node.counts[JobState.COMPLETED]:,} of {sum(node.counts):,} completed")
-        if failed := node.counts[JobState.FAILED]:
+        lines.append(f"{node.counts[GraphJobState.COMPLETED]:,} of {sum(node.counts):,} completed")
+        if failed := node.counts[GraphJobState.FAILED]:
             lines.append(f"{failed:,} failed")
     return "\n".join(lines)
 
@@ -127,9 +127,9 @@ def _ends(networks: Networks, view: NetworkView) -> dict[int, LastEnd]:
 
 
 def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
-    from rowtui.core.network.graph.job_model import JobState
+    from rowtui.core.network.graph.job_model import GraphJobState
 
-    states = [JobState[state.upper()] for state in args.states]
+    states = [GraphJobState[state.upper()] for state in args.states]
     page = networks.samples(args.node, states, limit=args.limit, name=args.run, frozen=not args.now)
     running = None if args.now else networks.running(args.run)
     network = networks.study().network if running is None else running.run.network

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
     """
     from rowtui.cli.network.shared.simulation_text import (
-        Simulation,
+        SimulationReport,
         print_simulation,
         simulation_json,
     )
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if args.gantt:  # this plug-in must not be the one for which no time remains
             names = [args.gantt, *(name for name in names if name != args.gantt)]
         found = compare(orderable(project, growth), work, machines, names, go_on)
-    told = Simulation(found, times, network.name, done, assumed, args.entries)
+    told = SimulationReport(found, times, network.name, done, assumed, args.entries)
     for notice in machines.notices:
         out.warn(notice)
     chosen = found.outcome(args.gantt) if args.gantt else found.best
@@ -132,10 +132,10 @@ def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
     from rowtui.core.network.graph.dynamic_graph import Growth
 
     if run_id:
-        from rowtui.core.runs.running import Running
+        from rowtui.core.runs.running import OpenRun
         from rowtui.core.runs.store import RunStore
 
-        running = Running(project, RunStore(project.root).load(run_id))
+        running = OpenRun(project, RunStore(project.root).load(run_id))
         return running.growth
     from rowtui.core.runs.study import read_study
 

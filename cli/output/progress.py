@@ -114,7 +114,7 @@ REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost little over SSH
 PATIENCE_SECONDS = 0.3  # shorter work shows no bar
 
 
-class Progress:
+class ProgressBar:
     """A bar that appears when the work turns out to be long. Without a terminal: silent."""
 
     def __init__(

@@ -36,7 +36,7 @@ def ranges(numbers: Sequence[int]) -> str:
     )
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """A column's header and the style of its cells.
 
     `right_header`: align the header as the cells.
@@ -48,18 +48,18 @@ class Column(NamedTuple):
     right_header: bool = True
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell with its own style."""
 
     text: str
     style: str = ""
 
 
-Row = Sequence[str | Cell] | None  # None is an empty line between groups
+Row = Sequence[str | TableCell] | None  # None is an empty line between groups
 
 
 def table_lines(
-    columns: Sequence[Column], rows: Sequence[Row], out: Output, *, header: bool = True
+    columns: Sequence[TextColumn], rows: Sequence[Row], out: Output, *, header: bool = True
 ) -> list[str]:
     """Return the lines of a table. A row may omit its last cells."""
     shown: list[list[tuple[str, str]] | None] = []
@@ -70,7 +70,7 @@ def table_lines(
             continue
         cells = []
         for index, cell in enumerate(row):
-            text, style = cell if isinstance(cell, Cell) else (cell, columns[index].style)
+            text, style = cell if isinstance(cell, TableCell) else (cell, columns[index].style)
             text = visible(text)
             widths[index] = max(widths[index], display_width(text))
             cells.append((text, style))

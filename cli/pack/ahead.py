@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from heapq import heappush, heapreplace
 from typing import NamedTuple
 
-from rowtui.core.packing.model import HOUR, Amounts, NodeType
-from rowtui.core.packing.simulation.simulate import TypeUse, Utilisation
+from rowtui.core.packing.model import HOUR, InstanceType, ResourceAmounts
+from rowtui.core.packing.simulation.simulate import ResourceUse, TypeUse
 from rowtui.core.project.planning.pack_views import BundleView
 
 
@@ -23,7 +23,7 @@ class Ahead(NamedTuple):
     makespan: float
     mean_wait: float
     p95_wait: float
-    utilisation: Utilisation
+    utilisation: ResourceUse
     types: tuple[TypeUse, ...]
 
     @property
@@ -39,8 +39,8 @@ class Ahead(NamedTuple):
 
 def carried_out(
     bundles: Sequence[BundleView],
-    node_types: Sequence[NodeType],
-    jobs: Mapping[int, tuple[Amounts, float]],
+    node_types: Sequence[InstanceType],
+    jobs: Mapping[int, tuple[ResourceAmounts, float]],
 ) -> Ahead:
     """Simulate all bundles, with all jobs present from the beginning.
 
@@ -90,6 +90,6 @@ def carried_out(
         makespan=end,
         mean_wait=math.fsum(waits) / len(waits) if waits else 0.0,
         p95_wait=waits[math.ceil(0.95 * len(waits)) - 1] if waits else 0.0,
-        utilisation=Utilisation(*(busy[of] / paid[of] if paid[of] else 0.0 for of in range(4))),
+        utilisation=ResourceUse(*(busy[of] / paid[of] if paid[of] else 0.0 for of in range(4))),
         types=types,
     )

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.output.table import Column, table_lines
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.pack.text import (
     above,
@@ -53,7 +53,7 @@ class Done(NamedTuple):
         return max((bundle.seconds for bundle in self.there.bundles), default=0)
 
 
-class Place(NamedTuple):
+class DestinationResults(NamedTuple):
     """The results of all packers at one destination. `bound`: no packing costs less."""
 
     done: list[Done]
@@ -107,9 +107,11 @@ def compare(
     return 0
 
 
-def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> list[Place]:
+def _pack_by_each(
+    project: Project, plan: Plan, choice: Any, out: Output
+) -> list[DestinationResults]:
     from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.project.planning.packing import Packing
+    from rowtui.core.project.planning.packing import PlanPacking
 
     installed = installed_packers()
     for left_out in installed.left_out:
@@ -119,11 +121,11 @@ def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> lis
     with busy_with(project, out, "Packing") as busy:
         for at, (name, summary) in enumerate(all_packers, 1):
             busy.title = f"Packing by {visible(name)} ({at} of {len(all_packers)})"
-            packing = Packing(project, choice._replace(packer=name), installed.packers)
+            packing = PlanPacking(project, choice._replace(packer=name), installed.packers)
             packed = packing(plan.jobs)
             there = packing.destinations(packed.jobs)
             found.append([Done(name, summary, each) for each in there])
-    return [Place(list(done), _bound(done)) for done in zip(*found, strict=True)]
+    return [DestinationResults(list(done), _bound(done)) for done in zip(*found, strict=True)]
 
 
 def _bound(done: Sequence[Done]) -> float:
@@ -132,7 +134,7 @@ def _bound(done: Sequence[Done]) -> float:
     return min(bound, *(one.there.packed.cost for one in done))
 
 
-def _print(place_: Place, out: Output, width: int | None) -> None:
+def _print(place_: DestinationResults, out: Output, width: int | None) -> None:
     first = place_.done[0].there
     if not first.packed.jobs:
         out.print(out.style(head(first.packed), "bold"))
@@ -141,13 +143,13 @@ def _print(place_: Place, out: Output, width: int | None) -> None:
         out.print(out.style(f"{where}: {plural(first.packed.jobs, 'job')}", "bold"))
         unit = visible(first.packed.unit)
         columns = [
-            Column("Packer", style="bold"),
-            Column("Nodes", right=True),
-            Column(f"Cost ({unit})" if unit else "Cost", right=True),
-            Column("Above least", right=True),
-            Column("Longest", right=True),
-            Column("Took", right=True),
-            Column("What it does", style="dim"),
+            TextColumn("Packer", style="bold"),
+            TextColumn("Nodes", right=True),
+            TextColumn(f"Cost ({unit})" if unit else "Cost", right=True),
+            TextColumn("Above least", right=True),
+            TextColumn("Longest", right=True),
+            TextColumn("Took", right=True),
+            TextColumn("What it does", style="dim"),
         ]
         rows: list[Cells] = [_row(one, place_) for one in place_.done]
         out.lines(table_lines(columns, cut_last(columns, rows, width), out))
@@ -157,7 +159,7 @@ def _print(place_: Place, out: Output, width: int | None) -> None:
         out.print(f"Alone: {plural(len(left.jobs), 'job')}: {visible(left.reason)}")
 
 
-def _row(one: Done, place_: Place) -> Cells:
+def _row(one: Done, place_: DestinationResults) -> Cells:
     packed = one.there.packed
     by = visible(one.name) + ("" if packed.packer == one.name else f" ({visible(packed.packer)})")
     if not packed.cost:
@@ -175,7 +177,9 @@ def _row(one: Done, place_: Place) -> Cells:
     ]
 
 
-def _json(plan: Plan, places: Sequence[Place], planning: float, search: float) -> to.PackComparison:
+def _json(
+    plan: Plan, places: Sequence[DestinationResults], planning: float, search: float
+) -> to.PackComparisonJson:
     return {
         "version": VERSION,
         "planning_seconds": round(planning, 3),
@@ -185,7 +189,7 @@ def _json(plan: Plan, places: Sequence[Place], planning: float, search: float) -
     }
 
 
-def _compared(place: Place, plan: Plan) -> to.ComparedDestination:
+def _compared(place: DestinationResults, plan: Plan) -> to.ComparedDestinationJson:
     first = place.done[0].there
     summary = packed_of(first.packed, plan.jobs)
     return {

@@ -16,18 +16,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.output.progress import Busy
-from rowtui.cli.output.table import Column, table_lines
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.ahead import Ahead, carried_out
 from rowtui.cli.pack.text import number
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.clusters.model import NodeKind
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.engine.api.json_views import cost_in, place_of
 from rowtui.core.packing.model import HOUR
 from rowtui.core.packing.simulation.simulate import (
     Arrival,
     Faults,
-    Simulation,
+    PackingSimulation,
     simulate,
     usual_policies,
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.cli.pack.text import Cells
     from rowtui.core.base import json_objects as to
-    from rowtui.core.packing.model import NodeType
+    from rowtui.core.packing.model import InstanceType
     from rowtui.core.packing.simulation.online_model import Policy
     from rowtui.core.packing.simulation.simulate import TypeUse
     from rowtui.core.project.planning.pack_views import NodeTypeView, PackedDestination, PackedPlan
@@ -52,11 +52,11 @@ AHEAD = "packed ahead"
 SEED = "seed"
 
 
-class Outcome(NamedTuple):
+class PolicyResult(NamedTuple):
     """The result of a policy, or of an ahead-of-time packing. Times in seconds."""
 
     policy: str
-    found: Simulation | Ahead
+    found: PackingSimulation | Ahead
     peak: int
     nodes: int
     restarts: int = 0
@@ -71,7 +71,7 @@ class Course(NamedTuple):
     there: PackedDestination
     jobs: int
     of: int
-    outcomes: list[Outcome]
+    outcomes: list[PolicyResult]
     left_out: list[str]
 
 
@@ -126,7 +126,7 @@ def _course(
     if not args.per_hour and not args.failures and step == 1:
         real = {at: (it.amounts, it.seconds) for at, it in zip(positions, arrivals, strict=True)}
         ahead = carried_out(there.bundles, node_types, real)
-        outcomes.append(Outcome(AHEAD, ahead, ahead.peak, ahead.nodes))
+        outcomes.append(PolicyResult(AHEAD, ahead, ahead.peak, ahead.nodes))
     left_out = []
     faults = Faults(args.failures, seed=args.seed)
     where = visible(str(there.packed.destination))
@@ -148,7 +148,7 @@ def _course(
 
 
 def _policies(
-    node_types: Sequence[NodeType], arrivals: Sequence[Arrival], machines: int
+    node_types: Sequence[InstanceType], arrivals: Sequence[Arrival], machines: int
 ) -> dict[str, Policy]:
     """Return the policies that differ here, in reverse order: without boots, some are equal."""
     told = usual_policies(node_types, arrivals, machines)
@@ -160,8 +160,8 @@ def _policies(
     return {name: told[name] for name in reversed(different.values())}
 
 
-def _kind(view: NodeTypeView) -> NodeKind:
-    return NodeKind(
+def _kind(view: NodeTypeView) -> NodeType:
+    return NodeType(
         name=view.name,
         partition="",
         cpus=view.amounts.cpus,
@@ -180,8 +180,8 @@ def _real_seconds(job: PlannedJob, spread: float, chance: random.Random) -> floa
     return max(1.0, job.walltime_seconds * math.exp(-abs(chance.gauss(0.0, spread))))
 
 
-def _outcome(name: str, found: Simulation) -> Outcome:
-    return Outcome(
+def _outcome(name: str, found: PackingSimulation) -> PolicyResult:
+    return PolicyResult(
         policy=name,
         found=found,
         peak=found.peak,
@@ -207,14 +207,14 @@ def _print(args: argparse.Namespace, course: Course, out: Output) -> None:
     out.print(out.style(f"{where}: {jobs}{some}, {_how(args)}{costs}", "bold"))
     fails = any(one.lost for one in course.outcomes)
     columns = [
-        Column("Policy", style="bold"),
-        Column("Cost", right=True),
-        Column("All done", right=True),
-        Column("Wait", right=True),
-        Column("95 %", right=True),
-        Column("Cores", right=True),
-        Column("Nodes", right=True),
-        *[Column("Lost", right=True), Column("Restarts", right=True)] * fails,
+        TextColumn("Policy", style="bold"),
+        TextColumn("Cost", right=True),
+        TextColumn("All done", right=True),
+        TextColumn("Wait", right=True),
+        TextColumn("95 %", right=True),
+        TextColumn("Cores", right=True),
+        TextColumn("Nodes", right=True),
+        *[TextColumn("Lost", right=True), TextColumn("Restarts", right=True)] * fails,
     ]
     rows: list[Cells] = []
     for one in course.outcomes:
@@ -262,7 +262,7 @@ def span(seconds: float) -> str:
     return f"{seconds / 86400:,.1f} d"
 
 
-def _json(args: argparse.Namespace, courses: Sequence[Course]) -> to.PackSimulation:
+def _json(args: argparse.Namespace, courses: Sequence[Course]) -> to.PackSimulationJson:
     return {
         "version": VERSION,
         "per_hour": args.per_hour,
@@ -283,7 +283,7 @@ def _json(args: argparse.Namespace, courses: Sequence[Course]) -> to.PackSimulat
     }
 
 
-def _policy(one: Outcome, course: Course) -> to.PolicyResult:
+def _policy(one: PolicyResult, course: Course) -> to.PolicyResultJson:
     found, unit = one.found, course.there.packed.unit
     sizes = {kind.name: kind.amounts for kind in course.there.node_types}
 

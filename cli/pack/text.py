@@ -12,20 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.table import Cell, Column, display_width, table_lines
+from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
-    from rowtui.core.project.planning.pack_views import BundleView, PackedDestination, Utilisation
+    from rowtui.core.project.planning.pack_views import BundleView, NodeUse, PackedDestination
     from rowtui.core.submission.plan.model import Packed, PlannedJob
 
 BARS = (10, 5, 0)  # cells; the widest that fits is used
 SHOWN_BUNDLES = 40
 SHOWN_NAMES = 3
 
-Cells = list[str | Cell]
+Cells = list[str | TableCell]
 _Value = Callable[["BundleView"], str]
 
 
@@ -124,7 +124,7 @@ def _types(destination: PackedDestination, out: Output, width: int | None) -> li
 
 def _types_with(destination: PackedDestination, out: Output, cells: int) -> list[str]:
     """Return the table of node types, with bars of this many cells."""
-    shares: list[tuple[str, Callable[[Utilisation], float | None]]] = [
+    shares: list[tuple[str, Callable[[NodeUse], float | None]]] = [
         ("Cores", lambda used: used.cpus),
         ("Memory", lambda used: used.memory),
         ("GPUs", lambda used: used.gpus),
@@ -134,12 +134,12 @@ def _types_with(destination: PackedDestination, out: Output, cells: int) -> list
     priced = any(kind.priced for kind in destination.node_types)
     unit = visible(destination.packed.unit)
     columns = [
-        Column("Node type", style="bold"),
-        Column("Nodes", right=True),
-        Column("Jobs", right=True),
-        *(Column(name, right=not cells) for name, _ in shares),
-        *[Column("Price/h", right=True)] * priced,
-        Column(f"Cost ({unit})" if unit else "Cost", right=True, style="italic dim"),
+        TextColumn("Node type", style="bold"),
+        TextColumn("Nodes", right=True),
+        TextColumn("Jobs", right=True),
+        *(TextColumn(name, right=not cells) for name, _ in shares),
+        *[TextColumn("Price/h", right=True)] * priced,
+        TextColumn(f"Cost ({unit})" if unit else "Cost", right=True, style="italic dim"),
     ]
     bundles, jobs = Counter[int](), Counter[int]()
     paid: dict[int, float] = {}
@@ -177,14 +177,14 @@ def _more_than_there_are(destination: PackedDestination, at: int, bundles: Count
     return at_most is not None and bundles[at] > at_most
 
 
-def bar(share: float | None, cells: int = BARS[0]) -> Cell:
+def bar(share: float | None, cells: int = BARS[0]) -> TableCell:
     """Return a share as a bar and a number; "-" if the nodes have no such capacity."""
     if share is None:
-        return Cell("-", "dim")
+        return TableCell("-", "dim")
     full, empty = ("█", "░") if draws() else ("#", ".")
     filled = min(cells, round(share * cells))
     drawn = f"{full * filled}{empty * (cells - filled)} " if cells else ""
-    return Cell(f"{drawn}{round(100 * share):3d}%")
+    return TableCell(f"{drawn}{round(100 * share):3d}%")
 
 
 def draws() -> bool:
@@ -201,20 +201,20 @@ def _bundles(
     # The most expensive first, so that the groups that are not shown matter least.
     groups = sorted(alike.values(), key=lambda group: -group[0].cost * len(group))
     kinds = destination.node_types
-    values: list[tuple[Column, _Value, bool]] = [
-        (Column("Node type", style="bold"), lambda it: kinds[it.node_type].name, True),
-        (Column("Jobs", right=True), lambda it: count(it.jobs), True),
-        (Column("Lanes", right=True), lambda it: count(len(it.lanes)), True),
-        (Column("Cores", right=True), lambda it: count(it.used.cpus), True),
+    values: list[tuple[TextColumn, _Value, bool]] = [
+        (TextColumn("Node type", style="bold"), lambda it: kinds[it.node_type].name, True),
+        (TextColumn("Jobs", right=True), lambda it: count(it.jobs), True),
+        (TextColumn("Lanes", right=True), lambda it: count(len(it.lanes)), True),
+        (TextColumn("Cores", right=True), lambda it: count(it.used.cpus), True),
         (
-            Column("Memory", right=True),
+            TextColumn("Memory", right=True),
             lambda it: _memory(it.used.memory_mb),
             _any(groups, 1),
         ),
-        (Column("GPUs", right=True), lambda it: count(it.used.gpus), _any(groups, 2)),
-        (Column("Time", right=True), lambda it: format_duration(it.seconds), True),
-        (Column("Cost", right=True, style="italic dim"), lambda it: number(it.cost), True),
-        (Column("First job"), lambda it: visible(jobs[it.lanes[0].jobs[0]].name), True),
+        (TextColumn("GPUs", right=True), lambda it: count(it.used.gpus), _any(groups, 2)),
+        (TextColumn("Time", right=True), lambda it: format_duration(it.seconds), True),
+        (TextColumn("Cost", right=True, style="italic dim"), lambda it: number(it.cost), True),
+        (TextColumn("First job"), lambda it: visible(jobs[it.lanes[0].jobs[0]].name), True),
     ]
     shown = [(column, value) for column, value, wanted in values if wanted]
     times = "×" if draws() else "x"
@@ -222,7 +222,7 @@ def _bundles(
         [f"{times}{count(len(group))}", *(value(group[0]) for _, value in shown)]
         for group in groups[:SHOWN_BUNDLES]
     ]
-    columns = [Column("Bundles", right=True), *(column for column, _ in shown)]
+    columns = [TextColumn("Bundles", right=True), *(column for column, _ in shown)]
     yield from table_lines(columns, cut_last(columns, rows, width), out)
     if len(groups) > SHOWN_BUNDLES:
         rest = groups[SHOWN_BUNDLES:]
@@ -230,7 +230,7 @@ def _bundles(
         yield f"... and {bundles} of {plural(len(rest), 'more kind')}; all of them with --json"
 
 
-def cut_last(columns: Sequence[Column], rows: list[Cells], width: int | None) -> list[Cells]:
+def cut_last(columns: Sequence[TextColumn], rows: list[Cells], width: int | None) -> list[Cells]:
     """Return the rows with their last cells cut to the remaining width of the terminal."""
     if width is None or not rows:
         return rows
@@ -240,7 +240,7 @@ def cut_last(columns: Sequence[Column], rows: list[Cells], width: int | None) ->
     )
     left = max(display_width(columns[-1].header), width - before)
     for row in rows:
-        text = row[-1].text if isinstance(row[-1], Cell) else row[-1]
+        text = row[-1].text if isinstance(row[-1], TableCell) else row[-1]
         row[-1] = cut(visible(text), left)
     return rows
 
@@ -268,8 +268,8 @@ def _width(line: str) -> int:
     return display_width(line)
 
 
-def _width_of(cell: str | Cell) -> int:
-    return display_width(visible(cell.text if isinstance(cell, Cell) else cell))
+def _width_of(cell: str | TableCell) -> int:
+    return display_width(visible(cell.text if isinstance(cell, TableCell) else cell))
 
 
 def _looks(bundle: BundleView) -> tuple[object, ...]:

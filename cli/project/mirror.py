@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.output.progress import Progress, waited_for
-from rowtui.cli.output.table import Cell, Column, table_lines
+from rowtui.cli.output.progress import ProgressBar, waited_for
+from rowtui.cli.output.table import TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import answer_to, ask, cluster_name, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rowtui.core.mirror.compare import Copy, Transfer
     from rowtui.core.mirror.model import FileFacts
     from rowtui.core.mirror.transfer import files
-    from rowtui.core.project.context.copy_by_hand import Compared, CopyByHand
+    from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
     from rowtui.core.project.project import Project
 
 
@@ -42,7 +42,7 @@ _KINDS = (
 _STYLES = {"conflict": "red bold", "deleted here": "dim", "deleted there": "dim"}
 
 
-class Difference(NamedTuple):
+class PathDifference(NamedTuple):
     """One path that differs. `kind`: `conflict`, `newer here`, `only there`, `deleted here`, ..."""
 
     kind: str
@@ -52,30 +52,30 @@ class Difference(NamedTuple):
     reason: str = ""
 
 
-def differences(transfer: Transfer) -> Iterator[Difference]:
+def differences(transfer: Transfer) -> Iterator[PathDifference]:
     """Yield all differences, beginning with the ones that the user has to decide."""
     for conflict in transfer.conflicts:
-        yield Difference("conflict", *conflict)
+        yield PathDifference("conflict", *conflict)
     for copy in transfer.send:
-        yield Difference(_kind(copy, "here"), copy.path, copy.facts, copy.replaces)
+        yield PathDifference(_kind(copy, "here"), copy.path, copy.facts, copy.replaces)
     for copy in transfer.fetch:
-        yield Difference(_kind(copy, "there"), copy.path, copy.replaces, copy.facts)
+        yield PathDifference(_kind(copy, "there"), copy.path, copy.replaces, copy.facts)
     for gone in transfer.removed:
         sides = (None, gone.facts) if gone.gone is Side.HERE else (gone.facts, None)
-        yield Difference(f"deleted {gone.gone.value}", gone.path, *sides)
+        yield PathDifference(f"deleted {gone.gone.value}", gone.path, *sides)
 
 
 def _kind(copy: Copy, side: str) -> str:
     return f"newer {side}" if copy.replaces else f"only {side}"
 
 
-def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> None:
+def print_compared(compared: CopyComparison, out: Output, *, all_of_them: bool) -> None:
     """Print where the copy is, the differences, and what the user can do."""
     name = visible(compared.cluster)
     out.print(f"{out.style(name, 'bold')}: {visible(compared.place)}")
     transfer = compared.transfer
     same = f"{transfer.unchanged:,} files and folders are the same"
-    found_by_kind: dict[str, list[Difference]] = {kind: [] for kind in _KINDS}
+    found_by_kind: dict[str, list[PathDifference]] = {kind: [] for kind in _KINDS}
     for it in differences(transfer):
         found_by_kind[it.kind].append(it)
     by_kind = {kind: found for kind, found in found_by_kind.items() if found}
@@ -85,13 +85,20 @@ def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> Non
         out.warn(f"{name}: {notice}")
     if not by_kind:
         return
-    rows: list[Sequence[str | Cell]] = []
+    rows: list[Sequence[str | TableCell]] = []
     for kind, found in by_kind.items():
         shown = found if all_of_them else found[:_SHOWN]
         rows += [_row(it) for it in shown]
         if len(found) > len(shown):
-            rows.append([Cell(kind, "dim"), Cell(f"and {len(found) - len(shown):,} more", "dim")])
-    columns = [Column("Difference"), Column("File", style="bold"), Column("Here"), Column("There")]
+            rows.append(
+                [TableCell(kind, "dim"), TableCell(f"and {len(found) - len(shown):,} more", "dim")]
+            )
+    columns = [
+        TextColumn("Difference"),
+        TextColumn("File", style="bold"),
+        TextColumn("Here"),
+        TextColumn("There"),
+    ]
     out.print()
     out.lines(table_lines(columns, rows, out))
     out.print()
@@ -113,17 +120,17 @@ def _noun(kind: str, number: int) -> str:
     return "conflicts" if kind == "conflict" and number != 1 else kind
 
 
-def _unusual(it: Difference) -> bool:
+def _unusual(it: PathDifference) -> bool:
     """Whether times and sizes do not already explain the conflict."""
     return it.here is None or it.there is None or it.here.kind != it.there.kind
 
 
-def _row(it: Difference) -> list[str | Cell]:
+def _row(it: PathDifference) -> list[str | TableCell]:
     here, there = _side(it, it.here, "here"), _side(it, it.there, "there")
-    return [Cell(it.kind, _STYLES.get(it.kind, "")), it.path, here, there]
+    return [TableCell(it.kind, _STYLES.get(it.kind, "")), it.path, here, there]
 
 
-def _side(it: Difference, facts: FileFacts | None, side: str) -> str:
+def _side(it: PathDifference, facts: FileFacts | None, side: str) -> str:
     if facts is None:
         return "deleted" if it.kind == f"deleted {side}" else "-"
     if facts.kind == FOLDER:
@@ -145,7 +152,7 @@ def _moment(mtime_ns: int) -> str:
     return time.strftime("%m-%d %H:%M" if then[0] == now[0] else "%Y-%m-%d", then)
 
 
-def compared_json(compared: Compared) -> to.Comparison:
+def compared_json(compared: CopyComparison) -> to.ComparisonJson:
     """Return the comparison for programs."""
     return {
         "cluster": compared.cluster,
@@ -165,7 +172,7 @@ def compared_json(compared: Compared) -> to.Comparison:
     }
 
 
-def _facts_json(facts: FileFacts | None) -> to.FileFacts | None:
+def _facts_json(facts: FileFacts | None) -> to.FileFactsJson | None:
     if facts is None:
         return None
     of_file = facts.kind not in (LINK, FOLDER)
@@ -253,7 +260,7 @@ def _compare(
     out: Output,
 ) -> int:
     """Compare one copy, or all existing ones; a failing copy does not hide the others."""
-    found: list[Compared] = []
+    found: list[CopyComparison] = []
     failed = False
     for cluster in [name] if name else project.copies.known():
         copy = project.copies.by_hand(cluster)
@@ -282,10 +289,10 @@ def _compare(
     return 1 if failed else 0
 
 
-def _looked(copy: CopyByHand, out: Output, look: Any) -> Compared:
+def _looked(copy: CopyByHand, out: Output, look: Any) -> CopyComparison:
     """Compare, with a message on the terminal if it takes long."""
 
-    async def compare() -> Compared:
+    async def compare() -> CopyComparison:
         await copy.where()  # a login that is needed prompts now
         title = f"Comparing with {visible(copy.cluster.name)}"
         return await waited_for(look(), out, title)
@@ -294,7 +301,7 @@ def _looked(copy: CopyByHand, out: Output, look: Any) -> Compared:
 
 
 def _carry_out(
-    copy: CopyByHand, compared: Compared, args: argparse.Namespace, out: Output, *, send: bool
+    copy: CopyByHand, compared: CopyComparison, args: argparse.Namespace, out: Output, *, send: bool
 ) -> int:
     """Copy in one direction; 1 if not everything arrived."""
     name = visible(copy.cluster.name)
@@ -311,7 +318,7 @@ def _carry_out(
         out.warn("Nothing was copied.")
         return 0
     title = f"{'Sending' if send else 'Fetching'} {where}" if len(where) < 40 else "Copying"
-    bar = Progress(out, title, file_size)
+    bar = ProgressBar(out, title, file_size)
     steps = copy.send_now(transfer) if send else copy.fetch_now(transfer)
     try:
         last = run_async(_followed(steps, bar))
@@ -324,7 +331,7 @@ def _carry_out(
     for notice in last.notices:
         out.warn(notice)
     if args.json:
-        copied: to.Copied = {
+        copied: to.CopiedJson = {
             "version": VERSION,
             "cluster": copy.cluster.name,
             "place": compared.place,
@@ -340,7 +347,9 @@ def _carry_out(
     return 1 if last.done_files < last.files else 0
 
 
-async def _followed(steps: AsyncGenerator[files.Progress, None], bar: Progress) -> files.Progress:
+async def _followed(
+    steps: AsyncGenerator[files.TransferProgress, None], bar: ProgressBar
+) -> files.TransferProgress:
     """Draw the bar; return the end of the transfer."""
     async with contextlib.aclosing(steps) as going:
         async for last in going:

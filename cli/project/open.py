@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.clusters.transports.login import Asker
-    from rowtui.core.project.context.cluster_context import Surroundings
+    from rowtui.core.project.context.cluster_context import ClusterContext
     from rowtui.core.project.project import Project
     from rowtui.core.state.model import Directories
 
@@ -51,7 +51,7 @@ def open_project(
     submission are sent. Without `errors` the caller reports the problems of actions, as part of a
     plan.
     """
-    from rowtui.cli.output.progress import Progress
+    from rowtui.cli.output.progress import ProgressBar
     from rowtui.core.network.definition.find import has_network
     from rowtui.core.project.project import Project
 
@@ -70,7 +70,7 @@ def open_project(
     problems = project.workflow.problems
     out.problems(it for it in problems if errors or it.severity != "error")
     if synchronise:
-        progress = Progress(out, "Reading directories")
+        progress = ProgressBar(out, "Reading directories")
         try:
             project.synchronise(progress=progress)
         finally:
@@ -88,7 +88,7 @@ def open_project(
     return project
 
 
-def sit_before(around: Surroundings) -> None:
+def sit_before(around: ClusterContext) -> None:
     """Let the user at the terminal answer logins, and keep connections open until the end."""
     around.wait, around.person, around.always_ask = run, _person, True
     at_end(around.let_go)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.progress import Progress
+from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import given_names, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if args.json:
             _print_json(ScanReport(0, {}, {}), out)
         return 0
-    progress = Progress(out, "Scanning directories")
+    progress = ProgressBar(out, "Scanning directories")
     try:
         report = scan(project, given_names(args.directories), args.action, progress)
     finally:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _print_json(report: ScanReport, out: Output) -> None:
-    document: to.Scan = {
+    document: to.ScanJson = {
         "version": VERSION,
         "scanned": report.scanned,
         "found": dict(report.found),

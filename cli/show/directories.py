@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.project.open import action_not_found, chosen_positions, open_project
-from rowtui.cli.show.listing import Element, Listing
+from rowtui.cli.show.listing import DirectoryTable, Element
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import STATUS_OF, only_status, status_codes
 
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             for names in element.names(project.state.directories):
                 out.names(names, for_programs=True)
     else:
-        listing = Listing(
+        listing = DirectoryTable(
             project.state.directories,
             elements,
             args.value,
@@ -102,7 +102,7 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
         from rowtui.core.base.json_objects import VERSION
         from rowtui.core.engine.api.json_views import bad_of
 
-        found: to.DirectoryNames = {
+        found: to.DirectoryNamesJson = {
             "version": VERSION,
             "directories": list(names),
             "bad": bad_of(project),
@@ -124,11 +124,11 @@ def _print_json(
     from rowtui.core.project.planning.asked import shown_amounts
     from rowtui.core.project.planning.plan import counted_on
 
-    def entry(element: Element, code: int, position: int) -> to.Directory:
+    def entry(element: Element, code: int, position: int) -> to.DirectoryJson:
         job = element.submitted.get(position)
         return directory_of(project, args.action, position, STATUS_OF[code], job)
 
-    groups: list[to.Group] = []
+    groups: list[to.GroupJson] = []
     for element in elements:
         codes = status_codes(element.row, len(project.state.directories))
         requests = counted_on(project, job_requests(element.cut.page(0, element.shown)))
@@ -137,5 +137,5 @@ def _print_json(
                 entry(element, codes[position], position) for position in request.group.indices
             ]
             groups.append(group_of(request, asked, len(groups) + 1, entries))
-    document: to.Groups = {"version": VERSION, "action": args.action, "groups": groups}
+    document: to.GroupsJson = {"version": VERSION, "action": args.action, "groups": groups}
     out.print(json.dumps(document, indent=2))

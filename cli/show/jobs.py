@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.queue_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.output.table import Column, Row, table_lines
+from rowtui.cli.output.table import Row, TextColumn, table_lines
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.engine.api.json_views import Known
+    from rowtui.core.engine.api.json_views import JobRecords
     from rowtui.core.project.project import Project
 
 _NAMED = 10  # jobs of one reason that are named below the table
@@ -48,9 +48,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.lines(str(job_id) for job_id, _, _ in rows)
     else:
         columns = [
-            Column("ID", right=True, right_header=False, style="bold"),
-            Column("Action"),
-            Column("Directories", right=True, right_header=False),
+            TextColumn("ID", right=True, right_header=False, style="bold"),
+            TextColumn("Action"),
+            TextColumn("Directories", right=True, right_header=False),
         ]
         cells = [[str(job_id), action, count(number)] for job_id, action, number in rows]
         out.lines(table_lines(columns, cells, out, header=not args.no_header))
@@ -131,18 +131,18 @@ def _some(labels: Sequence[str]) -> str:
     return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
 
 
-def _table(jobs: list[JobView], known: Known, out: Output, *, header: bool) -> list[str]:
+def _table(jobs: list[JobView], known: JobRecords, out: Output, *, header: bool) -> list[str]:
     from rowtui.core.engine.api.json_views import elapsed_of, walltime_of
 
     columns = [
-        Column("ID", right=True),
-        Column("Cluster"),
-        Column("State"),
-        Column("Action", style="bold"),
-        Column("Directories", right=True),
-        Column("Elapsed", right=True),
-        Column("Limit", right=True),
-        Column("Reason"),
+        TextColumn("ID", right=True),
+        TextColumn("Cluster"),
+        TextColumn("State"),
+        TextColumn("Action", style="bold"),
+        TextColumn("Directories", right=True),
+        TextColumn("Elapsed", right=True),
+        TextColumn("Limit", right=True),
+        TextColumn("Reason"),
     ]
     rows: list[Row] = []
     for job in jobs:

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.table import Column, display_width, table_lines
+from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.groups.model import Status
@@ -71,7 +71,7 @@ class Element(NamedTuple):
             yield names.at(positions)
 
 
-class Listing:
+class DirectoryTable:
     """The table of some elements. `pointers`: a column of values for each."""
 
     def __init__(
@@ -97,11 +97,12 @@ class Listing:
 
     def write(self, out: Output, *, header: bool) -> None:
         """Print the table. Raises: RowtuiError, before any output, for a missing value."""
-        columns = [Column("Directory", style="bold"), Column("Status")]
+        columns = [TextColumn("Directory", style="bold"), TextColumn("Status")]
         if self._with_jobs:
-            columns.append(Column("Job ID"))
+            columns.append(TextColumn("Job ID"))
         columns += [
-            Column(visible(pointer), right=True, right_header=False) for pointer in self._pointers
+            TextColumn(visible(pointer), right=True, right_header=False)
+            for pointer in self._pointers
         ]
         wide = None if out.color else self._wide(columns)
         widths = self._widths(columns) if wide is None else wide.widths
@@ -127,7 +128,7 @@ class Listing:
         cut_short = self._separate and 0 < element.shown < len(element.cut)
         return "\n" * (cut_short + (not last))
 
-    def _wide(self, columns: Sequence[Column]) -> WideRows | None:
+    def _wide(self, columns: Sequence[TextColumn]) -> WideRows | None:
         """Return the rows as arrays, if there are enough rows and they are simple enough."""
         rows = sum(element.size for element in self._elements)
         if rows * (1 + 2 * len(self._pointers)) < WIDE_FROM:
@@ -138,7 +139,7 @@ class Listing:
             self._directories, self._elements, self._texts, columns, with_jobs=self._with_jobs
         )
 
-    def _widths(self, columns: Sequence[Column]) -> list[int]:
+    def _widths(self, columns: Sequence[TextColumn]) -> list[int]:
         """Return the largest width of each column, over all elements."""
         widths = [display_width(column.header) for column in columns]
 

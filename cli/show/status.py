@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.cli.output.table import Cell, Column, Row, table_lines
+from rowtui.cli.output.table import Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
 from rowtui.core.base.text import count, plural
 
@@ -97,26 +97,26 @@ def status_lines(
     """Return the lines of Row's status table."""
     ended = [name for name in ENDED if any(getattr(counts, name) for _, counts in rows)]
     columns = [
-        Column("Action", style="bold"),
-        Column("Completed", right=True, style="green bold"),
-        Column("Submitted", right=True, style="yellow bold"),
-        Column("Eligible", right=True, style="blue"),
-        Column("Waiting", right=True, style="cyan dim"),
+        TextColumn("Action", style="bold"),
+        TextColumn("Completed", right=True, style="green bold"),
+        TextColumn("Submitted", right=True, style="yellow bold"),
+        TextColumn("Eligible", right=True, style="blue"),
+        TextColumn("Waiting", right=True, style="cyan dim"),
         *(
-            Column(name.capitalize().replace("_", " "), right=True, style=ENDED[name])
+            TextColumn(name.capitalize().replace("_", " "), right=True, style=ENDED[name])
             for name in ended
         ),
-        Column("Remaining cost", right=True, style="italic dim"),
+        TextColumn("Remaining cost", right=True, style="italic dim"),
     ]
     lines: list[Row] = []
     for row, counts in rows:
-        cells: list[str | Cell] = [
+        cells: list[str | TableCell] = [
             row.action.name,
             *(count(getattr(counts, name)) for name in STATUSES),
         ]
         for name in ended:
             number = getattr(counts, name)
-            cells.append(count(number) if number else Cell("0", "dim"))
+            cells.append(count(number) if number else TableCell("0", "dim"))
         if row.remaining_cost:
             cells.append(str(row.remaining_cost))
         lines.append(cells)
@@ -135,7 +135,7 @@ def print_json(
     from rowtui.core.base.json_objects import VERSION
     from rowtui.core.engine.api.json_views import bad_of, cost_of
 
-    document: to.Status = {
+    document: to.StatusJson = {
         "version": VERSION,
         "project": str(project.root),
         "directories": len(project.state.directories),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.cli.output.table import Column
+from rowtui.cli.output.table import TextColumn
 from rowtui.cli.show.listing import PIECE, Element, begins, is_plain, job_ids, status_with
 from rowtui.core.base.lean_numpy import np
 from rowtui.core.groups.status import STATUS_OF, status_codes
@@ -73,7 +73,7 @@ class WideRows:
         names: _Names,
         elements: Sequence[Element],
         cells: Sequence[Sequence[_Cells]],
-        columns: Sequence[Column],
+        columns: Sequence[TextColumn],
     ) -> None:
         """Set up the rows. `cells`: the other columns by element."""
         self._names = names
@@ -147,7 +147,7 @@ def wide_rows(
     directories: Directories,
     elements: Sequence[Element],
     pointers: Sequence[PointerTexts],
-    columns: Sequence[Column],
+    columns: Sequence[TextColumn],
     *,
     with_jobs: bool,
 ) -> WideRows | None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.output.table import Column, table_lines
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.cli.submit.review import scripts_of
@@ -60,15 +60,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     bundles = _bundle_numbers(plan)
     columns = [
-        Column("Job", right=True),
-        *[Column("Bundle", right=True)] * bool(bundles),
-        Column("Action", style="bold"),
-        Column("Directories", right=True),
-        Column("CPUs", right=True),
-        Column("GPUs", right=True),
-        Column("Time", right=True),
-        Column("Destination", style="cyan"),
-        Column("Cost", right=True, style="italic dim"),
+        TextColumn("Job", right=True),
+        *[TextColumn("Bundle", right=True)] * bool(bundles),
+        TextColumn("Action", style="bold"),
+        TextColumn("Directories", right=True),
+        TextColumn("CPUs", right=True),
+        TextColumn("GPUs", right=True),
+        TextColumn("Time", right=True),
+        TextColumn("Destination", style="cyan"),
+        TextColumn("Cost", right=True, style="italic dim"),
     ]
     rows = [_cells(at, job, bundles) for at, job in enumerate(plan.jobs, 1)]
     out.lines(table_lines(columns, rows, out))

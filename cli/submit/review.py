@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.project.review.script_diff import Difference, Part
-    from rowtui.core.project.review.views import Budget, Check, ScriptBefore
+    from rowtui.core.project.review.script_diff import DifferenceLine, ScriptDifference
+    from rowtui.core.project.review.views import Budget, PlanCheck, ScriptBefore
     from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
@@ -55,7 +55,7 @@ def say_checks(project: Project, plan: Plan, out: Output) -> bool:
     return good
 
 
-async def _checks(project: Project, plan: Plan) -> list[Check]:
+async def _checks(project: Project, plan: Plan) -> list[PlanCheck]:
     from rowtui.core.project.review.review import review
     from rowtui.core.project.review.views import NAMES
 
@@ -113,7 +113,7 @@ _SIGNS = {"same": " ", "gone": "-", "new": "+"}
 _STYLES = {"gone": "red", "new": "green"}
 
 
-class Change(NamedTuple):
+class ScriptChange(NamedTuple):
     """Jobs whose scripts differ equally from an earlier script.
 
     `before` None: there is no earlier one.
@@ -124,7 +124,7 @@ class Change(NamedTuple):
     job: PlannedJob
     jobs: int
     before: ScriptBefore | None
-    found: Difference | None
+    found: ScriptDifference | None
 
 
 def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
@@ -145,7 +145,7 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
     return 0
 
 
-def _changes(project: Project, plan: Plan) -> Iterator[Change]:
+def _changes(project: Project, plan: Plan) -> Iterator[ScriptChange]:
     from rowtui.core.project.review.before import ScriptsBefore, asked_for
     from rowtui.core.project.review.review import scheduler_kinds
     from rowtui.core.project.review.script_diff import difference, shape
@@ -154,7 +154,7 @@ def _changes(project: Project, plan: Plan) -> Iterator[Change]:
 
     kinds = scheduler_kinds(project, plan)
     known = ScriptsBefore(project.jobs.journal, project.jobs.plan)
-    found: dict[Any, Change] = {}
+    found: dict[Any, ScriptChange] = {}
     for unit in units_of(plan.jobs):
         for jobs in (unit.jobs,) if unit.bundle is not None else ((job,) for job in unit.jobs):
             kind = kinds[jobs[0].destination.cluster]
@@ -166,11 +166,11 @@ def _changes(project: Project, plan: Plan) -> Iterator[Change]:
                 continue
             before = known.find(asked)
             diff = None if before is None else difference(before.script, script)
-            found[key] = Change(jobs[0], 1, before, diff)
+            found[key] = ScriptChange(jobs[0], 1, before, diff)
     yield from found.values()
 
 
-def _print(change: Change, out: Output) -> None:
+def _print(change: ScriptChange, out: Output) -> None:
     job, before = change.job, change.before
     what = f"{visible(job.action)} on {visible(str(job.destination))}"
     jobs = plural(change.jobs, "job")
@@ -189,13 +189,13 @@ def _print(change: Change, out: Output) -> None:
         out.print(out.style(text, _STYLES[part.kind]) if part.kind in _STYLES else text)
 
 
-def _line(part: Part) -> str:
+def _line(part: DifferenceLine) -> str:
     if part.kind == "fold":
         return f"  ... {part.text or plural(part.lines, 'unchanged line')}"
     return f"{_SIGNS[part.kind]} {visible(part.text.expandtabs(4))}".rstrip()
 
 
-def _fields(change: Change) -> dict[str, Any]:
+def _fields(change: ScriptChange) -> dict[str, Any]:
     """Return the JSON fields; see docs/formats.md."""
     job, before, found = change.job, change.before, change.found
     return {

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.engine.api.engine import SubmitProgress, TransferView
+    from rowtui.core.engine.api.engine import SendingProgress, TransferView
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
-class Words(NamedTuple):
+class PlanMessages(NamedTuple):
     """A command's messages about a plan. `why` follows the number of jobs; `before` precedes it."""
 
     verb: str = "Submitting"
@@ -43,7 +43,7 @@ class Words(NamedTuple):
 
 
 def send_if_confirmed(
-    args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: Words
+    args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: PlanMessages
 ) -> int:
     """Send a plan after the user confirmed; 1 if a job was left out or did not end well.
 
@@ -118,12 +118,12 @@ def send_if_confirmed(
 def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each budget of a cluster that this plan would exceed."""
     from rowtui.core.project.review.budgets import balances_of
-    from rowtui.core.runs.limits.limits import Limits, Spent, fits
+    from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 
     balances = balances_of(project, plan)
     if not balances:
         return ()
-    fit = fits(Limits(), Spent(), plan, time.time(), {}, balances=balances)
+    fit = fits(RunLimits(), Spent(), plan, time.time(), {}, balances=balances)
     return tuple(breach.sentence for breach in fit.breaches)
 
 
@@ -241,7 +241,7 @@ def print_answers(
     out.print(json.dumps(sent_of(plan, answers, known, transfers), indent=2))
 
 
-def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
+def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
     if step.message.startswith("skipped"):
         out.warn(step.message)
     elif project.cluster.scheduler != "bash":

@@ -37,9 +37,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         code = printed(args, project, actions, among, out)
         if code is not None:
             return code
-    from rowtui.cli.submit.sending import Words, send_if_confirmed
+    from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 
     with busy_with(project, out, "Planning"):
         plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
-    return send_if_confirmed(args, project, plan, out, Words())
+    return send_if_confirmed(args, project, plan, out, PlanMessages())

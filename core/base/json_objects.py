@@ -13,7 +13,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 VERSION = 1
 
 
-class Cost(TypedDict):
+class CostJson(TypedDict):
     """What jobs cost at most. `price` is in `currency`; null where no prices are known."""
 
     cpu_hours: float
@@ -22,14 +22,14 @@ class Cost(TypedDict):
     currency: str | None
 
 
-class Place(TypedDict):
+class PlaceJson(TypedDict):
     """A cluster, and a partition of it; null for a scheduler without partitions."""
 
     cluster: str
     partition: str | None
 
 
-class JobReference(TypedDict):
+class JobReferenceJson(TypedDict):
     """A job by name. `id`: `12`, a task `12_3`, a request of a bundle `12.3`; null: no id yet.
 
     `token`: rowtui's own name of the job; null for a job that Row submitted.
@@ -40,7 +40,7 @@ class JobReference(TypedDict):
     token: str | None
 
 
-class JobAmounts(TypedDict):
+class JobAmountsJson(TypedDict):
     """What a job asks for. `cpus`, `memory_mb`, `gpus`, `processes`: of the whole job.
 
     `walltime_seconds`: its limit. `bundle`: the token of its bundle; `depends_on`: tokens.
@@ -52,17 +52,17 @@ class JobAmounts(TypedDict):
     memory_mb: int | None
     gpus: int | None
     walltime_seconds: int | None
-    cost: Cost | None
+    cost: CostJson | None
     bundle: str | None
     depends_on: list[str]
     warnings: list[str]
     reasons: list[str]
 
 
-class Job(JobAmounts):
+class JobJson(JobAmountsJson):
     """One job: what it asks for and, once it was sent, how it stands.
 
-    `id`: as in `JobReference`. `state`: waiting (for `depends_on`), eligible, reserved, held,
+    `id`: as in `JobReferenceJson`. `state`: waiting (for `depends_on`), eligible, reserved, held,
     pending, running, suspended, completing, completed, failed, timeout, out of memory, node failed,
     lost, cancelled, refused, never sent, or unknown. `reason`: why it waits or how it ended.
     `exit_code`: the command's own; null where a signal ended the command, or none is known.
@@ -93,10 +93,10 @@ class Job(JobAmounts):
     script: str | None
 
 
-class Failure(TypedDict):
+class FailureJson(TypedDict):
     """How the job of a failed directory ended. `exit_code` is the command's own.
 
-    `job`: the job's id as in `JobReference`.
+    `job`: the job's id as in `JobReferenceJson`.
     """
 
     exit_code: int | None
@@ -106,7 +106,7 @@ class Failure(TypedDict):
     cluster: str
 
 
-class Directory(TypedDict):
+class DirectoryJson(TypedDict):
     """A directory and its status for an action.
 
     `status`: completed, submitted, eligible, waiting; failed, not reached or cancelled for an
@@ -117,13 +117,13 @@ class Directory(TypedDict):
     name: str
     action: str
     status: str | None
-    failed: Failure | None
+    failed: FailureJson | None
     reason: str | None
-    job: JobReference | None
+    job: JobReferenceJson | None
     value: Any
 
 
-class Group(TypedDict):
+class GroupJson(TypedDict):
     """Directories that one job processes, in order, and what the action asks for that job.
 
     `number`: from 1. `status`: that of all its directories, null if they differ. Amounts are those
@@ -132,7 +132,7 @@ class Group(TypedDict):
 
     action: str
     number: int
-    directories: list[Directory]
+    directories: list[DirectoryJson]
     directory_count: int
     status: str | None
     processes: int
@@ -140,10 +140,10 @@ class Group(TypedDict):
     memory_mb: int | None
     gpus: int
     walltime_seconds: int
-    cost: Cost
+    cost: CostJson
 
 
-class Refused(TypedDict):
+class RefusedJson(TypedDict):
     """Directories that a plan leaves out.
 
     `stage`: group, mapping, machine, partition, script, limit or budget. `jobs`: how many they
@@ -159,7 +159,7 @@ class Refused(TypedDict):
     hint: str | None
 
 
-class Bundle(TypedDict):
+class BundleJson(TypedDict):
     """One scheduler job that runs several jobs on one node: what all of it asks for.
 
     `jobs`: tokens, lane after lane. `walltime_seconds`: with the time to start and end.
@@ -171,27 +171,27 @@ class Bundle(TypedDict):
     memory_mb: int | None
     gpus: int
     walltime_seconds: int
-    cost: Cost
+    cost: CostJson
     jobs: list[str]
 
 
-class PackedSummary(TypedDict):
+class PackedSummaryJson(TypedDict):
     """What packing did for the jobs of one destination. `cost_alone`: of the jobs one by one.
 
     `lower_bound`: no packing costs less; in `unit` (a currency, or CPU-hours).
     """
 
-    destination: Place
+    destination: PlaceJson
     packer: str
     job_count: int
     bundle_count: int
-    cost: Cost
-    cost_alone: Cost
+    cost: CostJson
+    cost_alone: CostJson
     lower_bound: float
     unit: str
 
 
-class Transfer(TypedDict):
+class TransferJson(TypedDict):
     """What is copied to a cluster before jobs are sent. `size`: bytes. `back`: is fetched later."""
 
     cluster: str
@@ -205,7 +205,7 @@ class Transfer(TypedDict):
     notices: list[str]
 
 
-class Plan(TypedDict):
+class PlanJson(TypedDict):
     """What would be submitted: `plan`, and `submit --dry-run`. `skipped`: sentences for people."""
 
     version: int
@@ -214,17 +214,17 @@ class Plan(TypedDict):
     user: str
     cluster: str
     scheduler: str
-    jobs: list[Job]
-    bundles: list[Bundle]
-    refused: list[Refused]
+    jobs: list[JobJson]
+    bundles: list[BundleJson]
+    refused: list[RefusedJson]
     skipped: list[str]
-    cost: Cost
-    packed: list[PackedSummary]
+    cost: CostJson
+    packed: list[PackedSummaryJson]
     warnings: list[str]
-    transfers: NotRequired[list[Transfer]]
+    transfers: NotRequired[list[TransferJson]]
 
 
-class EarlierScript(TypedDict):
+class EarlierScriptJson(TypedDict):
     """A script that was submitted. `job`: what the scheduler called its job."""
 
     job: str
@@ -232,14 +232,14 @@ class EarlierScript(TypedDict):
     partition: str | None
 
 
-class ScriptLine(TypedDict):
+class ScriptLineJson(TypedDict):
     """A line that only one of two scripts has: `-` the earlier one, `+` the new one."""
 
     sign: str
     text: str
 
 
-class ScriptChange(TypedDict):
+class ScriptChangeJson(TypedDict):
     """Scripts that differ alike from an earlier one. The first four fields: of the first of them.
 
     `jobs`: how many scheduler jobs. `against` and `lines` are null without an earlier script.
@@ -250,19 +250,19 @@ class ScriptChange(TypedDict):
     partition: str | None
     token: str
     jobs: int
-    against: EarlierScript | None
-    lines: list[ScriptLine] | None
+    against: EarlierScriptJson | None
+    lines: list[ScriptLineJson] | None
 
 
-class ScriptChanges(TypedDict):
+class ScriptChangesJson(TypedDict):
     """`plan --diff`. `plan`: its id."""
 
     version: int
     plan: str
-    changes: list[ScriptChange]
+    changes: list[ScriptChangeJson]
 
 
-class Sent(TypedDict):
+class SentJson(TypedDict):
     """What `submit` and `retry` sent. `plan`: its id, null without a plan.
 
     `errors`: sentences. Jobs that were not sent have the state `never sent` or `refused`.
@@ -270,14 +270,14 @@ class Sent(TypedDict):
 
     version: int
     plan: str | None
-    jobs: list[Job]
-    refused: list[Refused]
+    jobs: list[JobJson]
+    refused: list[RefusedJson]
     skipped: list[str]
     errors: list[str]
-    transfers: list[Transfer]
+    transfers: list[TransferJson]
 
 
-class JobAnswer(TypedDict):
+class JobAnswerJson(TypedDict):
     """What became of `cancel`, `hold` or `release` for one job. `error`: null if it was done."""
 
     id: str
@@ -285,25 +285,25 @@ class JobAnswer(TypedDict):
     error: str | None
 
 
-class Jobs(TypedDict):
+class JobsJson(TypedDict):
     """`show jobs`: newest first. `error`: why states may be out of date."""
 
     version: int
     error: str | None
-    jobs: list[Job]
+    jobs: list[JobJson]
 
 
-class Log(TypedDict):
+class LogJson(TypedDict):
     """`logs`: the job and the text of its log, or the last lines of it. `path`: of the log."""
 
     version: int
-    job: Job
+    job: JobJson
     path: str
     lines: list[str]
 
 
-class QueueRow(JobAmounts):
-    """One scheduler job. The fields of `Job`, null where only the scheduler knows the job.
+class QueueRowJson(JobAmountsJson):
+    """One scheduler job. The fields of `JobJson`, null where only the scheduler knows the job.
 
     `ours`: of this project. `requests`: the jobs in it, of a bundle. `explanation`, `hint`: what
     the state and the reason mean. `needs_person`: it does not start unless a person acts.
@@ -333,14 +333,14 @@ class QueueRow(JobAmounts):
     plan: str | None
     script: str | None
     ours: bool
-    requests: list[Job]
+    requests: list[JobJson]
     explanation: str
     hint: str | None
     needs_person: bool
     starts_at: str | None
 
 
-class ClusterQueue(TypedDict):
+class ClusterQueueJson(TypedDict):
     """The jobs of one cluster. `where`: `here` or `me@host`. `connected`: null without a login.
 
     `login`: why a person must log in. `error`: why the last poll failed; `as_of`: of what is known,
@@ -356,17 +356,17 @@ class ClusterQueue(TypedDict):
     as_of: str | None
     age_seconds: float | None
     next_at: str | None
-    jobs: list[QueueRow]
+    jobs: list[QueueRowJson]
 
 
-class Queue(TypedDict):
+class QueueJson(TypedDict):
     """`queue`: all clusters."""
 
     version: int
-    clusters: list[ClusterQueue]
+    clusters: list[ClusterQueueJson]
 
 
-class ActionStatus(TypedDict):
+class ActionStatusJson(TypedDict):
     """Directories of an action by status. `eligible` includes `failed`, `not_reached`, `cancelled`.
 
     `problem`: why they cannot be counted.
@@ -381,17 +381,17 @@ class ActionStatus(TypedDict):
     failed: int
     not_reached: int
     cancelled: int
-    remaining_cost: Cost
+    remaining_cost: CostJson
     problem: str | None
 
 
-class WaitingJobs(TypedDict):
+class WaitingJobsJson(TypedDict):
     """How many jobs of a network wait for inputs: most of them have no directory yet."""
 
     waiting: int
 
 
-class Status(TypedDict):
+class StatusJson(TypedDict):
     """`show status`. `bad`: directories that are set aside, by name, and why.
 
     `network`: of a project with network.toml.
@@ -401,27 +401,27 @@ class Status(TypedDict):
     project: str
     directories: int
     bad: dict[str, str]
-    actions: list[ActionStatus]
-    network: WaitingJobs | None
+    actions: list[ActionStatusJson]
+    network: WaitingJobsJson | None
 
 
-class DirectoryNames(TypedDict):
-    """`show directories` without an action: names. `bad`: as in `Status`."""
+class DirectoryNamesJson(TypedDict):
+    """`show directories` without an action: names. `bad`: as in `StatusJson`."""
 
     version: int
     directories: list[str]
     bad: dict[str, str]
 
 
-class Groups(TypedDict):
+class GroupsJson(TypedDict):
     """`show directories --action`: the groups of an action, with their directories."""
 
     version: int
     action: str
-    groups: list[Group]
+    groups: list[GroupJson]
 
 
-class Scan(TypedDict):
+class ScanJson(TypedDict):
     """`scan`: directories looked at; found complete and lost ones, by action."""
 
     version: int
@@ -433,7 +433,7 @@ class Scan(TypedDict):
 # -- mapping ---------------------------------------------------------------------------------------
 
 
-class Origin(TypedDict):
+class OriginJson(TypedDict):
     """Where something is written. `line` and `column` from 1; 0: the whole file."""
 
     kind: str
@@ -444,8 +444,8 @@ class Origin(TypedDict):
     column: int
 
 
-class Problem(TypedDict):
-    """What is wrong with a file, and where; `line` and `column` as in `Origin`."""
+class ProblemJson(TypedDict):
+    """What is wrong with a file, and where; `line` and `column` as in `OriginJson`."""
 
     file: str
     line: int
@@ -455,7 +455,7 @@ class Problem(TypedDict):
     hint: str | None
 
 
-class Amounts(TypedDict):
+class AmountsJson(TypedDict):
     """What a job has or asks for, as far as that is stated."""
 
     cpus: float | None
@@ -463,7 +463,7 @@ class Amounts(TypedDict):
     gpus: float | None
 
 
-class Person(TypedDict):
+class PersonJson(TypedDict):
     """The user for whom a job is mapped. `roles`: Unix groups."""
 
     name: str
@@ -471,39 +471,39 @@ class Person(TypedDict):
     roles: list[str]
 
 
-class AddedTag(TypedDict):
+class AddedTagJson(TypedDict):
     """A tag and how strongly it is meant: require, prefer, accept or reject."""
 
     tag: str
     strength: str
 
 
-class WhatIf(Amounts):
+class WhatIfJson(AmountsJson):
     """Changes to a job that the user asks about; null: unchanged."""
 
     walltime_seconds: int | None
     drop_tags: list[str]
-    add_tags: list[AddedTag]
+    add_tags: list[AddedTagJson]
 
 
-class Request(TypedDict):
+class RequestJson(TypedDict):
     """What the mapper is asked about one job. `declared`: what the action asks for.
 
     `input_size`: of its declared inputs, GB (2^30 bytes).
     """
 
     action: str
-    user: Person | None
-    declared: Amounts
+    user: PersonJson | None
+    declared: AmountsJson
     input_size: float
     attempt: int
     cluster: str
     partition: str | None
     walltime_seconds: int | None
-    what_if: WhatIf | None
+    what_if: WhatIfJson | None
 
 
-class Placement(TypedDict):
+class PlacementJson(TypedDict):
     """Where the mapper sends a job and with what, or why nowhere.
 
     `state`: placed, refused or waiting; `outcome`: the mapper's own word. `destination_id`: the id
@@ -526,54 +526,54 @@ class Placement(TypedDict):
     handler_tags: list[Any]
     message: str | None
     cause: str | None
-    origin: Origin | None
+    origin: OriginJson | None
     hint: str | None
     notices: list[str]
 
 
-class Matched(TypedDict):
+class MatchedJson(TypedDict):
     """An entity of the mapping files that took part; `pattern` matched `subject`."""
 
     pattern: str
     subject: str
-    origin: Origin
+    origin: OriginJson
 
 
-class Rule(TypedDict):
+class RuleJson(TypedDict):
     """A rule that was evaluated."""
 
     condition: str
     matched: bool
     effect: str
-    origin: Origin
+    origin: OriginJson
 
 
-class Tag(TypedDict):
+class TagJson(TypedDict):
     """A tag of the job."""
 
     tag: str
     strength: str
-    origin: Origin
+    origin: OriginJson
 
 
-class Replaced(TypedDict):
+class ReplacedJson(TypedDict):
     """A value that another one won over."""
 
     written: Any
-    origin: Origin
+    origin: OriginJson
 
 
-class Value(TypedDict):
+class ValueJson(TypedDict):
     """One value of the job. `field` and `value` are as in mapping files: `mem` is in GB."""
 
     field: str
     value: Any
     written: Any
-    origin: Origin
-    replaced: list[Replaced]
+    origin: OriginJson
+    replaced: list[ReplacedJson]
 
 
-class Check(TypedDict):
+class CheckJson(TypedDict):
     """One constraint of a destination: asked against offered."""
 
     constraint: str
@@ -581,76 +581,76 @@ class Check(TypedDict):
     offered: str
     passed: bool
     hint: str | None
-    origin: Origin | None
+    origin: OriginJson | None
 
 
-class Points(TypedDict):
+class PointsJson(TypedDict):
     """What a tag adds to the score of a destination."""
 
     tag: str
     points: int
 
 
-class WouldTake(TypedDict):
+class WouldTakeJson(TypedDict):
     """The smallest change with which a destination takes the job."""
 
     words: str
     would_be_first: bool
-    what_if: WhatIf
+    what_if: WhatIfJson
 
 
-class Offer(TypedDict):
+class OfferJson(TypedDict):
     """A destination and how busy it is. `destination_id`: its id in the mapping files."""
 
     destination_id: str
     cluster: str
     partition: str | None
-    origin: Origin
+    origin: OriginJson
     expected_wait_seconds: float | None
     free_cpus: int | None
     pending_jobs: int | None
 
 
-class Candidate(Offer):
+class CandidateJson(OfferJson):
     """A destination that takes the job. `rank`: null where a rank function left it out."""
 
     rank: int | None
     score: int
-    by_tag: list[Points]
+    by_tag: list[PointsJson]
     chosen: bool
     passed_over: str | None
-    checks: list[Check]
+    checks: list[CheckJson]
 
 
-class Refusal(Offer):
+class RefusalJson(OfferJson):
     """A destination that does not take the job."""
 
-    failed: list[Check]
-    checks: list[Check]
-    changes: list[WouldTake]
+    failed: list[CheckJson]
+    checks: list[CheckJson]
+    changes: list[WouldTakeJson]
 
 
-class Decision(Placement):
+class DecisionJson(PlacementJson):
     """The mapper's answer for one job, with all that led to it.
 
     `destination`: null without a place. `job`: its amounts before a destination changed them.
     """
 
-    request: Request
-    destination: Place | None
+    request: RequestJson
+    destination: PlaceJson | None
     walltime_seconds: int | None
-    matched: list[Matched]
-    rules: list[Rule]
-    job: Amounts
-    tags: list[Tag]
-    values: list[Value]
-    candidates: list[Candidate]
-    refusals: list[Refusal]
+    matched: list[MatchedJson]
+    rules: list[RuleJson]
+    job: AmountsJson
+    tags: list[TagJson]
+    values: list[ValueJson]
+    candidates: list[CandidateJson]
+    refusals: list[RefusalJson]
     ranked_by: str
     reasons: list[str]
 
 
-class GroupsDecision(Decision):
+class GroupsDecisionJson(DecisionJson):
     """A decision, and the groups that it holds for: `groups` are ranges of numbers from 1.
 
     `directory_count` and `first_directory` are of the first of these groups.
@@ -661,7 +661,7 @@ class GroupsDecision(Decision):
     first_directory: str
 
 
-class MappingFile(TypedDict):
+class MappingFileJson(TypedDict):
     """A mapping file, whether its code may run, and why."""
 
     name: str
@@ -669,7 +669,7 @@ class MappingFile(TypedDict):
     because: str
 
 
-class NotThere(TypedDict):
+class NotThereJson(TypedDict):
     """`explain` of directories that do not exist yet: by name, what their jobs wait for."""
 
     version: int
@@ -677,7 +677,7 @@ class NotThere(TypedDict):
     not_there: dict[str, str]
 
 
-class WorkflowChange(TypedDict):
+class WorkflowChangeJson(TypedDict):
     """`explain --write` and `--undo`: what changes in workflow.toml. `diff`: lines.
 
     `written`: only with `--yes`. `fields`: what of the what-if is set. `notes`: what that means.
@@ -690,7 +690,7 @@ class WorkflowChange(TypedDict):
     notes: list[str]
 
 
-class Explained(TypedDict):
+class ExplainedJson(TypedDict):
     """`explain`: where the jobs of an action go, and why.
 
     `about`: which directories the groups are made of. `group_count`: how many groups there are.
@@ -702,15 +702,15 @@ class Explained(TypedDict):
     about: str
     group_count: int
     why_not: str | None
-    files: list[MappingFile]
-    problems: list[Problem]
-    decisions: list[GroupsDecision]
+    files: list[MappingFileJson]
+    problems: list[ProblemJson]
+    decisions: list[GroupsDecisionJson]
 
 
 # -- packing ---------------------------------------------------------------------------------------
 
 
-class Utilisation(TypedDict):
+class UtilisationJson(TypedDict):
     """Shares, from 0 to 1, of what is paid for; null: there is none."""
 
     cpus: float | None
@@ -718,7 +718,7 @@ class Utilisation(TypedDict):
     gpus: float | None
 
 
-class NodeType(TypedDict):
+class NodeTypeJson(TypedDict):
     """A node type that jobs are packed on. `price_per_hour`: null where none is known.
 
     `at_most`: how many there are. `used`: how full its nodes are.
@@ -735,10 +735,10 @@ class NodeType(TypedDict):
     longest_seconds: int | None
     whole_node: bool
     source: str
-    used: Utilisation
+    used: UtilisationJson
 
 
-class LaneJob(TypedDict):
+class LaneJobJson(TypedDict):
     """A job in a lane, and for how long it may run."""
 
     token: str
@@ -748,133 +748,133 @@ class LaneJob(TypedDict):
     walltime_seconds: int
 
 
-class Lane(TypedDict):
+class LaneJson(TypedDict):
     """Jobs one after another, and what the lane has of the node."""
 
     cpus: int
     memory_mb: int | None
     gpus: int
-    jobs: list[LaneJob]
+    jobs: list[LaneJobJson]
 
 
-class PackedBundle(Bundle):
+class PackedBundleJson(BundleJson):
     """A bundle with its lanes. `token`: null for a job that is alone on its node."""
 
-    lanes: list[Lane]
+    lanes: list[LaneJson]
 
 
-class LeftAlone(TypedDict):
+class LeftAloneJson(TypedDict):
     """Jobs that are not packed, and why."""
 
     jobs: list[str]
     reason: str
 
 
-class PackedDestination(PackedSummary):
+class PackedDestinationJson(PackedSummaryJson):
     """The packing of the jobs of one destination. `gap`: at most so far above the least cost."""
 
     gap: float | None
     proven: bool
     packing_seconds: float
-    used: Utilisation
-    node_types: list[NodeType]
-    bundles: list[PackedBundle]
-    alone: list[LeftAlone]
+    used: UtilisationJson
+    node_types: list[NodeTypeJson]
+    bundles: list[PackedBundleJson]
+    alone: list[LeftAloneJson]
 
 
-class PackerName(TypedDict):
+class PackerNameJson(TypedDict):
     """A packer that can be chosen."""
 
     name: str
     summary: str
 
 
-class Packing(TypedDict):
+class PackingJson(TypedDict):
     """`pack`: how jobs would share nodes."""
 
     version: int
     plan: str
-    packers: list[PackerName]
-    destinations: list[PackedDestination]
-    refused: list[Refused]
+    packers: list[PackerNameJson]
+    destinations: list[PackedDestinationJson]
+    refused: list[RefusedJson]
     skipped: list[str]
 
 
-class PackerResult(TypedDict):
+class PackerResultJson(TypedDict):
     """What one packer did. `packer`: the one that the result is from."""
 
     name: str
     summary: str
     packer: str
     bundle_count: int
-    cost: Cost
+    cost: CostJson
     gap: float | None
     longest_seconds: int
     packing_seconds: float
 
 
-class ComparedDestination(TypedDict):
+class ComparedDestinationJson(TypedDict):
     """The same jobs packed by every packer. `alone`: jobs that are not packed."""
 
-    destination: Place
+    destination: PlaceJson
     job_count: int
     unit: str
-    cost_alone: Cost
+    cost_alone: CostJson
     lower_bound: float
-    packers: list[PackerResult]
+    packers: list[PackerResultJson]
     alone: int
 
 
-class PackComparison(TypedDict):
+class PackComparisonJson(TypedDict):
     """`pack --compare`."""
 
     version: int
     planning_seconds: float
     search_seconds: float
-    destinations: list[ComparedDestination]
+    destinations: list[ComparedDestinationJson]
     skipped: list[str]
 
 
-class TypeUse(TypedDict):
+class TypeUseJson(TypedDict):
     """Nodes of one type in a simulation: `peak` at a time, `total` in all, for so many `hours`."""
 
     node_type: str
     peak: int
     total: int
     hours: float
-    cost: Cost
+    cost: CostJson
 
 
-class PolicyResult(TypedDict):
+class PolicyResultJson(TypedDict):
     """What a policy comes to. `peak`: nodes at a time. Jobs `lost` by failing nodes."""
 
     policy: str
-    cost: Cost
+    cost: CostJson
     makespan_seconds: float
     mean_wait_seconds: float
     p95_wait_seconds: float
-    used: Utilisation
+    used: UtilisationJson
     peak: int
     nodes: int
     restarts: int
     lost: int
     refused: int
     not_ended: int
-    node_types: list[TypeUse]
+    node_types: list[TypeUseJson]
 
 
-class SimulatedDestination(TypedDict):
+class SimulatedDestinationJson(TypedDict):
     """One destination: `job_count` jobs of `of`; `left_out`: policies not simulated."""
 
-    destination: Place
+    destination: PlaceJson
     job_count: int
     of: int
     unit: str
-    policies: list[PolicyResult]
+    policies: list[PolicyResultJson]
     left_out: list[str]
 
 
-class PackSimulation(TypedDict):
+class PackSimulationJson(TypedDict):
     """`pack --simulate`: jobs arrive `per_hour` (null or 0: all at once)."""
 
     version: int
@@ -882,13 +882,13 @@ class PackSimulation(TypedDict):
     failures: float
     spread: float
     seed: int
-    destinations: list[SimulatedDestination]
+    destinations: list[SimulatedDestinationJson]
 
 
 # -- network ---------------------------------------------------------------------------------------
 
 
-class Limits(TypedDict):
+class LimitsJson(TypedDict):
     """What a run may charge without asking again; null: no limit. `price` is in `currency`."""
 
     cpu_hours: float | None
@@ -902,17 +902,17 @@ class Limits(TypedDict):
     failures_in_a_row: int | None
 
 
-class Charges(TypedDict):
+class ChargesJson(TypedDict):
     """What the submitted jobs of a run ask for (`charged`; `prices` by currency), and failures."""
 
-    charged: Cost
+    charged: CostJson
     prices: dict[str, float]
     jobs_in_queue: int
     failures: int
     failures_in_a_row: int
 
 
-class Run(Charges):
+class RunJson(ChargesJson):
     """A run of a network. `holder`: the process that drives it. `why`: what it waits for.
 
     `used`: what jobs that ended really took; null: not known.
@@ -923,20 +923,20 @@ class Run(Charges):
     created_at: str
     holder: str | None
     why: str | None
-    limits: Limits
-    used: Cost | None
+    limits: LimitsJson
+    used: CostJson | None
     priority: str
     execution: str
 
 
-class Dimension(TypedDict):
+class DimensionJson(TypedDict):
     """A dimension of a node and its number of values."""
 
     name: str
     size: int | None
 
 
-class NetworkNode(TypedDict):
+class NetworkNodeJson(TypedDict):
     """A source, node or sink. `states`: jobs by state. `critical_seconds`: on the longest way.
 
     `home`: the node whose directories it uses; `lists`: jobs that will make more samples.
@@ -946,7 +946,7 @@ class NetworkNode(TypedDict):
     kind: str
     action: str | None
     home: str | None
-    dimensions: list[Dimension]
+    dimensions: list[DimensionJson]
     samples: int
     lists: int
     states: dict[str, int]
@@ -955,7 +955,7 @@ class NetworkNode(TypedDict):
     critical_seconds: float | None
 
 
-class Link(TypedDict):
+class LinkJson(TypedDict):
     """A link into an input of a node."""
 
     source: str
@@ -967,17 +967,17 @@ class Link(TypedDict):
     require: str | None
 
 
-class FailedSample(TypedDict):
+class FailedSampleJson(TypedDict):
     """A sample whose job failed, and how many jobs are lost for it."""
 
     node: str
     directory: str
-    failed: Failure
+    failed: FailureJson
     lost: int
     log_path: str | None
 
 
-class Step(TypedDict):
+class StepJson(TypedDict):
     """A node on the longest way that is left."""
 
     node: str
@@ -985,18 +985,18 @@ class Step(TypedDict):
     jobs: int
 
 
-class Estimate(TypedDict):
+class EstimateJson(TypedDict):
     """When a run may be done. `basis`: of the run times. `growing`: lists will add jobs."""
 
     seconds_left: float
     done_at: str
-    critical_path: list[Step]
+    critical_path: list[StepJson]
     basis: str
     jobs: int
     growing: bool
 
 
-class RefusedJobs(TypedDict):
+class RefusedJobsJson(TypedDict):
     """Jobs of a node that no plan would have now."""
 
     node: str
@@ -1004,7 +1004,7 @@ class RefusedJobs(TypedDict):
     reason: str
 
 
-class Network(TypedDict):
+class NetworkJson(TypedDict):
     """`network show`. `retired`: directories of samples that no source has.
 
     `left`: what jobs that were not sent yet will ask for.
@@ -1012,21 +1012,21 @@ class Network(TypedDict):
 
     version: int
     name: str
-    run: Run | None
+    run: RunJson | None
     changed: bool
     retired: int
     jobs: int
-    nodes: list[NetworkNode]
-    links: list[Link]
-    failures: list[FailedSample]
-    estimate: Estimate | None
-    left: Cost
-    refused: list[RefusedJobs]
+    nodes: list[NetworkNodeJson]
+    links: list[LinkJson]
+    failures: list[FailedSampleJson]
+    estimate: EstimateJson | None
+    left: CostJson
+    refused: list[RefusedJobsJson]
     problems: list[str]
     notices: list[str]
 
 
-class Sample(TypedDict):
+class SampleJson(TypedDict):
     """One sample of a node, and the state of its job."""
 
     directory: str
@@ -1036,17 +1036,17 @@ class Sample(TypedDict):
     log_path: str | None
 
 
-class Samples(TypedDict):
+class SamplesJson(TypedDict):
     """`network show NODE`: samples from `offset` on, of `total`."""
 
     version: int
     node: str
     total: int
     offset: int
-    samples: list[Sample]
+    samples: list[SampleJson]
 
 
-class Holder(TypedDict):
+class HolderJson(TypedDict):
     """The process that drives a run."""
 
     host: str
@@ -1054,7 +1054,7 @@ class Holder(TypedDict):
     since: str
 
 
-class ListedRun(TypedDict):
+class ListedRunJson(TypedDict):
     """A run as its journal has it. A run that cannot be read has status `bad`, and `why`."""
 
     id: str
@@ -1063,11 +1063,11 @@ class ListedRun(TypedDict):
     user: NotRequired[str]
     created_at: NotRequired[str]
     at: NotRequired[str]
-    holder: NotRequired[Holder | None]
+    holder: NotRequired[HolderJson | None]
     submitted: NotRequired[int]
     failed: NotRequired[int]
-    limits: NotRequired[Limits]
-    charged: NotRequired[Cost]
+    limits: NotRequired[LimitsJson]
+    charged: NotRequired[CostJson]
     prices: NotRequired[dict[str, float]]
     jobs_in_queue: NotRequired[int]
     failures: NotRequired[int]
@@ -1076,22 +1076,22 @@ class ListedRun(TypedDict):
     hint: NotRequired[str | None]
 
 
-class Runs(TypedDict):
+class RunsJson(TypedDict):
     """`network runs`: newest first."""
 
     version: int
-    runs: list[ListedRun]
+    runs: list[ListedRunJson]
 
 
-class EventFailure(TypedDict):
+class EventFailureJson(TypedDict):
     """A sample whose job failed just now."""
 
     node: str
     directory: str
-    failed: Failure
+    failed: FailureJson
 
 
-class RunEvent(TypedDict):
+class RunEventJson(TypedDict):
     """One line of `network run`. The first, `run`, has the `id`; the others have what applies.
 
     `jobs`: those that are sent. `states`: jobs of the network by state.
@@ -1103,21 +1103,21 @@ class RunEvent(TypedDict):
     sentence: NotRequired[str]
     success: NotRequired[bool]
     plan: NotRequired[str]
-    jobs: NotRequired[list[Job]]
+    jobs: NotRequired[list[JobJson]]
     completed: NotRequired[int]
     cancelled: NotRequired[int]
     new: NotRequired[int]
     published: NotRequired[int]
-    failed: NotRequired[list[EventFailure]]
+    failed: NotRequired[list[EventFailureJson]]
     states: NotRequired[dict[str, int]]
-    charged: NotRequired[Cost]
+    charged: NotRequired[CostJson]
     prices: NotRequired[dict[str, float]]
     jobs_in_queue: NotRequired[int]
     failures: NotRequired[int]
     failures_in_a_row: NotRequired[int]
 
 
-class SimulatedNode(TypedDict):
+class SimulatedNodeJson(TypedDict):
     """What one job of a node asks for, and how long it runs. `basis`: where that is from."""
 
     name: str
@@ -1131,7 +1131,7 @@ class SimulatedNode(TypedDict):
     refused: str | None
 
 
-class SimulatedMachine(TypedDict):
+class SimulatedMachineJson(TypedDict):
     """Machines of one kind. `number`: null for as many as wanted."""
 
     name: str
@@ -1144,14 +1144,14 @@ class SimulatedMachine(TypedDict):
     whole: bool
 
 
-class Unplaced(TypedDict):
+class UnplacedJson(TypedDict):
     """Jobs of a node that fit on no machine."""
 
     node: str
     jobs: int
 
 
-class OrderResult(TypedDict):
+class OrderResultJson(TypedDict):
     """What one scheduling plug-in comes to; without an `error` all fields are there.
 
     `held_up`: jobs that need one that fits on no machine.
@@ -1161,34 +1161,34 @@ class OrderResult(TypedDict):
     summary: str
     error: str | None
     makespan_seconds: NotRequired[float]
-    cost: NotRequired[Cost]
+    cost: NotRequired[CostJson]
     idle_cpu_hours: NotRequired[float]
     utilisation: NotRequired[float]
     jobs: NotRequired[int]
     ended: NotRequired[int]
     reruns: NotRequired[int]
     machines_used: NotRequired[int]
-    unplaced: NotRequired[list[Unplaced]]
+    unplaced: NotRequired[list[UnplacedJson]]
     held_up: NotRequired[int]
 
 
-class GanttRow(TypedDict):
+class GanttRowJson(TypedDict):
     """A row of a chart. Each cell: the node (null: none), and the share of the time."""
 
     label: str
     cells: list[list[Any]]
 
 
-class Gantt(TypedDict):
+class GanttJson(TypedDict):
     """A chart of one order. `cell_seconds`: of one cell."""
 
     plugin: str
     by: str
     cell_seconds: float
-    rows: list[GanttRow]
+    rows: list[GanttRowJson]
 
 
-class NetworkSimulation(TypedDict):
+class NetworkSimulationJson(TypedDict):
     """`network run --simulate`. No order takes less than `least_seconds`."""
 
     version: int
@@ -1199,17 +1199,17 @@ class NetworkSimulation(TypedDict):
     assumed_entries: int
     failures: float
     seed: int
-    nodes: list[SimulatedNode]
-    machines: list[SimulatedMachine]
+    nodes: list[SimulatedNodeJson]
+    machines: list[SimulatedMachineJson]
     notices: list[str]
     critical_path_seconds: float
     least_seconds: float
-    plugins: list[OrderResult]
+    plugins: list[OrderResultJson]
     left_out: list[str]
-    gantt: Gantt | None
+    gantt: GanttJson | None
 
 
-class NodeHome(TypedDict):
+class NodeHomeJson(TypedDict):
     """Whose directories a node uses, and why."""
 
     node: str
@@ -1217,18 +1217,18 @@ class NodeHome(TypedDict):
     why: str
 
 
-class NetworkCheck(TypedDict):
+class NetworkCheckJson(TypedDict):
     """`network check`. `jobs`: null where they cannot be counted."""
 
     version: int
     ok: bool
-    problems: list[Problem]
+    problems: list[ProblemJson]
     notices: list[str]
     jobs: int | None
-    directories: list[NodeHome]
+    directories: list[NodeHomeJson]
 
 
-class Retired(TypedDict):
+class RetiredJson(TypedDict):
     """`network retire`: directories of samples that no source has; `needed`: by which run.
 
     `trash`: where those that were `moved` are.
@@ -1244,7 +1244,7 @@ class Retired(TypedDict):
 # -- clusters, copies, findings --------------------------------------------------------------------
 
 
-class FileFacts(TypedDict):
+class FileFactsJson(TypedDict):
     """A file of a project or a copy. `size`: bytes. `target`: of a link."""
 
     kind: str
@@ -1253,27 +1253,27 @@ class FileFacts(TypedDict):
     target: str | None
 
 
-class Difference(TypedDict):
+class DifferenceJson(TypedDict):
     """A path that differs between the project and its copy; null: it is not there."""
 
     kind: str
     path: str
-    here: FileFacts | None
-    there: FileFacts | None
+    here: FileFactsJson | None
+    there: FileFactsJson | None
     reason: str | None
 
 
-class Comparison(TypedDict):
+class ComparisonJson(TypedDict):
     """`mirror`: a copy of the project against the project. `same`: how many paths."""
 
     cluster: str
     place: str
     same: int
-    differences: list[Difference]
+    differences: list[DifferenceJson]
     notices: list[str]
 
 
-class Copied(TypedDict):
+class CopiedJson(TypedDict):
     """`mirror --send`, `--fetch` and `--keep`: what was copied. `size`: bytes."""
 
     version: int
@@ -1284,7 +1284,7 @@ class Copied(TypedDict):
     notices: list[str]
 
 
-class Finding(TypedDict):
+class FindingJson(TypedDict):
     """`doctor`: one thing that was looked at."""
 
     topic: str
@@ -1293,7 +1293,7 @@ class Finding(TypedDict):
     hint: str | None
 
 
-class NodeKind(TypedDict):
+class NodeKindJson(TypedDict):
     """A node type of clusters.toml. `price_per_hour` is in the cluster's currency.
 
     `at_most`: how many nodes there are. `source`: the file or command that describes the type.
@@ -1313,7 +1313,7 @@ class NodeKind(TypedDict):
     source: str
 
 
-class FoundNodeType(NodeKind):
+class FoundNodeTypeJson(NodeKindJson):
     """A kind of node that a cluster has. `nodes` in all, of which `down` and `asleep`.
 
     `closed`: the word for a partition that takes no jobs now.
@@ -1325,12 +1325,12 @@ class FoundNodeType(NodeKind):
     closed: str
 
 
-class NodeTypes(TypedDict):
+class NodeTypesJson(TypedDict):
     """`doctor --node-types`: node types for clusters.toml. `written`: `file` has them now."""
 
     version: int
     cluster: str
-    node_types: list[FoundNodeType]
+    node_types: list[FoundNodeTypeJson]
     notices: list[str]
     toml: str
     file: str
@@ -1338,33 +1338,33 @@ class NodeTypes(TypedDict):
     backup: str | None
 
 
-class Identify(TypedDict):
+class IdentifyJson(TypedDict):
     """How a cluster is recognised: a variable of the environment and its value, or always."""
 
     by_environment: list[str] | None
     always: bool
 
 
-class PathPrefix(TypedDict):
+class PathPrefixJson(TypedDict):
     """A folder here that is another folder on a cluster."""
 
     local: str
     remote: str
 
 
-class Remote(TypedDict):
+class RemoteJson(TypedDict):
     """How a cluster is reached over SSH."""
 
     host: str
     user: str
     port: int
     transport: str
-    paths: list[PathPrefix]
+    paths: list[PathPrefixJson]
     mirror: str
     config: list[str]
 
 
-class Partition(TypedDict):
+class PartitionJson(TypedDict):
     """A partition and its limits; null: no limit. Names are those of clusters.toml."""
 
     name: str
@@ -1387,7 +1387,7 @@ class Partition(TypedDict):
     parallel_environment: str | None
 
 
-class PackingDefaults(TypedDict):
+class PackingDefaultsJson(TypedDict):
     """Whether and how jobs are packed; `partitions`: what holds in some of them instead."""
 
     enabled: bool
@@ -1395,40 +1395,40 @@ class PackingDefaults(TypedDict):
     largest_bundle: int | None
     longest_seconds: int | None
     time_factor: float
-    partitions: NotRequired[dict[str, PackingDefaults]]
+    partitions: NotRequired[dict[str, PackingDefaultsJson]]
 
 
-class Budget(TypedDict):
+class BudgetJson(TypedDict):
     """Hours that jobs of one project may ask for; null: no limit."""
 
     cpu_hours: float | None
     gpu_hours: float | None
 
 
-class Cluster(TypedDict):
+class ClusterJson(TypedDict):
     """`show cluster`: one cluster as clusters.toml describes it."""
 
     name: str
-    identify: Identify
+    identify: IdentifyJson
     scheduler: str
-    partitions: list[Partition]
+    partitions: list[PartitionJson]
     submit_options: list[str]
     slurm_gpus_per_task: str
     source: str
-    remote: Remote | None
+    remote: RemoteJson | None
     poll_seconds: float
     arrays: bool | None
     maximum_array_size: int | None
     memory_resource: str
     gpu_resource: str
-    node_types: list[NodeKind]
+    node_types: list[NodeKindJson]
     currency: str | None
-    packing: PackingDefaults | None
+    packing: PackingDefaultsJson | None
     asked_partitions: bool
-    budget: Budget | None
+    budget: BudgetJson | None
 
 
-class Launcher(TypedDict):
+class LauncherJson(TypedDict):
     """What stands before a command; null: nothing."""
 
     executable: str | None
@@ -1438,50 +1438,50 @@ class Launcher(TypedDict):
 
 
 COMMANDS: dict[str, tuple[str, Any]] = {
-    "status": ("show status", Status),
-    "directory-names": ("show directories", DirectoryNames),
-    "groups": ("show directories --action", Groups),
-    "jobs": ("show jobs", Jobs),
-    "clusters": ("show cluster", list[Cluster]),
-    "launchers": ("show launchers", dict[str, dict[str, Launcher]]),
-    "scan": ("scan", Scan),
-    "plan": ("plan; submit --dry-run", Plan),
-    "sent": ("submit, retry", Sent),
-    "job-answers": ("cancel, hold, release", list[JobAnswer]),
-    "log": ("logs", Log),
-    "explained": ("explain", Explained),
-    "not-there": ("explain, of directories that do not exist yet", NotThere),
-    "workflow-change": ("explain --write, --undo", WorkflowChange),
-    "script-changes": ("plan --diff", ScriptChanges),
-    "queue": ("queue", Queue),
-    "packing": ("pack", Packing),
-    "pack-comparison": ("pack --compare", PackComparison),
-    "pack-simulation": ("pack --simulate", PackSimulation),
-    "network": ("network show", Network),
-    "samples": ("network show NODE", Samples),
-    "runs": ("network runs", Runs),
-    "run-event": ("network run, each line", RunEvent),
-    "network-simulation": ("network run --simulate", NetworkSimulation),
-    "network-check": ("network check", NetworkCheck),
-    "retired": ("network retire", Retired),
-    "comparisons": ("mirror", list[Comparison]),
-    "copied": ("mirror --send, --fetch, --keep", Copied),
-    "findings": ("doctor", list[Finding]),
-    "node-types": ("doctor --node-types", NodeTypes),
+    "status": ("show status", StatusJson),
+    "directory-names": ("show directories", DirectoryNamesJson),
+    "groups": ("show directories --action", GroupsJson),
+    "jobs": ("show jobs", JobsJson),
+    "clusters": ("show cluster", list[ClusterJson]),
+    "launchers": ("show launchers", dict[str, dict[str, LauncherJson]]),
+    "scan": ("scan", ScanJson),
+    "plan": ("plan; submit --dry-run", PlanJson),
+    "sent": ("submit, retry", SentJson),
+    "job-answers": ("cancel, hold, release", list[JobAnswerJson]),
+    "log": ("logs", LogJson),
+    "explained": ("explain", ExplainedJson),
+    "not-there": ("explain, of directories that do not exist yet", NotThereJson),
+    "workflow-change": ("explain --write, --undo", WorkflowChangeJson),
+    "script-changes": ("plan --diff", ScriptChangesJson),
+    "queue": ("queue", QueueJson),
+    "packing": ("pack", PackingJson),
+    "pack-comparison": ("pack --compare", PackComparisonJson),
+    "pack-simulation": ("pack --simulate", PackSimulationJson),
+    "network": ("network show", NetworkJson),
+    "samples": ("network show NODE", SamplesJson),
+    "runs": ("network runs", RunsJson),
+    "run-event": ("network run, each line", RunEventJson),
+    "network-simulation": ("network run --simulate", NetworkSimulationJson),
+    "network-check": ("network check", NetworkCheckJson),
+    "retired": ("network retire", RetiredJson),
+    "comparisons": ("mirror", list[ComparisonJson]),
+    "copied": ("mirror --send, --fetch, --keep", CopiedJson),
+    "findings": ("doctor", list[FindingJson]),
+    "node-types": ("doctor --node-types", NodeTypesJson),
 }
 """What each command prints: name of the schema -> the command, and the type."""
 
 PARTS: dict[str, Any] = {
-    "cost": Cost,
-    "failure": Failure,
-    "job": Job,
-    "directory": Directory,
-    "group": Group,
-    "request": Request,
-    "decision": Decision,
-    "bundle": Bundle,
-    "refused": Refused,
-    "queue-row": QueueRow,
-    "run": Run,
+    "cost": CostJson,
+    "failure": FailureJson,
+    "job": JobJson,
+    "directory": DirectoryJson,
+    "group": GroupJson,
+    "request": RequestJson,
+    "decision": DecisionJson,
+    "bundle": BundleJson,
+    "refused": RefusedJson,
+    "queue-row": QueueRowJson,
+    "run": RunJson,
 }
 """Objects that stand in several of these: name of the schema -> the type."""

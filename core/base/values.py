@@ -24,7 +24,7 @@ class Missing(enum.Enum):
 MISSING: Final = Missing.MISSING
 
 
-class Kind(enum.IntEnum):
+class JsonKind(enum.IntEnum):
     """The kinds of JSON values, in the order in which columns rank them."""
 
     NULL = 0
@@ -35,23 +35,23 @@ class Kind(enum.IntEnum):
     OBJECT = 5
 
 
-_KINDS: Final[dict[type, Kind]] = {
-    type(None): Kind.NULL,
-    bool: Kind.BOOL,
-    int: Kind.NUMBER,
-    float: Kind.NUMBER,
-    str: Kind.STRING,
-    list: Kind.ARRAY,
-    tuple: Kind.ARRAY,
+_KINDS: Final[dict[type, JsonKind]] = {
+    type(None): JsonKind.NULL,
+    bool: JsonKind.BOOL,
+    int: JsonKind.NUMBER,
+    float: JsonKind.NUMBER,
+    str: JsonKind.STRING,
+    list: JsonKind.ARRAY,
+    tuple: JsonKind.ARRAY,
 }
 
 
-def kind_of(value: Any) -> Kind:
+def kind_of(value: Any) -> JsonKind:
     """Return the kind of a JSON value.
 
     A value outside of JSON (a TOML date) counts as an object.
     """
-    return _KINDS.get(type(value), Kind.OBJECT)
+    return _KINDS.get(type(value), JsonKind.OBJECT)
 
 
 def resolve(value: Any, pointer: str) -> Any:
@@ -97,13 +97,13 @@ def compare(a: Any, b: Any) -> int | None:
     kind = kind_of(a)
     if kind is not kind_of(b):
         return None
-    if kind is Kind.NUMBER:
+    if kind is JsonKind.NUMBER:
         return _compare_numbers(a, b)
-    if kind is Kind.STRING or kind is Kind.BOOL:
+    if kind is JsonKind.STRING or kind is JsonKind.BOOL:
         return int(a > b) - int(a < b)
-    if kind is Kind.NULL:
+    if kind is JsonKind.NULL:
         return 0
-    if kind is Kind.ARRAY:
+    if kind is JsonKind.ARRAY:
         return compare_sequences(a, b)
     return None
 

@@ -65,7 +65,7 @@ class Remote(NamedTuple):
     config: tuple[str, ...] = ()
 
 
-class NodeKind(NamedTuple):
+class NodeType(NamedTuple):
     """One node type: the resources of a whole node that jobs may use, and its price.
 
     `partition`: the partition of the nodes, "" for any of the cluster. `memory_mb` and `disk_mb`:
@@ -141,7 +141,7 @@ class Cluster(NamedTuple):
     maximum_array_size: int | None = None
     memory_resource: str = "h_vmem"
     gpu_resource: str = "gpu"
-    node_types: tuple[NodeKind, ...] = ()
+    node_types: tuple[NodeType, ...] = ()
     currency: str = ""
     packing: PackingDefaults | None = None
     asked_partitions: bool = False

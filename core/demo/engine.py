@@ -17,9 +17,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.past import LEFT, know, make_past, spent
 from rowtui.core.demo.project import DemoProject, make_project, opened_again, set_budget
 from rowtui.core.demo.simulation import KILL, FastClock, inject, known_faults, played_state
-from rowtui.core.engine.api.engine import Snapshot, SubmitProgress
+from rowtui.core.engine.api.engine import ProjectSnapshot, SendingProgress
 from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.engine.process.options import EngineOptions, Opened
+from rowtui.core.engine.process.options import EngineOptions, ProjectOpened
 from rowtui.core.project.views.views import FASTER, INJECT, SLOWER, PlayedState
 from rowtui.core.submission.plan.model import Plan
 
@@ -49,13 +49,13 @@ class DemoEngine(InProcessEngine):
 
     # The engine
 
-    async def refresh(self, *, full: bool = False) -> Snapshot:
+    async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """See `Engine`. A full refresh has nothing more to read."""
         if self._stepping is None and self._moving:
             self._stepping = asyncio.create_task(self._step())
         return await super().refresh()
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """See `Engine`."""
         know(self._demo, plan)
         network = self._network  # as in the base class
@@ -138,7 +138,7 @@ def made_demo(
     return opened_again(project.root, steady)
 
 
-def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]:
+def open_demo(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], DemoEngine]]:
     """Make a demo, or continue one whose engine was lost; see `open_engine` of the process.
 
     Raises: RowtuiError, OSError.
@@ -154,4 +154,4 @@ def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]
     def make() -> DemoEngine:
         return DemoEngine(project, options.generation)
 
-    return Opened(tuple(project.workflow.problems), project.take_notices()), make
+    return ProjectOpened(tuple(project.workflow.problems), project.take_notices()), make

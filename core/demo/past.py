@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from rowtui.core.demo.simulation import FAILURES, SimulatedJob, Work
+from rowtui.core.demo.simulation import FAILURES, DemoWork, SimulatedJob
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
@@ -96,10 +96,10 @@ def know(project: DemoProject, plan: Plan) -> None:
     """
     work = project.simulation.work
     for job in plan.jobs:
-        work[job.token] = Work(job.action, job.directories)
+        work[job.token] = DemoWork(job.action, job.directories)
         if job.bundle is not None:
-            before = work.get(job.bundle.token, Work(job.action, ()))
-            work[job.bundle.token] = Work(job.action, before.directories + job.directories)
+            before = work.get(job.bundle.token, DemoWork(job.action, ()))
+            work[job.bundle.token] = DemoWork(job.action, before.directories + job.directories)
 
 
 def _tell_when(project: DemoProject, clock: float) -> None:

@@ -8,7 +8,7 @@ import signal
 from rowtui.core.demo.project import MACHINES
 from rowtui.core.demo.simulation import KILL, SPEED, played_state
 from rowtui.core.engine.process.client import ProcessEngine
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.project.views.views import INJECT, PlayedState
 
 
@@ -17,7 +17,7 @@ class DemoProcess(ProcessEngine):
 
     stranger = True
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: EngineProcess) -> None:
         super().__init__(started)
         self.state = played_state([machine.name for machine in MACHINES], SPEED)
 

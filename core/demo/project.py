@@ -19,8 +19,8 @@ from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
 from rowtui.core.demo.scheduler import NO_LOGIN, Kept, SimulatedScheduler, away
-from rowtui.core.demo.simulation import FastClock, Machine, SimulatedCluster, Simulation
-from rowtui.core.project.context.connections import Reach
+from rowtui.core.demo.simulation import ClusterSimulation, ClusterSpec, FastClock, SimulatedCluster
+from rowtui.core.project.context.connections import Connections
 from rowtui.core.project.project import Progress, Project
 from rowtui.core.state.model import State
 from rowtui.core.state.row.staging import stage_completions
@@ -28,10 +28,10 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 
 MACHINES = (
-    Machine("anvil", 4096, 12),
-    Machine("delta", 2048, 14, latency=1.5, others=0.5),
-    Machine("frontier", 16384, 20, latency=0.6, others=0.8),
-    Machine("gl", 1024, 6, expired=True),
+    ClusterSpec("anvil", 4096, 12),
+    ClusterSpec("delta", 2048, 14, latency=1.5, others=0.5),
+    ClusterSpec("frontier", 16384, 20, latency=0.6, others=0.8),
+    ClusterSpec("gl", 1024, 6, expired=True),
 )
 
 WORKFLOW = """\
@@ -248,11 +248,11 @@ def _completed(many: int, chance: random.Random) -> dict[str, int]:
     return done
 
 
-class DemoReach(Reach):
+class DemoReach(Connections):
     """The simulated clusters in place of connections."""
 
     def __init__(
-        self, project: Project, simulation: Simulation, now: FastClock, kept: Kept
+        self, project: Project, simulation: ClusterSimulation, now: FastClock, kept: Kept
     ) -> None:
         super().__init__(project, project.root)
         self._kept = kept
@@ -260,7 +260,7 @@ class DemoReach(Reach):
         self._now = now
 
     def scheduler(self, name: str) -> Scheduler | None:
-        """See `Reach`."""
+        """See `Connections`."""
         there = self._simulation.clusters.get(name)
         if there is None:
             return None  # this machine's own queue is real, and no part of a demo
@@ -278,12 +278,12 @@ class DemoReach(Reach):
         return super().transport(cluster)
 
     def connected(self, name: str) -> bool:
-        """See `Reach`."""
+        """See `Connections`."""
         there = self._simulation.clusters.get(name)
         return there is not None and there.logged_in and not there.down
 
     def login_needed(self, name: str) -> str:
-        """See `Reach`."""
+        """See `Connections`."""
         there = self._simulation.clusters.get(name)
         return NO_LOGIN if there is not None and not there.logged_in else ""
 
@@ -330,12 +330,12 @@ class SimulatedTransport:
 class DemoProject(Project):
     """A project whose directories are only in its records, on simulated clusters."""
 
-    simulation: Simulation
+    simulation: ClusterSimulation
     now: FastClock
     kept: Kept
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> Connections:
         """Return the simulated clusters."""
         return DemoReach(self, self.simulation, self.now, self.kept)
 
@@ -372,7 +372,7 @@ def make_project(root: Path, directories: int, seed: int, now: FastClock) -> Dem
         raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
     root.mkdir(parents=True, exist_ok=True)
     write_files(root)
-    project = _opened(root, Simulation(MACHINES, seed), now)
+    project = _opened(root, ClusterSimulation(MACHINES, seed), now)
     write_records(project, directories, seed)
     return project
 
@@ -392,7 +392,7 @@ def set_budget(project: DemoProject, name: str, hours: float) -> None:
     path.write_text(text)
 
 
-def _opened(root: Path, simulation: Simulation, now: FastClock) -> DemoProject:
+def _opened(root: Path, simulation: ClusterSimulation, now: FastClock) -> DemoProject:
     from rowtui.core.workflow.load import load_workflow
 
     project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment(root))

@@ -18,6 +18,7 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
+    DryVerdict,
     Job,
     JobAnswer,
     JobKey,
@@ -26,9 +27,8 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     SubmitResult,
     Unreachable,
-    Verdict,
 )
-from rowtui.core.demo.simulation import FastClock, SimulatedCluster, Simulation
+from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster
 
 # Other users' jobs on the simulated clusters, in the format of squeue.
 #
@@ -111,7 +111,7 @@ def unanswered(argv: Sequence[str], why: str) -> CommandResult:
 
 
 class _World(NamedTuple):
-    simulation: Simulation
+    simulation: ClusterSimulation
     now: float
     speed: int
 
@@ -129,7 +129,7 @@ class Kept:
         """Whether a demo was made here."""
         return self._world.exists()
 
-    def save(self, simulation: Simulation, now: FastClock) -> None:
+    def save(self, simulation: ClusterSimulation, now: FastClock) -> None:
         """Write the whole world. Raises: OSError."""
         with self.lock:
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -140,7 +140,7 @@ class Kept:
                 self._added.unlink()
 
     def accept(
-        self, simulation: Simulation, there: SimulatedCluster, spec: JobSpec, now: float
+        self, simulation: ClusterSimulation, there: SimulatedCluster, spec: JobSpec, now: float
     ) -> int:
         """Submit a job to a cluster; return its id. Raises: OSError."""
         with self.lock:
@@ -153,7 +153,9 @@ class Kept:
                     pickle.dump((there.machine.name, jobs, work), added)
         return number
 
-    def load(self, steady: Callable[[], float] = time.monotonic) -> tuple[Simulation, FastClock]:
+    def load(
+        self, steady: Callable[[], float] = time.monotonic
+    ) -> tuple[ClusterSimulation, FastClock]:
         """Return the world as it was saved. Raises: OSError."""
         simulation, seconds, speed = pickle.loads(self._world.read_bytes())  # noqa: S301
         with contextlib.suppress(FileNotFoundError, EOFError), self._added.open("rb") as added:
@@ -164,7 +166,7 @@ class Kept:
         return simulation, now
 
     @staticmethod
-    def _add(simulation: Simulation, name: str, jobs: Any, work: Any) -> None:
+    def _add(simulation: ClusterSimulation, name: str, jobs: Any, work: Any) -> None:
         there = simulation.clusters[name]
         known = {(job.id, job.task) for job in there.jobs}
         there.jobs += [job for job in jobs if (job.id, job.task) not in known]
@@ -221,8 +223,8 @@ class SimulatedScheduler:
     async def test_only(self, job: JobSpec) -> DryAnswer:
         """See `Scheduler`."""
         if why := await self._away():
-            return DryAnswer(Verdict.NOT_TOLD, why)
-        return DryAnswer(Verdict.TAKES, start=self._clock() + 900.0)
+            return DryAnswer(DryVerdict.NOT_TOLD, why)
+        return DryAnswer(DryVerdict.TAKES, start=self._clock() + 900.0)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """See `Scheduler`."""

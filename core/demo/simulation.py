@@ -128,7 +128,7 @@ _LAST_WORDS = {
 WAITS = ("Priority", "Resources", "Priority", "QOSMaxCpuPerUserLimit", "AssocGrpCPUMinutesLimit")
 
 
-class Machine(NamedTuple):
+class ClusterSpec(NamedTuple):
     """One simulated cluster.
 
     `most`: the demo's jobs that run at a time; `latency`: seconds until an answer; `others`: the
@@ -143,7 +143,7 @@ class Machine(NamedTuple):
     others: float = 0.3
 
 
-class Work(NamedTuple):
+class DemoWork(NamedTuple):
     """The work of one of the demo's jobs: an action on directories."""
 
     action: str
@@ -180,7 +180,7 @@ class SimulatedJob:
 class SimulatedCluster:
     """One queue. `down`: why it does not answer, "" if it does."""
 
-    machine: Machine
+    machine: ClusterSpec
     chance: random.Random
     next_id: int
     jobs: list[SimulatedJob] = field(default_factory=list)
@@ -207,7 +207,7 @@ class SimulatedCluster:
             self.next_id, spec, task, spec.held, now, lasts, state, exit_code, chance.choice(WAITS)
         )
 
-    def advance(self, now: float, work: Mapping[str, Work]) -> dict[str, list[str]]:
+    def advance(self, now: float, work: Mapping[str, DemoWork]) -> dict[str, list[str]]:
         """End and start jobs; return the directories that were completed, by action."""
         completed: dict[str, list[str]] = {}
         for job in self.jobs:
@@ -243,7 +243,7 @@ class SimulatedCluster:
         return any(it.id in waits_for and it.state is not JobState.COMPLETED for it in self.jobs)
 
     def _run(
-        self, job: SimulatedJob, now: float, work: Work | None, completed: dict[str, list[str]]
+        self, job: SimulatedJob, now: float, work: DemoWork | None, completed: dict[str, list[str]]
     ) -> None:
         share = min(1.0, (now - job.begun) / job.lasts)
         if work is not None:
@@ -316,11 +316,11 @@ def _partition(script: str) -> str:
     return ""
 
 
-class Simulation:
+class ClusterSimulation:
     """All clusters, and the work of the jobs on them."""
 
-    def __init__(self, machines: Sequence[Machine], seed: int) -> None:
-        self.work: dict[str, Work] = {}
+    def __init__(self, machines: Sequence[ClusterSpec], seed: int) -> None:
+        self.work: dict[str, DemoWork] = {}
         self.clusters = {
             machine.name: SimulatedCluster(
                 machine,

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.errors import IncomparableError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.base.values import Kind, compact, compare, is_double, kind_of, resolve
+from rowtui.core.base.values import JsonKind, compact, compare, is_double, kind_of, resolve
 from rowtui.core.state.columns import is_wide, single_bytes
-from rowtui.core.state.model import Column, Directories, DirectorySet, bit_set, positions
+from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
 from rowtui.core.workflow.model import Action, Condition
 
 # With more directories, numpy is worth its import time (measured, see docs/architecture.md).
@@ -108,7 +108,7 @@ def _as_set(by_position: bytes, digits: bytes) -> DirectorySet:
     return int(by_position.translate(digits)[::-1] or b"0", 2)
 
 
-def verdicts_by_code(column: Column, operator: str, operand: Any) -> bytes:
+def verdicts_by_code(column: PointerColumn, operator: str, operand: Any) -> bytes:
     """Return for each code of the column, including the missing one, the verdict of the condition.
 
     A verdict is false, true, unordered or missing.
@@ -117,7 +117,9 @@ def verdicts_by_code(column: Column, operator: str, operand: Any) -> bytes:
     accepted = _ACCEPTED[operator]
     distinct = column.distinct
     kind = kind_of(operand)
-    if kind >= Kind.ARRAY or (kind is Kind.NUMBER and is_wide(operand) and not is_double(operand)):
+    if kind >= JsonKind.ARRAY or (
+        kind is JsonKind.NUMBER and is_wide(operand) and not is_double(operand)
+    ):
         # The order of wide integers and doubles relative to a wide integer is not monotonic.
         orders = (compare(value, operand) for value in distinct)
         found = [_UNORDERED if order is None else int(order in accepted) for order in orders]

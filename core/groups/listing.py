@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, EQUALS, PATTERN, FilterError, RowFilter, Term, holds
 from rowtui.core.base.lean_numpy import np
-from rowtui.core.base.values import MISSING, Kind, kind_of, resolve
+from rowtui.core.base.values import MISSING, JsonKind, kind_of, resolve
 from rowtui.core.state.columns import rank_values
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import Column, Directories, DirectorySet
+from rowtui.core.state.model import Directories, DirectorySet, PointerColumn
 from rowtui.core.state.names import NameTable
 
 NAME: Final = "name"  # the column that is searched in the blob
@@ -112,12 +112,12 @@ def _ranks(column: Coded) -> Any:
 
 def _sort_key(value: Any) -> tuple[int, Any]:
     kind = kind_of(value)
-    if kind is Kind.STRING:
+    if kind is JsonKind.STRING:
         return kind, value.lower()
-    return kind, value if kind is Kind.NUMBER else str(value)
+    return kind, value if kind is JsonKind.NUMBER else str(value)
 
 
-def pointer_column(rows: Rows, pointer: str) -> Column:
+def pointer_column(rows: Rows, pointer: str) -> PointerColumn:
     """Return a pointer's column: stored, or read from all values.
 
     Raises: FilterError, Superseded.
@@ -193,13 +193,13 @@ def _coded(column: Coded, term: Term) -> Any:
     return verdicts[column.codes]
 
 
-def _verdicts(column: Column, term: Term, rows: Rows) -> Any:
+def _verdicts(column: PointerColumn, term: Term, rows: Rows) -> Any:
     """Return whether the term holds for each code of a ranked column, the missing one last."""
     distinct = column.distinct
     found = np.zeros(len(distinct) + 1, dtype=np.bool_)
     found[-1] = holds(term, MISSING)
-    first = bisect_left(distinct, Kind.NUMBER, key=kind_of)
-    end = bisect_right(distinct, Kind.NUMBER, key=kind_of)
+    first = bisect_left(distinct, JsonKind.NUMBER, key=kind_of)
+    end = bisect_right(distinct, JsonKind.NUMBER, key=kind_of)
     by_number = term.number is not None and term.operator not in (CONTAINS, PATTERN)
     one_by_one = list(range(first)) + list(range(end, len(distinct)))
     if by_number:

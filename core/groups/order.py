@@ -22,7 +22,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.base.values import as_double, compare, is_double, resolve
 from rowtui.core.groups.include import and_more, shown
 from rowtui.core.state.columns import single_bytes, total_key, wide_numbers
-from rowtui.core.state.model import Column, Directories, DirectorySet, bit_set, positions
+from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
 from rowtui.core.workflow.model import Action
 
 # With more directories, numpy is worth its import time (measured, see docs/architecture.md).
@@ -46,7 +46,7 @@ class ActionOrder(NamedTuple):
     sound: bool
 
 
-class Ordered(NamedTuple):
+class OrderedPositions(NamedTuple):
     """Positions in order, and the key of each (only the equality of keys has a meaning)."""
 
     positions: Any  # array('I') or a numpy array
@@ -94,7 +94,7 @@ def _sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int],
     return array("I", chain.from_iterable(together)), array("I", chain.from_iterable(ids))
 
 
-def _lacks_anywhere(column: Column) -> bool:
+def _lacks_anywhere(column: PointerColumn) -> bool:
     """Whether any directory lacks the pointer, including the directories set aside as bad."""
     codes = column.codes
     narrow = single_bytes(codes, column.missing + 1)
@@ -114,7 +114,7 @@ def in_order(
     order: ActionOrder | None = None,
     *,
     with_keys: bool = True,
-) -> Ordered:
+) -> OrderedPositions:
     """Return the members in the action's order. `order` must be of these directories.
 
     Raises: IncomparableError if a member lacks a pointer (the error names the first one), or if two
@@ -123,7 +123,7 @@ def in_order(
     rule = action.group
     if not rule.sort_by:
         listed = _by_name(members)
-        return Ordered(listed[::-1] if rule.reverse_sort else listed, None)
+        return OrderedPositions(listed[::-1] if rule.reverse_sort else listed, None)
     if order is not None and order.sort_by != rule.sort_by:
         order = None
     if order is not None and isinstance(members, int):
@@ -137,7 +137,7 @@ def in_order(
         _refuse_unordered(directories, rule.sort_by, columns, result, action.name)
     if rule.reverse_sort:
         keys = None if result.keys is None else result.keys[::-1]
-        return Ordered(result.positions[::-1], keys)
+        return OrderedPositions(result.positions[::-1], keys)
     return result
 
 
@@ -152,15 +152,17 @@ def _by_name(members: Members) -> Any:
     return array("I", positions(members))
 
 
-def _filtered(order: ActionOrder, members: DirectorySet, *, with_keys: bool = True) -> Ordered:
+def _filtered(
+    order: ActionOrder, members: DirectorySet, *, with_keys: bool = True
+) -> OrderedPositions:
     count = len(order.permutation)
     if members.bit_count() >= NUMPY_FROM:
         from rowtui.core.groups import wide
 
-        return Ordered(*wide.filter_order(order.permutation, order.key_ids, members))
+        return OrderedPositions(*wide.filter_order(order.permutation, order.key_ids, members))
     flags = flags_of(members, count)
     chosen = bytes(map(flags.__getitem__, order.permutation))
-    return Ordered(
+    return OrderedPositions(
         array("I", compress(order.permutation, chosen)),
         array("I", compress(order.key_ids, chosen)) if with_keys else None,
     )
@@ -174,16 +176,18 @@ def flags_of(members: DirectorySet, count: int) -> bytes:
     return f"{members:0{count}b}"[::-1].encode().translate(_ZERO_ONE) if count else b""
 
 
-def _sorted(directories: Directories, sort_by: tuple[str, ...], members: Members) -> Ordered:
+def _sorted(
+    directories: Directories, sort_by: tuple[str, ...], members: Members
+) -> OrderedPositions:
     ranked = _ranked(directories.column(pointer) for pointer in sort_by)
     listed = _by_name(members)
     if len(listed) >= NUMPY_FROM:
         from rowtui.core.groups import wide
 
-        return Ordered(*wide.sort_members(ranked, listed))
+        return OrderedPositions(*wide.sort_members(ranked, listed))
     keys = _combined_keys(ranked, listed)
     turn = sorted(range(len(listed)), key=keys.__getitem__)
-    return Ordered(array("I", [listed[i] for i in turn]), [keys[i] for i in turn])
+    return OrderedPositions(array("I", [listed[i] for i in turn]), [keys[i] for i in turn])
 
 
 class _Ranked(NamedTuple):
@@ -194,13 +198,13 @@ class _Ranked(NamedTuple):
     width: int
 
 
-def _ranked(columns: Iterable[Column]) -> list[_Ranked]:
+def _ranked(columns: Iterable[PointerColumn]) -> list[_Ranked]:
     return [
         _Ranked(column.codes, shared_ranks(column), len(column.distinct) + 1) for column in columns
     ]
 
 
-def shared_ranks(column: Column) -> list[int] | None:
+def shared_ranks(column: PointerColumn) -> list[int] | None:
     """Return a rank for each code, shared by values that are equal in Row.
 
     The result is None if each code is its own rank. Only a wide integer and a double can be equal
@@ -250,8 +254,8 @@ def _numbered(keys: Iterable[int]) -> Iterable[int]:
 def _refuse_unordered(
     directories: Directories,
     sort_by: tuple[str, ...],
-    columns: Sequence[Column],
-    result: Ordered,
+    columns: Sequence[PointerColumn],
+    result: OrderedPositions,
     action: str,
 ) -> None:
     """Raise if a listed directory lacks a pointer, or two neighbours have no order."""
@@ -277,7 +281,7 @@ def _refuse_unordered(
 
 
 def _missing_error(
-    directories: Directories, lacking: Sequence[Column], listed: Sequence[int], where: str
+    directories: Directories, lacking: Sequence[PointerColumn], listed: Sequence[int], where: str
 ) -> IncomparableError:
     """Return the error for the first directory by name that lacks a pointer."""
     found = sorted({p for column in lacking for p in listed if column.codes[p] == column.missing})
@@ -294,7 +298,7 @@ def _missing_error(
     )
 
 
-def _anything_missing(column: Column, listed: Any) -> bool:
+def _anything_missing(column: PointerColumn, listed: Any) -> bool:
     if len(listed) >= NUMPY_FROM:
         from rowtui.core.groups import wide
 
@@ -305,7 +309,7 @@ def _anything_missing(column: Column, listed: Any) -> bool:
 
 
 def _first_unordered_pair(
-    columns: Sequence[Column], result: Ordered
+    columns: Sequence[PointerColumn], result: OrderedPositions
 ) -> tuple[int, int, int] | None:
     """Return the first neighbours without an order, and the index of the pointer concerned."""
     seen = set()

@@ -15,7 +15,7 @@ from rowtui.core.groups.include import included
 from rowtui.core.groups.model import ActionStatus, Status, StatusTable
 from rowtui.core.groups.order import ActionOrder, Members, size_of
 from rowtui.core.groups.request import action_cost, is_linear
-from rowtui.core.state.model import DirectorySet, Outcome, State, bit_set
+from rowtui.core.state.model import DirectorySet, LastOutcome, State, bit_set
 from rowtui.core.state.names import flags
 from rowtui.core.workflow.model import Action, Workflow
 
@@ -81,9 +81,9 @@ def status_of(
         submitted=submitted,
         eligible=eligible,
         waiting=left & ~eligible,
-        failed=eligible & ended[Outcome.FAILED],
-        not_reached=eligible & ended[Outcome.NOT_REACHED],
-        cancelled=eligible & ended[Outcome.CANCELLED],
+        failed=eligible & ended[LastOutcome.FAILED],
+        not_reached=eligible & ended[LastOutcome.NOT_REACHED],
+        cancelled=eligible & ended[LastOutcome.CANCELLED],
     )
     unfinished = members & ~completed
     to_pay: Members = unfinished if among is None else chosen_from(among, unfinished)

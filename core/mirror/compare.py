@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.listing import Listing
-from rowtui.core.mirror.model import FILE, FOLDER, LINK, FileFacts, Selection, parents
+from rowtui.core.mirror.listing import FileListing
+from rowtui.core.mirror.model import FILE, FOLDER, LINK, FileFacts, MirrorSelection, parents
 
 # Compare a plan with the present state before a transfer, and with the result after it.
 #
@@ -33,7 +33,7 @@ from rowtui.core.mirror.model import FILE, FOLDER, LINK, FileFacts, Selection, p
 
 
 def merged(
-    listings: Sequence[Listing], selection: Selection
+    listings: Sequence[FileListing], selection: MirrorSelection
 ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
     """Combine several listings into one, with all notices.
 
@@ -118,7 +118,7 @@ class Side(enum.Enum):
     THERE = "there"
 
 
-class Entry(NamedTuple):
+class ManifestEntry(NamedTuple):
     """State of both sides when both were last equal. None: this side counts as changed."""
 
     here: FileFacts | None
@@ -133,7 +133,7 @@ class Copy(NamedTuple):
     replaces: FileFacts | None = None
 
 
-class Conflict(NamedTuple):
+class MirrorConflict(NamedTuple):
     """A difference that the user must decide about. Neither side is changed.
 
     `here` or `there` is None if the file is missing there and a parent folder of the file is a file
@@ -164,11 +164,11 @@ class Transfer(NamedTuple):
 
     send: tuple[Copy, ...] = ()
     fetch: tuple[Copy, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[MirrorConflict, ...] = ()
     removed: tuple[Removed, ...] = ()
     needs_checksum: tuple[str, ...] = ()
     unchanged: int = 0
-    equal: tuple[tuple[str, Entry], ...] = ()
+    equal: tuple[tuple[str, ManifestEntry], ...] = ()
     forgotten: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
@@ -181,7 +181,7 @@ class Transfer(NamedTuple):
 def compare(
     here: Mapping[str, FileFacts],
     there: Mapping[str, FileFacts],
-    manifest: Mapping[str, Entry],
+    manifest: Mapping[str, ManifestEntry],
     *,
     same: Mapping[str, bool] | None = None,
     above_here: Mapping[str, FileFacts] | None = None,
@@ -205,14 +205,14 @@ def compare(
         elif theirs is None:
             assert mine is not None
             if reason := _blocked(path, above_there):
-                conflicts.append(Conflict(path, mine, None, reason))
+                conflicts.append(MirrorConflict(path, mine, None, reason))
             elif entry is not None and entry.here == mine:
                 removed.append(Removed(path, Side.THERE, mine))
             else:
                 send.append(Copy(path, mine))
         elif mine is None:
             if reason := _blocked(path, above_here):
-                conflicts.append(Conflict(path, None, theirs, reason))
+                conflicts.append(MirrorConflict(path, None, theirs, reason))
             elif entry is not None and entry.there == theirs:
                 removed.append(Removed(path, Side.HERE, theirs))
             else:
@@ -222,7 +222,7 @@ def compare(
             if entry.here == mine and entry.there == theirs:
                 unchanged += 1
             elif mine.kind != theirs.kind and FOLDER in (mine.kind, theirs.kind):
-                conflicts.append(Conflict(path, mine, theirs, _kinds(mine, theirs)))
+                conflicts.append(MirrorConflict(path, mine, theirs, _kinds(mine, theirs)))
             elif entry.here == mine:
                 fetch.append(Copy(path, theirs, mine))
             else:
@@ -235,12 +235,12 @@ def compare(
                 needs.append(path)
             elif verdict:
                 unchanged += 1
-                equal.append((path, Entry(mine, theirs)))
+                equal.append((path, ManifestEntry(mine, theirs)))
             elif mine.kind != theirs.kind:
-                conflicts.append(Conflict(path, mine, theirs, _kinds(mine, theirs)))
+                conflicts.append(MirrorConflict(path, mine, theirs, _kinds(mine, theirs)))
             else:
                 reason = "changed on both sides" if entry else "different on both sides"
-                conflicts.append(Conflict(path, mine, theirs, reason))
+                conflicts.append(MirrorConflict(path, mine, theirs, reason))
     return Transfer(
         tuple(send), tuple(fetch), tuple(conflicts), tuple(removed), tuple(needs), unchanged,
         tuple(equal), tuple(forgotten),

@@ -1,10 +1,11 @@
 """List the files on this machine and on the cluster.
 
-The input is a root and a `Wanted`, or exact paths; the result is `FileFacts` for each file, with
-notices about files that were left out. Links below the wanted folders are not followed; the folders
-above them may be links, for example if a workspace is on another disk. On the cluster one command
-handles thousands of paths: names are passed through stdin and stdout with NUL terminators, never as
-arguments of a line. Source: -printf of GNU find; `%T@` has all digits of the modification time.
+The input is a root and a `WantedFiles`, or exact paths; the result is `FileFacts` for each file,
+with notices about files that were left out. Links below the wanted folders are not followed; the
+folders above them may be links, for example if a workspace is on another disk. On the cluster one
+command handles thousands of paths: names are passed through stdin and stdout with NUL terminators,
+never as arguments of a line. Source: -printf of GNU find; `%T@` has all digits of the modification
+time.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from rowtui.core.mirror.model import (
     FOLDER_FACTS,
     LINK,
     PARTIAL,
-    Cause,
+    CopyFailure,
     FileFacts,
     MirrorError,
-    Wanted,
+    WantedFiles,
     distinct,
     explain_result,
     is_relative,
@@ -41,7 +42,7 @@ _AT_ONCE = 5_000  # paths for one command, because the output for each path may 
 _TIMEOUT = 900.0  # seconds; a busy file system is slow for many folders
 
 
-class Listing(NamedTuple):
+class FileListing(NamedTuple):
     """The files that were found, in no order, and notices for the user."""
 
     files: dict[str, FileFacts]
@@ -70,7 +71,7 @@ class _Found:
         if self._seen > MOST_FILES:
             raise too_many(self.where)
 
-    def add(self, path: str, facts: FileFacts | None, wanted: Wanted, base: str) -> None:
+    def add(self, path: str, facts: FileFacts | None, wanted: WantedFiles, base: str) -> None:
         """Add a file if the rules permit; `facts` is None if it is neither file nor link nor
         folder.
         """
@@ -86,15 +87,15 @@ class _Found:
                 self.notice(f"{visible(path)} is a link that leads out of the project")
             self.files[path] = facts
 
-    def listing(self) -> Listing:
+    def listing(self) -> FileListing:
         more = (f"and {plural(self._more, 'more notice')} like these",) if self._more else ()
-        return Listing(self.files, (*self.notices, *more))
+        return FileListing(self.files, (*self.notices, *more))
 
 
 def too_many(where: str) -> MirrorError:
     """Return the error for a selection with too many files."""
     return MirrorError(
-        Cause.TOO_MANY,
+        CopyFailure.TOO_MANY,
         f"there are more than {MOST_FILES:,} files to compare on {where}",
         "leave some out: `exclude` in mirror.toml",
     )
@@ -109,7 +110,7 @@ def leads_out(path: str, target: str) -> bool:
 # This machine
 
 
-def list_here(root: Path, wanted: Wanted) -> Listing:
+def list_here(root: Path, wanted: WantedFiles) -> FileListing:
     """List all wanted files of a folder on this machine. Raises: MirrorError."""
     found = _Found("this machine")
     for base in distinct(wanted.paths):
@@ -130,7 +131,7 @@ def list_here(root: Path, wanted: Wanted) -> Listing:
     return found.listing()
 
 
-def _go_through(root: Path, base: str, wanted: Wanted, found: _Found) -> None:
+def _go_through(root: Path, base: str, wanted: WantedFiles, found: _Found) -> None:
     todo = [base]
     while todo:
         folder = todo.pop()
@@ -201,7 +202,9 @@ _LIST = 'xargs -0 sh -c "$1" sh | xargs -0 sh -c "$2" sh'
 _SOME_FAILED = 123  # exit status of xargs if a command ended with 1 to 125
 
 
-async def list_there(transport: Transport, root: str, wanted: Wanted, where: str) -> Listing:
+async def list_there(
+    transport: Transport, root: str, wanted: WantedFiles, where: str
+) -> FileListing:
     """List all wanted files of a folder on a cluster called `where`. Raises: MirrorError."""
     found = _Found(where)
     bases = [base for base in distinct(wanted.paths) if wanted.descends(base, base)]
@@ -288,7 +291,7 @@ async def _find(
     )  # fmt: skip
     if b"-printf" in result.stderr and not result.stdout:
         message = f"find on {where} is not GNU find: it has no -printf"
-        raise MirrorError(Cause.LACKING, message, "ask the site for GNU findutils")
+        raise MirrorError(CopyFailure.LACKING, message, "ask the site for GNU findutils")
     if result.truncated:
         raise too_many(where)
     _refuse_unless_ended(result, where, "listing files")

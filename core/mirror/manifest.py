@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.compare import Entry
+from rowtui.core.mirror.compare import ManifestEntry
 from rowtui.core.mirror.model import FILE, FOLDER, LINK, FileFacts, is_relative
 
 VERSION = 1
@@ -32,7 +32,7 @@ class Manifest(NamedTuple):
 
     place: str = ""  # the copy's absolute path on the cluster
     copy_id: str = ""
-    entries: Mapping[str, Entry] = {}
+    entries: Mapping[str, ManifestEntry] = {}
     notice: str = ""
 
     def is_of(self, place: str, copy_id: str) -> bool:
@@ -78,7 +78,11 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def save_manifest(
-    path: Path, place: str, copy_id: str, changed: Mapping[str, Entry], forgotten: Collection[str]
+    path: Path,
+    place: str,
+    copy_id: str,
+    changed: Mapping[str, ManifestEntry],
+    forgotten: Collection[str],
 ) -> Manifest:
     """Change entries of the stored manifest. Raises: RowtuiError."""
     now = read_manifest(path)
@@ -134,7 +138,7 @@ def _parsed(data: Any) -> Manifest:
     for path, (here, there) in files.items():
         if not is_relative(path):
             raise ValueError(path)
-        entries[path] = Entry(_facts(here), _facts(there))
+        entries[path] = ManifestEntry(_facts(here), _facts(there))
     return Manifest(place, copy_id, entries)
 
 

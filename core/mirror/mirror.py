@@ -21,7 +21,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.mirror.compare import (
     Copy,
-    Entry,
+    ManifestEntry,
     Side,
     Transfer,
     arrived,
@@ -41,13 +41,19 @@ from rowtui.core.mirror.listing import (
     list_there,
 )
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
-from rowtui.core.mirror.model import FileFacts, Selection, explain, explain_result, is_relative
+from rowtui.core.mirror.model import (
+    FileFacts,
+    MirrorSelection,
+    explain,
+    explain_result,
+    is_relative,
+)
 from rowtui.core.mirror.place import Resolved, remove, resolve
-from rowtui.core.mirror.transfer.files import MOST_NOTICES, Progress
+from rowtui.core.mirror.transfer.files import MOST_NOTICES, TransferProgress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.transfer.files import Files
+    from rowtui.core.mirror.transfer.files import FileTransfer
 
 _LOCK_PAUSE = 0.2  # seconds between two attempts to take the lock that another process holds
 _PATHS_AT_ONCE = 5_000
@@ -63,7 +69,7 @@ class Mirror:
         transport: Transport,
         place: str,
         *,
-        files: Files | None = None,
+        files: FileTransfer | None = None,
     ) -> None:
         """Create a mirror with the copy at `place`; see `default_place`.
 
@@ -111,7 +117,7 @@ class Mirror:
     # Plans
 
     async def plan_send(
-        self, selection: Selection, *, restore: bool = True, make: bool = True
+        self, selection: MirrorSelection, *, restore: bool = True, make: bool = True
     ) -> Transfer:
         """Return the plan whose `send` the method `send` carries out.
 
@@ -138,7 +144,7 @@ class Mirror:
         transfer = transfer._replace(notices=notices)
         return restored(transfer, Side.THERE) if restore else transfer
 
-    async def plan_fetch(self, selection: Selection, *, restore: bool = False) -> Transfer:
+    async def plan_fetch(self, selection: MirrorSelection, *, restore: bool = False) -> Transfer:
         """Return the plan whose `fetch` the method `fetch` carries out.
 
         `restore`: files deleted on this machine are fetched again. The plan's `send` lists files
@@ -159,7 +165,7 @@ class Mirror:
         transfer = transfer._replace(notices=notices)
         return restored(transfer, Side.HERE) if restore else transfer
 
-    async def plan_both(self, ours: Selection, theirs: Selection) -> Transfer:
+    async def plan_both(self, ours: MirrorSelection, theirs: MirrorSelection) -> Transfer:
         """Return all differences: `ours` selects files of this machine, `theirs` files of the copy.
 
         Deleted files are not restored: `removed` lists them. Raises: MirrorError, RowtuiError.
@@ -191,7 +197,7 @@ class Mirror:
         )
 
     async def _list_here(
-        self, selection: Selection
+        self, selection: MirrorSelection
     ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
         listings = [
             await asyncio.to_thread(list_here, self.root, wanted) for wanted in selection.wanted
@@ -199,7 +205,7 @@ class Mirror:
         return merged(listings, selection)
 
     async def _list_there(
-        self, copy: Resolved, selection: Selection
+        self, copy: Resolved, selection: MirrorSelection
     ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
         listings = [
             await list_there(self._transport, copy.path, wanted, self.cluster)
@@ -212,7 +218,7 @@ class Mirror:
         copy: Resolved,
         here: Mapping[str, FileFacts],
         there: Mapping[str, FileFacts],
-        entries: Mapping[str, Entry],
+        entries: Mapping[str, ManifestEntry],
         *,
         above_here: Mapping[str, FileFacts] | None = None,
         above_there: Mapping[str, FileFacts] | None = None,
@@ -254,7 +260,7 @@ class Mirror:
 
     # Transfers
 
-    async def send(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+    async def send(self, transfer: Transfer) -> AsyncGenerator[TransferProgress, None]:
         """Carry out `transfer.send`. Files of the copy that changed since the plan are not
         replaced.
 
@@ -262,27 +268,27 @@ class Mirror:
         before the end uses `contextlib.aclosing`. Raises: MirrorError, RowtuiError.
         """
         if not transfer.send:
-            yield Progress(0, 0, 0, 0)
+            yield TransferProgress(0, 0, 0, 0)
             return
         copy = await self._resolve()
         async with self._alone():
             paths = [item.path for item in transfer.send]
             facts = await self._there(copy, paths)
             copies, there_already, changed = as_planned(transfer.send, facts, self.cluster)
-            last = Progress(0, 0, 0, 0)
+            last = TransferProgress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).send(copies)) as transferring:
                 async for last in transferring:
                     yield last._replace(notices=())
             there = await self._there(copy, paths)
             entries = {
-                item.path: Entry(item.facts, there[item.path])
+                item.path: ManifestEntry(item.facts, there[item.path])
                 for item in (*copies, *there_already)
                 if arrived(item, there.get(item.path))
             }
             await self._save(copy, entries, ())
         yield self._last(last, transfer.send, entries, changed, "sending files")
 
-    async def fetch(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+    async def fetch(self, transfer: Transfer) -> AsyncGenerator[TransferProgress, None]:
         """Carry out `transfer.fetch`. Files of this machine that changed since the plan are not
         replaced.
 
@@ -290,20 +296,20 @@ class Mirror:
         RowtuiError.
         """
         if not transfer.fetch:
-            yield Progress(0, 0, 0, 0)
+            yield TransferProgress(0, 0, 0, 0)
             return
         copy = await self._resolve()
         async with self._alone():
             paths = [item.path for item in transfer.fetch]
             facts = await asyncio.to_thread(facts_here, self.root, paths)
             copies, here_already, changed = as_planned(transfer.fetch, facts, "this machine")
-            last = Progress(0, 0, 0, 0)
+            last = TransferProgress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).fetch(copies)) as transferring:
                 async for last in transferring:
                     yield last._replace(notices=())
             here = await asyncio.to_thread(facts_here, self.root, paths)
             entries = {
-                item.path: Entry(here[item.path], as_fetched(item.facts, here[item.path]))
+                item.path: ManifestEntry(here[item.path], as_fetched(item.facts, here[item.path]))
                 for item in (*copies, *here_already)
                 if arrived(item, here.get(item.path))
             }
@@ -312,12 +318,12 @@ class Mirror:
 
     def _last(
         self,
-        last: Progress,
+        last: TransferProgress,
         copies: Sequence[Copy],
         arrived: Collection[str],
         changed: Sequence[str],
         what: str,
-    ) -> Progress:
+    ) -> TransferProgress:
         """Return the last progress of a transfer. Raises: MirrorError if no file arrived."""
         missing = len(copies) - len(arrived) - len(changed)
         if missing and not arrived:
@@ -344,7 +350,7 @@ class Mirror:
             else await asyncio.to_thread(facts_here, self.root, paths)
         )
         entries = {
-            path: Entry(None, facts) if side is Side.HERE else Entry(facts, None)
+            path: ManifestEntry(None, facts) if side is Side.HERE else ManifestEntry(facts, None)
             for path, facts in other.items()
         }
         await self._save(copy, entries, ())
@@ -386,7 +392,7 @@ class Mirror:
         return manifest if manifest.is_of(copy.path, copy.copy_id) else Manifest()
 
     async def _save(
-        self, copy: Resolved, changed: Mapping[str, Entry], forgotten: Collection[str]
+        self, copy: Resolved, changed: Mapping[str, ManifestEntry], forgotten: Collection[str]
     ) -> None:
         await asyncio.to_thread(
             save_manifest, self._path, copy.path, copy.copy_id, changed, forgotten
@@ -395,7 +401,7 @@ class Mirror:
     async def _there(self, copy: Resolved, paths: Iterable[str]) -> dict[str, FileFacts]:
         return await facts_there(self._transport, copy.path, sorted(set(paths)), self.cluster)
 
-    async def _way(self, copy: Resolved) -> Files:
+    async def _way(self, copy: Resolved) -> FileTransfer:
         if self._files is None:
             from rowtui.core.mirror.transfer.choose import files_for
 

@@ -24,7 +24,7 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 # result is a `MirrorError`.
 
 
-class Cause(enum.Enum):
+class CopyFailure(enum.Enum):
     """The reason why files could not be copied."""
 
     FULL = "full"  # no space, a quota, or a file that is larger than allowed
@@ -39,7 +39,7 @@ class Cause(enum.Enum):
 class MirrorError(RowtuiError):
     """Files could not be copied."""
 
-    def __init__(self, cause: Cause, message: str, hint: str = "") -> None:
+    def __init__(self, cause: CopyFailure, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         self.cause = cause
 
@@ -47,21 +47,25 @@ class MirrorError(RowtuiError):
 _AGAIN = "do the same again: it goes on where it stopped"
 # English messages of programs, and their meaning.
 _WORDS = (
-    ("No space left", Cause.FULL, "the disk is full"),
-    ("quota exceeded", Cause.FULL, "the disk quota is exceeded"),
-    ("File too large", Cause.FULL, "a file is larger than is allowed"),
-    ("Wrote only", Cause.FULL, "the disk is full or a quota is exceeded"),  # tar, at a short write
-    ("Read-only file system", Cause.DENIED, "the file system is read-only"),
-    ("permission denied", Cause.DENIED, "permission is denied"),
-    ("operation not permitted", Cause.DENIED, "permission is denied"),
-    ("connection unexpectedly closed", Cause.CUT, ""),
-    ("broken pipe", Cause.CUT, ""),
-    ("connection lost", Cause.CUT, ""),
-    ("connection reset", Cause.CUT, ""),
+    ("No space left", CopyFailure.FULL, "the disk is full"),
+    ("quota exceeded", CopyFailure.FULL, "the disk quota is exceeded"),
+    ("File too large", CopyFailure.FULL, "a file is larger than is allowed"),
+    (
+        "Wrote only",
+        CopyFailure.FULL,
+        "the disk is full or a quota is exceeded",
+    ),  # tar, at a short write
+    ("Read-only file system", CopyFailure.DENIED, "the file system is read-only"),
+    ("permission denied", CopyFailure.DENIED, "permission is denied"),
+    ("operation not permitted", CopyFailure.DENIED, "permission is denied"),
+    ("connection unexpectedly closed", CopyFailure.CUT, ""),
+    ("broken pipe", CopyFailure.CUT, ""),
+    ("connection lost", CopyFailure.CUT, ""),
+    ("connection reset", CopyFailure.CUT, ""),
 )
 _HINTS = {
-    Cause.FULL: f"make room there (files, quota), then {_AGAIN}",
-    Cause.DENIED: "see who owns that folder and whether it may be written",
+    CopyFailure.FULL: f"make room there (files, quota), then {_AGAIN}",
+    CopyFailure.DENIED: "see who owns that folder and whether it may be written",
 }
 
 
@@ -78,17 +82,17 @@ def explain(said: str, where: str, what: str, folder: str = "") -> MirrorError:
             if words.lower() not in line.lower():
                 continue
             text = visible(line.strip())
-            if cause is Cause.CUT:
+            if cause is CopyFailure.CUT:
                 return cut(where, text)
             return MirrorError(cause, f"{what}: {means} {place}: {text}", _HINTS[cause])
     tail = f": {visible(lines[-1].strip())}" if lines else ""
-    return MirrorError(Cause.OTHER, f"{what} {place} did not work{tail}")
+    return MirrorError(CopyFailure.OTHER, f"{what} {place} did not work{tail}")
 
 
 def cut(where: str, detail: str = "") -> MirrorError:
     """Return the error for a connection that broke or could not be made."""
     tail = f": {visible(detail)}" if detail else ""
-    return MirrorError(Cause.CUT, f"the connection to {where} is not there{tail}", _AGAIN)
+    return MirrorError(CopyFailure.CUT, f"the connection to {where} is not there{tail}", _AGAIN)
 
 
 def explain_result(result: CommandResult, where: str, what: str, folder: str = "") -> MirrorError:
@@ -96,7 +100,7 @@ def explain_result(result: CommandResult, where: str, what: str, folder: str = "
     if result.trouble in (Trouble.LOST, Trouble.UNREACHABLE, Trouble.TIMED_OUT):
         return cut(where, result.complaint)
     if result.trouble is Trouble.NOT_STARTED:
-        return MirrorError(Cause.LACKING, f"{what} on {where}: {result.complaint}")
+        return MirrorError(CopyFailure.LACKING, f"{what} on {where}: {result.complaint}")
     return explain(result.stderr.decode(errors="surrogateescape"), where, what, folder)
 
 
@@ -126,7 +130,7 @@ class FileFacts(NamedTuple):
 FOLDER_FACTS = FileFacts(0, 0, FOLDER)
 
 
-class Wanted(NamedTuple):
+class WantedFiles(NamedTuple):
     """Some files of a project. `paths` are files, or folders with all that is in them.
 
     `only`: patterns, relative to each of `paths` ("" is the project); () selects all files.
@@ -166,10 +170,10 @@ class Wanted(NamedTuple):
         return any(matches(inside, pattern) for pattern in self.only)
 
 
-class Selection(NamedTuple):
+class MirrorSelection(NamedTuple):
     """The files to be made equal on both sides, and notices about the selection for the user."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedFiles, ...]
     notices: tuple[str, ...] = ()
 
     def taker(self) -> Callable[[str], bool]:

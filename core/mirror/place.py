@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.model import MARKER, Cause, MirrorError, explain_result
+from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, explain_result
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
@@ -98,7 +98,7 @@ async def resolve(
         variable, rest = "", place
     else:
         raise MirrorError(
-            Cause.OTHER,
+            CopyFailure.OTHER,
             f"{visible(place)} cannot be the place of a copy on {where}",
             "`mirror` is an absolute path, or begins with `~/` or `$VARIABLE/`",
         )
@@ -113,7 +113,7 @@ async def resolve(
         return None
     if result.exit_status == _NO_VARIABLE:
         raise MirrorError(
-            Cause.OTHER,
+            CopyFailure.OTHER,
             f"there is no ${variable} on {where}, or it is no absolute path",
             "commands over SSH read few start-up files: name the folder itself as `mirror`",
         )
@@ -154,7 +154,7 @@ def _owner(root: Path) -> dict[str, str]:
 
 def _taken(path: str, where: str, what: str) -> MirrorError:
     return MirrorError(
-        Cause.TAKEN,
+        CopyFailure.TAKEN,
         f"{visible(path)} on {where} {what}",
         "name another folder as `mirror`, or move that one away",
     )

@@ -1,8 +1,8 @@
 """Select the files of a project that are sent to its copy, and the files that are fetched.
 
 The input is the project's workspace, the directories of the jobs, their products, and `mirror.toml`
-beside workflow.toml if it exists; the result is `Selection`s. Without `mirror.toml`, every file
-outside the workspace is sent unless it is hidden or larger than 100 MB, and the products are
+beside workflow.toml if it exists; the result is `MirrorSelection`s. Without `mirror.toml`, every
+file outside the workspace is sent unless it is hidden or larger than 100 MB, and the products are
 fetched.
 
     send = ["scripts/**"]       # outside the workspace; all files if not given
@@ -22,10 +22,10 @@ from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.mirror.model import (
-    Cause,
+    CopyFailure,
     MirrorError,
-    Selection,
-    Wanted,
+    MirrorSelection,
+    WantedFiles,
     complaint_about,
     is_relative,
     literal,
@@ -81,7 +81,7 @@ def to_send(
     needed: Sequence[str] = (),
     *,
     log_patterns: Sequence[str] = (),
-) -> Selection:
+) -> MirrorSelection:
     """Select the project's own files, and all files of the directories that the jobs work on.
 
     `workspace`: as written in workflow.toml. `directories`: None for the whole workspace. `needed`:
@@ -92,10 +92,10 @@ def to_send(
     logs = tuple(f"/{pattern.lstrip('/')}" for pattern in log_patterns)
     exclude = (*rules.exclude, literal(workspace), *logs)
     largest = rules.largest_mb * 1_000_000
-    project = Wanted(("",), rules.send, exclude, hidden=False, largest=largest)
+    project = WantedFiles(("",), rules.send, exclude, hidden=False, largest=largest)
     places = (*_places(workspace, directories), *_places(workspace, needed))
-    jobs = Wanted(places, (), rules.exclude)
-    return Selection((Wanted((_WORKFLOW,)), project, jobs))
+    jobs = WantedFiles(places, (), rules.exclude)
+    return MirrorSelection((WantedFiles((_WORKFLOW,)), project, jobs))
 
 
 def to_fetch(
@@ -107,7 +107,7 @@ def to_fetch(
     *,
     logs: Sequence[str] = (),
     records: Sequence[str] = (),
-) -> Selection:
+) -> MirrorSelection:
     """Select the results of jobs: products, matches of `fetch`, job logs, and rowtui's records.
 
     `logs`, `records`: paths relative to the project, files or folders. A log outside the project is
@@ -116,26 +116,26 @@ def to_fetch(
     """
     workspace = workspace_in(root, workspace)
     only = (*(literal(product) for product in products), *rules.fetch)
-    wanted = [Wanted(_places(workspace, directories), only, rules.exclude)] if only else []
+    wanted = [WantedFiles(_places(workspace, directories), only, rules.exclude)] if only else []
     inside = tuple(os.path.normpath(log) for log in logs if is_relative(os.path.normpath(log)))
     outside = [log for log in logs if not is_relative(os.path.normpath(log))]
-    wanted.append(Wanted((*inside, *records)))
+    wanted.append(WantedFiles((*inside, *records)))
     notices = [f"the log {visible(log)} is not in the project: it stays there" for log in outside]
-    return Selection(tuple(wanted), tuple(notices))
+    return MirrorSelection(tuple(wanted), tuple(notices))
 
 
 def in_directories(
     rules: MirrorRules, root: Path, workspace: str, directories: Sequence[str]
-) -> Selection:
+) -> MirrorSelection:
     """Select all of these directories.
 
     Raises: MirrorError if the workspace is not in the project.
     """
     places = _places(workspace_in(root, workspace), directories)
-    return Selection((Wanted(places, (), rules.exclude),))
+    return MirrorSelection((WantedFiles(places, (), rules.exclude),))
 
 
-def all_there(rules: MirrorRules, *, reports: bool = False) -> Selection:
+def all_there(rules: MirrorRules, *, reports: bool = False) -> MirrorSelection:
     """Select all of a copy except the files that `exclude` names, `.git` and rowtui's records.
 
     `reports`: also select job reports that have not been fetched. Reports are fetched after the
@@ -143,7 +143,7 @@ def all_there(rules: MirrorRules, *, reports: bool = False) -> Selection:
     must not come from the cluster.
     """
     ours = "/.row/rowtui" if reports else "/.row"
-    return Selection((Wanted(("",), (), (*rules.exclude, "/.git", ours)),))
+    return MirrorSelection((WantedFiles(("",), (), (*rules.exclude, "/.git", ours)),))
 
 
 def workspace_in(root: Path, workspace: str) -> str:
@@ -151,7 +151,7 @@ def workspace_in(root: Path, workspace: str) -> str:
     path = os.path.relpath(os.path.join(root, workspace), root)
     if not is_relative(path):
         raise MirrorError(
-            Cause.OTHER,
+            CopyFailure.OTHER,
             f"the workspace {visible(workspace)} is not a folder inside the project: "
             "it can have no copy on a cluster",
             "let the project and the cluster share a file system (`paths` in clusters.toml)",

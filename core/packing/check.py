@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from rowtui.core.base.text import visible
 from rowtui.core.packing.heuristics.bins import cost_of
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
+    PackingProblem,
     PackResult,
-    Problem,
-    Unplaced,
+    ResourceAmounts,
+    UnplacedRequests,
     bundle_amounts,
     bundle_requests,
     bundle_seconds,
@@ -29,7 +29,7 @@ MOST_COMPLAINTS = 100
 ROUNDING = 1e-6  # relative error of costs, which are sums of floats
 
 
-def complaints(packing: PackResult | tuple[Problem, tuple[Bundle, ...]]) -> tuple[str, ...]:
+def complaints(packing: PackResult | tuple[PackingProblem, tuple[Bundle, ...]]) -> tuple[str, ...]:
     """Return the faults of a packing, at most `MOST_COMPLAINTS` lines; () if there are none.
 
     The costs and the unplaced requests of a `PackResult` are checked too. If only a problem and its
@@ -54,7 +54,7 @@ def _result_complaints(result: PackResult) -> Iterator[str]:
 
 
 def _bundles_complaints(
-    problem: Problem, bundles: tuple[Bundle, ...], unplaced: tuple[Unplaced, ...]
+    problem: PackingProblem, bundles: tuple[Bundle, ...], unplaced: tuple[UnplacedRequests, ...]
 ) -> Iterator[str]:
     placed = [0] * len(problem.demands)
     timed = problem.timed
@@ -71,7 +71,7 @@ def _bundles_complaints(
     yield from _count_complaints(problem, placed, unplaced)
 
 
-def _strangers(bundle: Bundle, problem: Problem) -> str:
+def _strangers(bundle: Bundle, problem: PackingProblem) -> str:
     """Return why a bundle does not belong to the problem, or "" if the bundle belongs to it."""
     if not 0 <= bundle.node_type < len(problem.node_types):
         return f"there is no node type {bundle.node_type}"
@@ -88,11 +88,13 @@ def _strangers(bundle: Bundle, problem: Problem) -> str:
     return ""
 
 
-def _bundle_complaints(problem: Problem, bundle: Bundle, timed: bool) -> Iterator[str]:
+def _bundle_complaints(problem: PackingProblem, bundle: Bundle, timed: bool) -> Iterator[str]:
     node_type = problem.node_types[bundle.node_type]
     name = visible(node_type.name)
     taken = bundle_amounts(bundle, problem.demands)
-    for resource, asked, there in zip(Amounts._fields, taken, node_type.amounts, strict=True):
+    for resource, asked, there in zip(
+        ResourceAmounts._fields, taken, node_type.amounts, strict=True
+    ):
         if asked > there:
             yield f"takes {asked} {resource}, a {name} has {there}"
     seconds = bundle_seconds(bundle, problem.demands)
@@ -116,7 +118,7 @@ def _in_lane(runs: Iterable[tuple[int, int]]) -> int:
 
 
 def _count_complaints(
-    problem: Problem, placed: list[int], unplaced: tuple[Unplaced, ...]
+    problem: PackingProblem, placed: list[int], unplaced: tuple[UnplacedRequests, ...]
 ) -> Iterator[str]:
     left = [0] * len(problem.demands)
     for one in unplaced:

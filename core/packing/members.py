@@ -22,7 +22,7 @@ class Members(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedRequests:
     """The place of each request. `by_class`: the requests of each class, placed requests first.
 
     `unplaced`: the requests of each class (by its number) that are in no bundle.
@@ -61,7 +61,7 @@ class Placed:
         return lanes
 
 
-def assign(result: PackResult, classes: Sequence[int]) -> Placed:
+def assign(result: PackResult, classes: Sequence[int]) -> PlacedRequests:
     """Return the place of each request. `classes[i]`: the number of the class of request i.
 
     Raises: ValueError if the classes do not match the numbers of requests in the problem.
@@ -74,7 +74,7 @@ def assign(result: PackResult, classes: Sequence[int]) -> Placed:
     for one in result.unplaced:
         those = by_class[one.demand]
         unplaced[one.demand] = those[len(those) - one.requests :]
-    return Placed(result, by_class, unplaced)
+    return PlacedRequests(result, by_class, unplaced)
 
 
 def _by_class(classes: Sequence[int], number: int) -> tuple[list[int], ...]:

@@ -19,7 +19,7 @@ GoOn = Callable[[], bool]
 HOUR = 3600.0  # seconds
 
 
-class Amounts(NamedTuple):
+class ResourceAmounts(NamedTuple):
     """The amounts that a request needs, a lane takes or a node has. Memory and disk are in MB."""
 
     cpus: int = 0
@@ -27,7 +27,7 @@ class Amounts(NamedTuple):
     gpus: int = 0
     disk_mb: int = 0
 
-    def fits(self, room: Amounts) -> bool:
+    def fits(self, room: ResourceAmounts) -> bool:
         """Whether all of these amounts fit in `room`."""
         return (
             self.cpus <= room.cpus
@@ -36,21 +36,21 @@ class Amounts(NamedTuple):
             and self.disk_mb <= room.disk_mb
         )
 
-    def plus(self, other: Amounts, times: int = 1) -> Amounts:
+    def plus(self, other: ResourceAmounts, times: int = 1) -> ResourceAmounts:
         """Return the sum, with `times` of the other amounts (the difference if negative)."""
-        return Amounts(
+        return ResourceAmounts(
             self.cpus + times * other.cpus,
             self.memory_mb + times * other.memory_mb,
             self.gpus + times * other.gpus,
             self.disk_mb + times * other.disk_mb,
         )
 
-    def most(self, other: Amounts) -> Amounts:
+    def most(self, other: ResourceAmounts) -> ResourceAmounts:
         """Return the larger amount of each resource."""
-        return Amounts(*map(max, self, other))
+        return ResourceAmounts(*map(max, self, other))
 
 
-class NodeType(NamedTuple):
+class InstanceType(NamedTuple):
     """Machines of one kind. `amounts`: the part of a whole machine that jobs may use.
 
     `price`: for an hour, in the unit of the catalogue. `at_most`: how many there may be at a time,
@@ -59,7 +59,7 @@ class NodeType(NamedTuple):
     """
 
     name: str
-    amounts: Amounts
+    amounts: ResourceAmounts
     price: float
     at_most: int | None = None
     boot_seconds: int = 0
@@ -72,20 +72,20 @@ class Demand(NamedTuple):
     `hint`: the name of the node type that they must run on, "" for any type.
     """
 
-    amounts: Amounts
+    amounts: ResourceAmounts
     seconds: int = 0
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PackingProblem:
     """The requests to pack: `counts[n]` requests of class `demands[n]`; the classes all differ.
 
     Either every demand has seconds or none has. `largest_bundle`: the largest number of requests in
     one bundle, or None.
     """
 
-    node_types: tuple[NodeType, ...]
+    node_types: tuple[InstanceType, ...]
     demands: tuple[Demand, ...]
     counts: tuple[int, ...]
     largest_bundle: int | None = None
@@ -96,7 +96,7 @@ class Problem:
         return bool(self.demands) and self.demands[0].seconds > 0
 
 
-class Run(NamedTuple):
+class RequestRun(NamedTuple):
     """`times` requests of one class (its number), one after another."""
 
     demand: int
@@ -110,7 +110,7 @@ class Lane(NamedTuple):
     their times (Fastr's rule for a list of jobs on one host).
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[RequestRun, ...]
     times: int = 1
 
 
@@ -126,7 +126,7 @@ class Bundle:
     times: int = 1
 
 
-class Unplaced(NamedTuple):
+class UnplacedRequests(NamedTuple):
     """Requests of one class that fit on no type, with the nearest type and the missing resources.
 
     `nearest` is "" if there is no node type at all, or no type with the hinted name.
@@ -150,12 +150,12 @@ class PackResult:
     Costs are in the unit of the node types' prices; `proven`: the packing is the best possible.
     """
 
-    problem: Problem
+    problem: PackingProblem
     packer: str
     bundles: tuple[Bundle, ...]
     cost: float
     bound: float
-    unplaced: tuple[Unplaced, ...] = ()
+    unplaced: tuple[UnplacedRequests, ...] = ()
     proven: bool = False
 
     @property
@@ -180,7 +180,7 @@ class Packer(Protocol):
     name: str
     summary: str  # one line for the user
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+    def pack(self, problem: PackingProblem, go_on: GoOn) -> tuple[Bundle, ...]:
         """Return bundles with each request exactly once.
 
         The packer improves the result while `go_on` returns True; the result is good in any case.
@@ -191,9 +191,9 @@ class Packer(Protocol):
 # -- derived values ------------------------------------------------------------------------------
 
 
-def lane_amounts(lane: Lane, demands: tuple[Demand, ...]) -> Amounts:
+def lane_amounts(lane: Lane, demands: tuple[Demand, ...]) -> ResourceAmounts:
     """Return the amounts of one such lane: the largest of each resource."""
-    amounts = Amounts()
+    amounts = ResourceAmounts()
     for run in lane.runs:
         amounts = amounts.most(demands[run.demand].amounts)
     return amounts
@@ -204,9 +204,9 @@ def lane_seconds(lane: Lane, demands: tuple[Demand, ...]) -> int:
     return sum(run.times * demands[run.demand].seconds for run in lane.runs)
 
 
-def bundle_amounts(bundle: Bundle, demands: tuple[Demand, ...]) -> Amounts:
+def bundle_amounts(bundle: Bundle, demands: tuple[Demand, ...]) -> ResourceAmounts:
     """Return the amounts that all lanes of one such bundle take together."""
-    amounts = Amounts()
+    amounts = ResourceAmounts()
     for lane in bundle.lanes:
         amounts = amounts.plus(lane_amounts(lane, demands), lane.times)
     return amounts
@@ -222,7 +222,7 @@ def bundle_requests(bundle: Bundle) -> int:
     return sum(lane.times * sum(run.times for run in lane.runs) for lane in bundle.lanes)
 
 
-def bundle_cost(bundle: Bundle, problem: Problem) -> float:
+def bundle_cost(bundle: Bundle, problem: PackingProblem) -> float:
     """Return the cost of one such bundle: its time and the boot, or an hour without time."""
     node_type = problem.node_types[bundle.node_type]
     if not problem.timed:
@@ -231,6 +231,6 @@ def bundle_cost(bundle: Bundle, problem: Problem) -> float:
     return node_type.price * seconds / HOUR
 
 
-def total_cost(bundles: tuple[Bundle, ...], problem: Problem) -> float:
+def total_cost(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
     """Return the cost of all of these bundles."""
     return sum(bundle.times * bundle_cost(bundle, problem) for bundle in bundles)

@@ -15,8 +15,15 @@ from dataclasses import replace
 from rowtui.core.packing.fits_index import Within
 from rowtui.core.packing.heuristics.bins import CheapestType
 from rowtui.core.packing.heuristics.fill import fill
-from rowtui.core.packing.model import Amounts, Bundle, Demand, NodeType, Problem, Unplaced
-from rowtui.core.packing.optimal.bound import Worth
+from rowtui.core.packing.model import (
+    Bundle,
+    Demand,
+    InstanceType,
+    PackingProblem,
+    ResourceAmounts,
+    UnplacedRequests,
+)
+from rowtui.core.packing.optimal.bound import PriceBound
 from rowtui.core.packing.static import form_of, numbers_by_name
 from rowtui.core.packing.unplaced import find_unplaced, fits
 
@@ -34,7 +41,9 @@ MOST_CLASSES = 1_000
 MOST_TYPES = 100
 
 
-def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, list[int]]:
+def with_fewer_types(
+    problem: PackingProblem, value: PriceBound
+) -> tuple[PackingProblem, PriceBound, list[int]]:
     """Return the problem on fewer types, the worth of these types, and their former numbers.
 
     The problem has times. No packing on fewer types is better than the best one on all types, so
@@ -47,7 +56,7 @@ def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, li
     by_name = numbers_by_name(problem)
     chosen |= {by_name[demand.hint] for demand in problem.demands if demand.hint}
     finder = CheapestType(problem, timed=True)
-    last: NodeType | None = None
+    last: InstanceType | None = None
     for demand in problem.demands:
         if demand.hint or (last is not None and fits(demand, last)):
             continue
@@ -68,7 +77,7 @@ def on_types_before(bundles: Sequence[Bundle], kept: Sequence[int]) -> tuple[Bun
     return tuple(Bundle(kept[one.node_type], one.lanes, one.times) for one in bundles)
 
 
-def _most_used(problem: Problem) -> list[int]:
+def _most_used(problem: PackingProblem) -> list[int]:
     """Return the types on which the requests with most hours are packed if time does not count."""
     order = sorted(
         range(len(problem.demands)),
@@ -86,7 +95,9 @@ def _most_used(problem: Problem) -> list[int]:
     return [at for at, _ in paid.most_common(MOST_TYPES)]
 
 
-def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> list[NodeType]:
+def suitable(
+    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
+) -> list[InstanceType]:
     """Return the node types that hold the job and match its hint, if it has one."""
     return [
         each
@@ -95,14 +106,18 @@ def suitable(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> lis
     ]
 
 
-def cheapest(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> NodeType | None:
+def cheapest(
+    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
+) -> InstanceType | None:
     """Return the cheapest suitable node type; of equally cheap types the first of the catalogue."""
     return min(suitable(amounts, hint, node_types), key=lambda each: each.price, default=None)
 
 
-def why_nowhere(amounts: Amounts, hint: str, node_types: Sequence[NodeType]) -> Unplaced:
+def why_nowhere(
+    amounts: ResourceAmounts, hint: str, node_types: Sequence[InstanceType]
+) -> UnplacedRequests:
     """Return why a job has no suitable node type."""
-    return find_unplaced(Problem(tuple(node_types), (Demand(amounts, 0, hint),), (1,)))[0]
+    return find_unplaced(PackingProblem(tuple(node_types), (Demand(amounts, 0, hint),), (1,)))[0]
 
 
 class Catalogue:

@@ -15,9 +15,17 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.bins import cost_of
-from rowtui.core.packing.model import Bundle, GoOn, Lane, Packer, PackResult, Problem, Run
+from rowtui.core.packing.model import (
+    Bundle,
+    GoOn,
+    Lane,
+    Packer,
+    PackingProblem,
+    PackResult,
+    RequestRun,
+)
 from rowtui.core.packing.optimal.bound import lower_bound
-from rowtui.core.packing.packers import BEST, OURS, SEED, Found
+from rowtui.core.packing.packers import BEST, OURS, SEED, PackerAnswer
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
 
 # Packers of other packages, from the entry points of installed packages.
@@ -30,7 +38,7 @@ from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unpl
 PLUG_INS = "rowtui.packers"
 
 
-class LeftOut(NamedTuple):
+class UnusablePlugIn(NamedTuple):
     """A plug-in that cannot be used, and why."""
 
     name: str
@@ -42,38 +50,40 @@ class Installed(NamedTuple):
     """The packers that are not built in, by name, and the plug-ins that were left out."""
 
     packers: dict[str, Packer]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[UnusablePlugIn, ...]
 
 
 def installed_packers() -> Installed:
     """Return the packers of the installed packages, in the order of their names."""
     packers: dict[str, Packer] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[UnusablePlugIn] = []
     for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
         made = _plug_in(point)
-        if isinstance(made, LeftOut):
+        if isinstance(made, UnusablePlugIn):
             left_out.append(made)
         else:
             packers.setdefault(made.name, made)
     return Installed(packers, tuple(left_out))
 
 
-def _plug_in(point: EntryPoint) -> Packer | LeftOut:
+def _plug_in(point: EntryPoint) -> Packer | UnusablePlugIn:
     """Return the packer of the entry point, or why it is unusable (without its own message)."""
     hint = f"it comes from {point.value}; mend it or uninstall it"
     try:
         made = point.load()()
     # a plug-in that fails in any way must not end the program
     except (Exception, SystemExit) as error:
-        return LeftOut(point.name, f"its plug-in failed with {type(error).__name__}", hint)
+        return UnusablePlugIn(point.name, f"its plug-in failed with {type(error).__name__}", hint)
     if not (
         isinstance(getattr(made, "name", None), str)
         and isinstance(getattr(made, "summary", None), str)
         and callable(getattr(made, "pack", None))
     ):
-        return LeftOut(point.name, "its plug-in makes no packer", hint)
+        return UnusablePlugIn(point.name, "its plug-in makes no packer", hint)
     if made.name in OURS:
-        return LeftOut(point.name, f"the plug-in calls itself '{made.name}', which is ours", hint)
+        return UnusablePlugIn(
+            point.name, f"the plug-in calls itself '{made.name}', which is ours", hint
+        )
     packer: Packer = made
     return packer
 
@@ -91,7 +101,7 @@ def packers(others: Mapping[str, Packer] | None = None) -> tuple[tuple[str, str]
 
 
 def pack(
-    problem: Problem,
+    problem: PackingProblem,
     packer: str = BEST,
     go_on: GoOn = lambda: False,
     packers: Mapping[str, Packer] | None = None,
@@ -121,13 +131,15 @@ def pack(
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)
 
 
-def _found(problem: Problem, packer: str, go_on: GoOn, others: Mapping[str, Packer]) -> Found:
+def _found(
+    problem: PackingProblem, packer: str, go_on: GoOn, others: Mapping[str, Packer]
+) -> PackerAnswer:
     if packer in OURS:
         return OURS[packer].find(problem, go_on)
     try:
         bundles = tuple(others[packer].pack(problem, go_on))
         if all(map(_is_bundle, bundles)):
-            return Found(bundles, packer)
+            return PackerAnswer(bundles, packer)
     except Exception:  # if a plug-in fails in any way, the jobs are packed by the seed algorithm
         pass
     return OURS[SEED].find(problem, go_on)
@@ -140,10 +152,12 @@ def _is_bundle(bundle: object) -> bool:
     runs = [run for lane in bundle.lanes for run in lane.runs]
     numbers = [bundle.node_type, bundle.times, *(lane.times for lane in bundle.lanes)]
     numbers += [number for demand, times in runs for number in (demand, times)]
-    return all(isinstance(run, Run) for run in runs) and all(type(it) is int for it in numbers)
+    return all(isinstance(run, RequestRun) for run in runs) and all(
+        type(it) is int for it in numbers
+    )
 
 
-def _checked(problem: Problem, found: Found, go_on: GoOn) -> Found:
+def _checked(problem: PackingProblem, found: PackerAnswer, go_on: GoOn) -> PackerAnswer:
     """Return the packing found if it has no faults, else the packing of the seed algorithm."""
     if found.packer != SEED and complaints((problem, found.bundles)):
         return OURS[SEED].find(problem, go_on)

@@ -16,9 +16,9 @@ from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.fill import fill, fill_once
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.vectors import Patterns, Vectors, patterns_cost
-from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.node_types import on_types_before, with_fewer_types
-from rowtui.core.packing.optimal.bound import Worth, if_cheaper, worth
+from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles
@@ -32,7 +32,7 @@ MOST_CLASSES = 150
 CLOSE = 1e-6
 
 
-class Found(NamedTuple):
+class PackerAnswer(NamedTuple):
     """A packing, its packer, and the results about the best possible packing.
 
     `bound`: a lower bound of the cost of any packing from this packer; 0: none. `bounded`: the
@@ -46,8 +46,8 @@ class Found(NamedTuple):
     bounded: bool = False
 
 
-class Solved(NamedTuple):
-    """Packed vectors, their packer, and the results about the best packing: see `Found`."""
+class PackedVectors(NamedTuple):
+    """Packed vectors, their packer, and the results about the best packing: see `PackerAnswer`."""
 
     patterns: Patterns
     packer: str
@@ -55,7 +55,7 @@ class Solved(NamedTuple):
     proven: bool = False
 
 
-Solver = Callable[[Vectors, GoOn], Solved]
+Solver = Callable[[Vectors, GoOn], PackedVectors]
 
 
 @dataclass(slots=True)
@@ -66,25 +66,27 @@ class Ours:
     summary: str
     solve: Solver
 
-    def find(self, problem: Problem, go_on: GoOn) -> Found:
+    def find(self, problem: PackingProblem, go_on: GoOn) -> PackerAnswer:
         """Return all requests, each once, and their packer. Every request fits somewhere."""
         if problem.timed:
             return self._find_timed(problem, worth(problem, go_on), go_on)
         form = form_of(problem)
         solved = self.solve(form.vectors, go_on)
         bundles = shrink(bundles_of(solved.patterns, form), problem)
-        return Found(bundles, solved.packer, solved.bound, solved.proven)
+        return PackerAnswer(bundles, solved.packer, solved.bound, solved.proven)
 
-    def _find_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> Found:
+    def _find_timed(self, problem: PackingProblem, value: PriceBound, go_on: GoOn) -> PackerAnswer:
         fewer, there, kept = with_fewer_types(problem, value)
         bundles = self._pack_timed(fewer, there, go_on)
         bundles = shrink(on_types_before(bundles, kept), problem)
-        return Found(bundles, self.name, value.bound, bounded=True)
+        return PackerAnswer(bundles, self.name, value.bound, bounded=True)
 
-    def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
+    def _pack_timed(
+        self, problem: PackingProblem, value: PriceBound, go_on: GoOn
+    ) -> tuple[Bundle, ...]:
         return pack_timed(problem, value, fill_once, go_on)
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+    def pack(self, problem: PackingProblem, go_on: GoOn) -> tuple[Bundle, ...]:
         """Return all requests, each once."""
         return self.find(problem, go_on).bundles
 
@@ -92,15 +94,15 @@ class Ours:
 class Seed(Ours):
     """CAVATICA's algorithm, unchanged: each instance keeps the type that it was opened with."""
 
-    def find(self, problem: Problem, _go_on: GoOn) -> Found:
+    def find(self, problem: PackingProblem, _go_on: GoOn) -> PackerAnswer:
         """Return all requests, each once."""
-        return Found(tuple(_bundles_of_seed(problem)), self.name)
+        return PackerAnswer(tuple(_bundles_of_seed(problem)), self.name)
 
 
 class Best(Ours):
     """The best result of all packers, the seed algorithm included, improved while there is time."""
 
-    def find(self, problem: Problem, go_on: GoOn) -> Found:
+    def find(self, problem: PackingProblem, go_on: GoOn) -> PackerAnswer:
         """Return all requests, each once, and the packer with the best result."""
         if problem.timed:
             value = worth(problem, go_on)
@@ -112,20 +114,22 @@ class Best(Ours):
             if not solved.proven:
                 solved = _bettered(solved, form.vectors, value.bound, go_on)
             bundles = shrink(bundles_of(solved.patterns, form), problem)
-            found = Found(bundles, solved.packer, solved.bound, solved.proven, bounded=True)
+            found = PackerAnswer(bundles, solved.packer, solved.bound, solved.proven, bounded=True)
         seed = None
         if not found.proven:
             seed = if_cheaper(_bundles_of_seed(problem), problem, value, found.bundles)
         return found if seed is None else found._replace(bundles=seed, packer=SEED)
 
-    def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
+    def _pack_timed(
+        self, problem: PackingProblem, value: PriceBound, go_on: GoOn
+    ) -> tuple[Bundle, ...]:
         bundles = super()._pack_timed(problem, value, go_on)
         if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
             bundles = mend(problem, bundles, value, go_on)
         return bundles
 
 
-def _bundles_of_seed(problem: Problem) -> Iterator[Bundle]:
+def _bundles_of_seed(problem: PackingProblem) -> Iterator[Bundle]:
     if problem.timed:
         yield from seed_bundles(problem)
         return
@@ -137,48 +141,48 @@ def _bundles_of_seed(problem: Problem) -> Iterator[Bundle]:
 # -- solvers of vectors --------------------------------------------------------------------------
 
 
-def _seeded(vectors: Vectors, _go_on: GoOn) -> Solved:
-    return Solved(tuple(seed_patterns(vectors)), SEED)
+def _seeded(vectors: Vectors, _go_on: GoOn) -> PackedVectors:
+    return PackedVectors(tuple(seed_patterns(vectors)), SEED)
 
 
-def _filled(vectors: Vectors, go_on: GoOn) -> Solved:
-    return Solved(fill(vectors, go_on), FILL)
+def _filled(vectors: Vectors, go_on: GoOn) -> PackedVectors:
+    return PackedVectors(fill(vectors, go_on), FILL)
 
 
-def _by_columns(vectors: Vectors, go_on: GoOn) -> Solved:
+def _by_columns(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     """Solve by column generation, or by filling if there are too many classes or no solver."""
     return _generated(vectors, go_on) or _filled(vectors, go_on)
 
 
-def _generated(vectors: Vectors, go_on: GoOn) -> Solved | None:
+def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:
     from rowtui.core.packing.optimal import columns
 
     if len(vectors.items) > MOST_CLASSES or not columns.available():
         return None
     made = columns.generate(vectors, go_on)
-    return Solved(made.patterns, COLUMNS, made.bound, made.proven)
+    return PackedVectors(made.patterns, COLUMNS, made.bound, made.proven)
 
 
-def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
+def _exactly(vectors: Vectors, go_on: GoOn) -> PackedVectors:
     """Solve exactly, or by filling if there are too many requests or too little time."""
     return _proven(vectors, go_on) or _filled(vectors, go_on)
 
 
-def _proven_cheaply(vectors: Vectors) -> Solved | None:
+def _proven_cheaply(vectors: Vectors) -> PackedVectors | None:
     """Return the proven best if that takes a tenth of a second at most, even without time."""
     return _proven(vectors, lambda: True, cheaply=True)
 
 
-def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> Solved | None:
+def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> PackedVectors | None:
     from rowtui.core.packing.optimal.exact import prove
 
     proven = prove(vectors, go_on, cheaply=cheaply)
     if proven is None:
         return None
-    return Solved(proven, EXACT, patterns_cost(proven, vectors), proven=True)
+    return PackedVectors(proven, EXACT, patterns_cost(proven, vectors), proven=True)
 
 
-def _bettered(best: Solved, vectors: Vectors, bound: float, go_on: GoOn) -> Solved:
+def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) -> PackedVectors:
     """Return the cheapest of this packing, of exact and generated ones, and of the improved one.
 
     `bound`: a lower bound of the cost of any packing that is already computed.

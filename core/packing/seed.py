@@ -26,15 +26,15 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.fits_index import Within
 from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
-from rowtui.core.packing.model import Amounts, GoOn, NodeType, Unplaced
+from rowtui.core.packing.model import GoOn, InstanceType, ResourceAmounts, UnplacedRequests
 from rowtui.core.packing.node_types import Catalogue, cheapest, why_nowhere
 
 
-class Job(NamedTuple):
+class SeedJob(NamedTuple):
     """A job with its needs. `hint`: the name of the node type it must run on, "" for any type."""
 
     id: str
-    amounts: Amounts
+    amounts: ResourceAmounts
     hint: str = ""
 
 
@@ -42,11 +42,11 @@ class Instance(NamedTuple):
     """An allocated machine with its jobs. `number`: smaller for older machines."""
 
     number: int
-    node_type: NodeType
-    jobs: tuple[Job, ...] = ()
+    node_type: InstanceType
+    jobs: tuple[SeedJob, ...] = ()
 
     @property
-    def room(self) -> Amounts:
+    def room(self) -> ResourceAmounts:
         """The resources of this instance that are free at this time."""
         room = self.node_type.amounts
         for job in self.jobs:
@@ -57,7 +57,7 @@ class Instance(NamedTuple):
 class NowhereError(RowtuiError):
     """Jobs fit on no node type, or not on the type that they must run on."""
 
-    def __init__(self, unplaced: Sequence[tuple[Job, Unplaced]]) -> None:
+    def __init__(self, unplaced: Sequence[tuple[SeedJob, UnplacedRequests]]) -> None:
         self.unplaced = tuple(unplaced)
         job, reason = self.unplaced[0]
         more = len(self.unplaced) - 1
@@ -76,7 +76,7 @@ class NowhereError(RowtuiError):
 
 
 def schedule(
-    instances: Iterable[Instance], jobs: Iterable[Job], node_types: Sequence[NodeType]
+    instances: Iterable[Instance], jobs: Iterable[SeedJob], node_types: Sequence[InstanceType]
 ) -> tuple[Instance, ...]:
     """Return the instances after all jobs are placed, without the empty instances.
 
@@ -91,10 +91,10 @@ def schedule(
     return release_empty(there)
 
 
-def prioritise(jobs: Iterable[Job], node_types: Sequence[NodeType]) -> list[Job]:
+def prioritise(jobs: Iterable[SeedJob], node_types: Sequence[InstanceType]) -> list[SeedJob]:
     """Return the jobs; jobs that need the most expensive instance come first."""
-    prices: dict[tuple[Amounts, str], float] = {}
-    unplaced: list[tuple[Job, Unplaced]] = []
+    prices: dict[tuple[ResourceAmounts, str], float] = {}
+    unplaced: list[tuple[SeedJob, UnplacedRequests]] = []
     jobs = list(jobs)
     for job in jobs:
         need = (job.amounts, job.hint)
@@ -110,7 +110,7 @@ def prioritise(jobs: Iterable[Job], node_types: Sequence[NodeType]) -> list[Job]
     return sorted(jobs, key=lambda job: -prices[job.amounts, job.hint])
 
 
-def fit(instances: list[Instance], jobs: Iterable[Job]) -> list[Job]:
+def fit(instances: list[Instance], jobs: Iterable[SeedJob]) -> list[SeedJob]:
     """Put each job on the first suitable instance, if there is one, and return the other jobs."""
     left = []
     for job in jobs:
@@ -131,18 +131,18 @@ def fit(instances: list[Instance], jobs: Iterable[Job]) -> list[Job]:
     return left
 
 
-def suits(job: Job, instance: Instance) -> bool:
+def suits(job: SeedJob, instance: Instance) -> bool:
     """Whether there is room for the job, and the job has no hint or the hint is this node type."""
     return job.hint in {"", instance.node_type.name} and job.amounts.fits(instance.room)
 
 
-def least_room_first(room: Amounts) -> tuple[int, int, int, int]:
+def least_room_first(room: ResourceAmounts) -> tuple[int, int, int, int]:
     """Return the sort key of instances, from fewer to more available resources."""
     return (room.gpus, room.cpus, room.memory_mb, room.disk_mb)
 
 
 def allocate(
-    instances: Sequence[Instance], jobs: Sequence[Job], node_types: Sequence[NodeType]
+    instances: Sequence[Instance], jobs: Sequence[SeedJob], node_types: Sequence[InstanceType]
 ) -> list[Instance]:
     """Return one new instance for the first of the jobs, of the cheapest or the hinted type."""
     if not jobs:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.bins import worthwhile
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Pattern, Size, Vectors
-from rowtui.core.packing.model import Bundle, Lane, Problem, Run
+from rowtui.core.packing.model import Bundle, Lane, PackingProblem, RequestRun
 
 
-class Kind(NamedTuple):
+class BinKind(NamedTuple):
     """A node type that becomes a bin: its number, its amounts and its price."""
 
     node_type: int
@@ -25,7 +25,7 @@ class Kind(NamedTuple):
     price: float
 
 
-class Row(NamedTuple):
+class VectorRow(NamedTuple):
     """The data of an item: its size, number, required node type, and the requests in one."""
 
     size: Size
@@ -35,22 +35,22 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class VectorForm:
     """Vectors, and the node type of each bin. Items are the rows, in their order."""
 
     vectors: Vectors
     node_types: tuple[int, ...]
 
 
-def form_of(problem: Problem, whole: bool = False) -> Form:
+def form_of(problem: PackingProblem, whole: bool = False) -> VectorForm:
     """Return the problem as vectors. Every request has to fit somewhere. `whole`: see `form`."""
     by_name = numbers_by_name(problem)
     rows = [
-        Row(demand.amounts, there, by_name[demand.hint] if demand.hint else None)
+        VectorRow(demand.amounts, there, by_name[demand.hint] if demand.hint else None)
         for demand, there in zip(problem.demands, problem.counts, strict=True)
     ]
     kinds = [
-        Kind(number, kind.amounts, kind.price)
+        BinKind(number, kind.amounts, kind.price)
         for number, kind in enumerate(problem.node_types)
         if kind.at_most != 0
     ]
@@ -58,8 +58,8 @@ def form_of(problem: Problem, whole: bool = False) -> Form:
 
 
 def form(
-    kinds: Sequence[Kind], rows: Sequence[Row], largest: int | None, whole: bool = False
-) -> Form:
+    kinds: Sequence[BinKind], rows: Sequence[VectorRow], largest: int | None, whole: bool = False
+) -> VectorForm:
     """Return the rows as items and the node types as bins; `whole`: keep dominated types too."""
     width = len(kinds[0].size)
     used = [axis for axis in range(width) if any(row.size[axis] for row in rows)] or [0]
@@ -73,17 +73,17 @@ def form(
         )
         for row in rows
     )
-    made = Form(Vectors(bins, items), tuple(kind.node_type for kind in kinds))
+    made = VectorForm(Vectors(bins, items), tuple(kind.node_type for kind in kinds))
     return made if whole else _without_bettered(made)
 
 
-def _without_bettered(form: Form) -> Form:
+def _without_bettered(form: VectorForm) -> VectorForm:
     bins, items = form.vectors.bins, form.vectors.items
     kept = worthwhile(form.vectors)
     now = {before: at for at, before in enumerate(kept)}
     items = tuple(item if item.bin is None else item._replace(bin=now[item.bin]) for item in items)
     vectors = Vectors(tuple(bins[at] for at in kept), items)
-    return Form(vectors, tuple(form.node_types[at] for at in kept))
+    return VectorForm(vectors, tuple(form.node_types[at] for at in kept))
 
 
 def _cut(size: Size, used: Sequence[int], slots: int | None) -> Size:
@@ -92,19 +92,19 @@ def _cut(size: Size, used: Sequence[int], slots: int | None) -> Size:
     return counts if slots is None else (*counts, slots)
 
 
-def bundles_of(patterns: Iterable[Pattern], form: Form) -> tuple[Bundle, ...]:
+def bundles_of(patterns: Iterable[Pattern], form: VectorForm) -> tuple[Bundle, ...]:
     """Return the packed bins as bundles of single requests side by side; the rows were classes."""
     return tuple(
         Bundle(
             form.node_types[pattern.bin],
-            tuple(Lane((Run(item, 1),), there) for item, there in pattern.content),
+            tuple(Lane((RequestRun(item, 1),), there) for item, there in pattern.content),
             pattern.times,
         )
         for pattern in patterns
     )
 
 
-def numbers_by_name(problem: Problem) -> dict[str, int]:
+def numbers_by_name(problem: PackingProblem) -> dict[str, int]:
     """Return the numbers of node types by name; of several types with one name, the first."""
     found: dict[str, int] = {}
     for number, kind in enumerate(problem.node_types):

@@ -17,16 +17,16 @@ from rowtui.core.packing.heuristics.slots import LaneKind, Riders, chain, single
 from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Size, VectorPacker, Vectors
 from rowtui.core.packing.model import (
     HOUR,
-    Amounts,
     Bundle,
     GoOn,
+    InstanceType,
     Lane,
-    NodeType,
-    Problem,
+    PackingProblem,
+    ResourceAmounts,
 )
-from rowtui.core.packing.optimal.bound import Worth
+from rowtui.core.packing.optimal.bound import PriceBound
 from rowtui.core.packing.seed import seed_patterns
-from rowtui.core.packing.static import Form, Kind, Row, form
+from rowtui.core.packing.static import BinKind, VectorForm, VectorRow, form
 
 # Share of the cost that fewer nodes are worth: fewer nodes have to boot and to be monitored, and
 # can fail.
@@ -46,7 +46,7 @@ WORK_OF_A_PART = 25
 MANY_CLASSES = 4_000
 
 
-class Way(NamedTuple):
+class LaneMethod(NamedTuple):
     """How lanes are made: `length` (0: one request in each), `factor` of lengths within a bundle.
 
     `alike`: the least memory in a lane is at least this share of the most memory. `even`: see
@@ -64,12 +64,12 @@ class Tried(NamedTuple):
 
     cost: float
     nodes: int
-    way: Way
+    way: LaneMethod
     bundles: tuple[Bundle, ...]
 
 
 def pack_timed(
-    problem: Problem, value: Worth, packer: VectorPacker, go_on: GoOn
+    problem: PackingProblem, value: PriceBound, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
     """Return the best of several ways of making lanes, all packed by `packer`."""
     tried: list[Tried] = []
@@ -116,7 +116,9 @@ class _Counted:
         return self.pack(vectors, go_on)
 
 
-def _try(problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn) -> Tried:
+def _try(
+    problem: PackingProblem, way: LaneMethod, value: PriceBound, packer: VectorPacker, go_on: GoOn
+) -> Tried:
     bundles = pack_way(problem, way, value, packer, go_on)
     return Tried(cost_of(bundles, problem), sum(one.times for one in bundles), way, bundles)
 
@@ -131,19 +133,21 @@ def cheapest_with_few_nodes(tried: Sequence[Tried]) -> Tried:
 # -- ways ----------------------------------------------------------------------------------------
 
 
-def ways(problem: Problem) -> list[Way]:
+def ways(problem: PackingProblem) -> list[LaneMethod]:
     """Return the ways to try, the most promising first."""
     lengths = _lengths(problem)
-    alone, short = Way(0, 1.05), Way(lengths[-1], 1.05, 0.97)
-    first = [alone, short, Way(lengths[0], 1.1, 0.97)]
+    alone, short = LaneMethod(0, 1.05), LaneMethod(lengths[-1], 1.05, 0.97)
+    first = [alone, short, LaneMethod(lengths[0], 1.1, 0.97)]
     if len(problem.demands) > MANY_CLASSES:
-        first = [short, Way(lengths[0], 1.1, 0.97), alone]
-    more = [Way(length, 1.1, 0.97, even=True) for length in (*_of_few_nodes(problem), *lengths)]
-    more += [Way(0, 1.25), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
-    return list(dict.fromkeys([*first, *more, Way(lengths[-1], 1.1, 0.8)]))
+        first = [short, LaneMethod(lengths[0], 1.1, 0.97), alone]
+    more = [
+        LaneMethod(length, 1.1, 0.97, even=True) for length in (*_of_few_nodes(problem), *lengths)
+    ]
+    more += [LaneMethod(0, 1.25), *(LaneMethod(length, 1.1, 0.97) for length in lengths[1:])]
+    return list(dict.fromkeys([*first, *more, LaneMethod(lengths[-1], 1.1, 0.8)]))
 
 
-def _lengths(problem: Problem) -> list[int]:
+def _lengths(problem: PackingProblem) -> list[int]:
     """Return lengths of lanes, longest first: the limits, and shorter ones by factors of four."""
     longest = max(demand.seconds for demand in problem.demands)
     boot = max(kind.boot_seconds for kind in problem.node_types)
@@ -163,7 +167,7 @@ def _lengths(problem: Problem) -> list[int]:
     return sorted(useful, reverse=True)[:MOST_LENGTHS] or [0]
 
 
-def _of_few_nodes(problem: Problem) -> list[int]:
+def _of_few_nodes(problem: PackingProblem) -> list[int]:
     """Return the lengths of the smallest numbers of nodes with full and equal lanes.
 
     With few nodes, the cost depends mainly on whether the lanes have equal lengths.
@@ -183,7 +187,7 @@ def _of_few_nodes(problem: Problem) -> list[int]:
     return [*even, *(min(limit, length + longest - 1) for length in even)]
 
 
-def _at_once(amounts: Amounts, room: Amounts) -> int:
+def _at_once(amounts: ResourceAmounts, room: ResourceAmounts) -> int:
     """Return how many such requests run on such a node at the same time."""
     return min(
         (there // asked for there, asked in zip(room, amounts, strict=True) if asked), default=1
@@ -194,7 +198,7 @@ def _at_once(amounts: Amounts, room: Amounts) -> int:
 
 
 def pack_way(
-    problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn
+    problem: PackingProblem, way: LaneMethod, value: PriceBound, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
     """Pack all requests in lanes made in one way, with each bundle on its cheapest type."""
     made = chain(problem, way.length, way.alike, even=way.even) if way.length else single(problem)
@@ -218,12 +222,12 @@ def pack_way(
 
 
 def _pack_part(
-    problem: Problem, part: Sequence[LaneKind], packer: VectorPacker, go_on: GoOn
+    problem: PackingProblem, part: Sequence[LaneKind], packer: VectorPacker, go_on: GoOn
 ) -> Iterator[Bundle]:
     """Pack lanes of similar length as vectors. Lanes with the same amounts are one item."""
     seconds = part[0].seconds
     kinds = [
-        Kind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
+        BinKind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
         for number, kind in enumerate(problem.node_types)
         if kind.at_most != 0 and _limit(kind) >= seconds
     ]
@@ -232,7 +236,7 @@ def _pack_part(
         slots = lane.requests if problem.largest_bundle is not None else 1
         alike.setdefault((lane.amounts, lane.node_type, slots), []).append(lane)
     rows = [
-        Row(size, sum(lane.number for lane in lanes), node_type, slots)
+        VectorRow(size, sum(lane.number for lane in lanes), node_type, slots)
         for (size, node_type, slots), lanes in alike.items()
     ]
     made = form(kinds, rows, problem.largest_bundle)
@@ -240,7 +244,7 @@ def _pack_part(
 
 
 def hand_out(
-    patterns: Iterable[Pattern], made: Form, lanes: Sequence[Sequence[LaneKind]]
+    patterns: Iterable[Pattern], made: VectorForm, lanes: Sequence[Sequence[LaneKind]]
 ) -> Iterator[Bundle]:
     """Yield the packed bins as bundles; `lanes[n]`: the lanes of item n, in the order to take.
 
@@ -261,7 +265,7 @@ def hand_out(
             left -= times
 
 
-def seed_bundles(problem: Problem) -> Iterator[Bundle]:
+def seed_bundles(problem: PackingProblem) -> Iterator[Bundle]:
     """Yield the packing of the seed algorithm for a problem with times, which ignores the times.
 
     Every request is a lane, and each instance is paid until its last request ends. Requests with
@@ -276,11 +280,11 @@ def seed_bundles(problem: Problem) -> Iterator[Bundle]:
         size = (*lane.amounts, *(int(lane.seconds > limit) for limit in axes))
         alike.setdefault((size, lane.node_type), []).append(lane)
     rows = [
-        Row(size, sum(lane.number for lane in those), node_type)
+        VectorRow(size, sum(lane.number for lane in those), node_type)
         for (size, node_type), those in alike.items()
     ]
     kinds = [
-        Kind(
+        BinKind(
             number,
             (*kind.amounts, *(0 if _limit(kind) <= limit else everything for limit in axes)),
             kind.price,
@@ -292,13 +296,13 @@ def seed_bundles(problem: Problem) -> Iterator[Bundle]:
     yield from hand_out(seed_patterns(made.vectors), made, list(alike.values()))
 
 
-def _limits_that_matter(problem: Problem) -> list[int]:
+def _limits_that_matter(problem: PackingProblem) -> list[int]:
     """Return the time limits of node types that only some requests keep."""
     longest = max(demand.seconds for demand in problem.demands)
     return sorted({_limit(kind) for kind in problem.node_types if _limit(kind) < longest})
 
 
-def _limit(kind: NodeType) -> int:
+def _limit(kind: InstanceType) -> int:
     return FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
 
 

@@ -1,7 +1,7 @@
 """Find requests that fit on no node type, the type nearest to them, and the missing resources.
 
-The input is a problem; the output is an `Unplaced` for each such class, and the problem of the
-other requests. The nearest type is the one with the fewest missing resources, then the smallest
+The input is a problem; the output is an `UnplacedRequests` for each such class, and the problem of
+the other requests. The nearest type is the one with the fewest missing resources, then the smallest
 missing shares, then the lowest price. A hint is binding: with a hint, only its type counts. Source:
 CAVATICA's documentation, "Multi-instance scheduling algorithm" (a hint that does not satisfy is an
 error).
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
     Demand,
+    InstanceType,
     Lane,
-    NodeType,
-    Problem,
-    Run,
-    Unplaced,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
+    UnplacedRequests,
 )
 from rowtui.core.workflow.duration import format_duration
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 
-def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
+def find_unplaced(problem: PackingProblem) -> tuple[UnplacedRequests, ...]:
     """Return the classes that fit nowhere, in their order, with the reason."""
     import numpy as np
 
@@ -53,13 +53,15 @@ def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
             if reason is not None:
                 reasons[number] = reason
     return tuple(
-        Unplaced(number, problem.counts[number], *reasons[number])
+        UnplacedRequests(number, problem.counts[number], *reasons[number])
         for number in sorted(reasons)
         if problem.counts[number] > 0
     )
 
 
-def without_unplaced(problem: Problem, unplaced: Sequence[Unplaced]) -> tuple[Problem, list[int]]:
+def without_unplaced(
+    problem: PackingProblem, unplaced: Sequence[UnplacedRequests]
+) -> tuple[PackingProblem, list[int]]:
     """Return the problem of the other requests, and the former number of each of its classes."""
     nowhere = {one.demand for one in unplaced}
     kept = [
@@ -79,7 +81,10 @@ def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundl
         Bundle(
             bundle.node_type,
             tuple(
-                Lane(tuple(Run(numbers[run.demand], run.times) for run in lane.runs), lane.times)
+                Lane(
+                    tuple(RequestRun(numbers[run.demand], run.times) for run in lane.runs),
+                    lane.times,
+                )
                 for lane in bundle.lanes
             ),
             bundle.times,
@@ -88,27 +93,27 @@ def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundl
     )
 
 
-def fits(demand: Demand, node_type: NodeType) -> bool:
+def fits(demand: Demand, node_type: InstanceType) -> bool:
     """Whether one request of the class can run on a node of the type, regardless of hints."""
     longest = node_type.longest_seconds
     in_time = longest is None or demand.seconds <= longest
     return in_time and node_type.at_most != 0 and demand.amounts.fits(node_type.amounts)
 
 
-def most_capable(node_types: Sequence[NodeType]) -> list[NodeType]:
+def most_capable(node_types: Sequence[InstanceType]) -> list[InstanceType]:
     """Return the types that no other type exceeds in amounts and time limit, largest first.
 
     A request that fits on any type fits on one of these.
     """
     import numpy as np
 
-    cheapest: dict[tuple[int, ...], NodeType] = {}
+    cheapest: dict[tuple[int, ...], InstanceType] = {}
     for kind in sorted(node_types, key=lambda kind: kind.price):
         cheapest.setdefault(_capability(kind), kind)
     # In this order, a type comes after every type that exceeds it.
     ordered = sorted(cheapest, reverse=True)
-    best = np.zeros((len(ordered), len(Amounts._fields) + 1), np.int64)
-    chosen: list[NodeType] = []
+    best = np.zeros((len(ordered), len(ResourceAmounts._fields) + 1), np.int64)
+    chosen: list[InstanceType] = []
     for one in ordered:
         if not (best[: len(chosen)] >= one).all(axis=1).any():
             best[len(chosen)] = one
@@ -119,13 +124,13 @@ def most_capable(node_types: Sequence[NodeType]) -> list[NodeType]:
 _FOR_EVER = 2**63 - 1
 
 
-def _capability(kind: NodeType) -> tuple[int, ...]:
+def _capability(kind: InstanceType) -> tuple[int, ...]:
     longest = _FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
     return tuple(min(number, _FOR_EVER) for number in (*kind.amounts, longest))
 
 
 def _homeless(
-    demands: Sequence[Demand], numbers: list[int], node_types: list[NodeType]
+    demands: Sequence[Demand], numbers: list[int], node_types: list[InstanceType]
 ) -> list[int]:
     """Return the classes that fit on none of the types, with one array operation for each type."""
     import numpy as np
@@ -149,7 +154,7 @@ def _homeless(
 Reason = tuple[str, tuple[str, ...]]  # nearest type, missing resources
 
 
-def _refused(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> Reason:
+def _refused(demand: Demand, node_types: Sequence[InstanceType], rooms: Whole) -> Reason:
     """Return why no type is suitable. `rooms`: the amounts and the longest time of each type."""
     if not node_types:
         return "", ("there is no node type",)
@@ -157,7 +162,7 @@ def _refused(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> Re
     return visible(nearest.name), _missing(demand, nearest)
 
 
-def _nearest(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> int:
+def _nearest(demand: Demand, node_types: Sequence[InstanceType], rooms: Whole) -> int:
     """Return the index of the nearest type.
 
     This is the type with the fewest missing resources, then the smallest shares, then the lowest
@@ -172,7 +177,7 @@ def _nearest(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> in
 
 
 def _hint_refused(
-    demand: Demand, by_name: dict[str, NodeType], usable: Sequence[NodeType]
+    demand: Demand, by_name: dict[str, InstanceType], usable: Sequence[InstanceType]
 ) -> Reason | None:
     hinted = by_name.get(demand.hint)
     name = visible(demand.hint)
@@ -195,7 +200,7 @@ def _hint_refused(
 _UNITS = ("cpus", "MB of memory", "gpus", "MB of disk")
 
 
-def _missing(demand: Demand, kind: NodeType) -> tuple[str, ...]:
+def _missing(demand: Demand, kind: InstanceType) -> tuple[str, ...]:
     name = visible(kind.name)
     lines = [
         f"needs {asked:,} {unit}, a {name} has {there:,}"

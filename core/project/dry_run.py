@@ -23,7 +23,7 @@ from rowtui.core.project.planning.plan import (
     without_broken,
 )
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
-from rowtui.core.submission.plan.planner import PlanError, Planner, Refusal, Way
+from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner, PlanRefusal
 from rowtui.core.submission.scripts.script_parts import NameLines
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Job(NamedTuple):
     """
 
     request: JobRequest
-    way: Way
+    way: LaunchMethod
     part: Sequence[Group]
     number: int
     script: str | None = None
@@ -97,16 +97,16 @@ def _checked(
     jobs: list[_Job] = []
     totals: dict[str, tuple[int, Cost]] = {}
     for part in found.parts:
-        by_size: dict[int, tuple[JobRequest, Way | Refusal | None]] = {}
+        by_size: dict[int, tuple[JobRequest, LaunchMethod | PlanRefusal | None]] = {}
         tried: set[int] = set()
         for number, size in enumerate(_sizes(part)):
             if size not in by_size:
                 (request,) = job_requests([_stand_in(part, number, size)])
                 by_size[size] = request, planner.way_of(request)
             request, way = by_size[size]
-            if isinstance(way, Refusal):
+            if isinstance(way, PlanRefusal):
                 planner.refuse(request.action, part[number].indices, way)
-            if way is None or isinstance(way, Refusal):
+            if way is None or isinstance(way, PlanRefusal):
                 continue
             if project.state.ends.get(request.action.name):
                 request = request._replace(group=part[number])
@@ -154,7 +154,7 @@ def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
     return Group(part.cut.action, (0,) * size) if isinstance(part, FirstGroups) else part[number]
 
 
-def _may_be_refused(way: Way) -> bool:
+def _may_be_refused(way: LaunchMethod) -> bool:
     """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
     return bool(filled.values or filled.arithmetic or way.cluster.scheduler == "grid_engine")

@@ -10,7 +10,7 @@ from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.model.request import Person, WhatIf
 from rowtui.core.project.context.credentials import person_named
 from rowtui.core.project.planning.plan import counted_on
-from rowtui.core.project.views.views import Explanation, WhatIfAsked
+from rowtui.core.project.views.views import PlacementExplanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def explain_group(
     *,
     generation: int = 0,
     what_if: WhatIfAsked | None = None,
-) -> Explanation:
+) -> PlacementExplanation:
     """Return the explanation for group `number` (from 0) of `groups`, or one with a `problem`."""
-    found = Explanation(generation, action.index, number + 1, len(groups), 0, "", None)
+    found = PlacementExplanation(generation, action.index, number + 1, len(groups), 0, "", None)
     if not 0 <= number < len(groups):
         return found._replace(problem=f"{action.name} has no such group now")
     group = groups[number]
@@ -50,7 +50,7 @@ def explain_group(
     except RowtuiError as error:
         return found._replace(problem=error.message)
     sources = mapping.sources.sources
-    return Explanation(
+    return PlacementExplanation(
         generation=generation,
         action_index=action.index,
         group=number + 1,

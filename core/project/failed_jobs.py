@@ -39,7 +39,7 @@ _LOST_NODE = frozenset({NODE_FAILED, LOST})
 _EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
 
 
-class Choice(NamedTuple):
+class ChosenFailures(NamedTuple):
     """The chosen work of these actions: directories, or what jobs (tokens) did not complete.
 
     If both are None, all jobs in which a directory failed are chosen.
@@ -125,7 +125,7 @@ def _tokens_of_failures(project: Project, group: Group) -> set[str]:
     return {it.token for it in found if it.failed and not it.reason.startswith(NOT_BEGUN)}
 
 
-def failed_work(project: Project, choice: Choice) -> FailedWork:
+def failed_work(project: Project, choice: ChosenFailures) -> FailedWork:
     """Return failed work to try again. Raises: RowtuiError if a directory is in it twice."""
     records = {record.token: record for record in project.jobs.records()}
     planned = project.jobs.planned()
@@ -177,7 +177,7 @@ class _Alike(NamedTuple):
 
 
 def _of_action(
-    known: _Known, action: Action, choice: Choice, seen: set[str]
+    known: _Known, action: Action, choice: ChosenFailures, seen: set[str]
 ) -> tuple[list[FailedGroup], tuple[str, ...]]:
     project = known.project
     row = project.status_row(action, None if choice.tokens else choice.among)

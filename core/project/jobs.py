@@ -40,13 +40,13 @@ from rowtui.core.submission.plan.model import (
     OPEN,
     SENT,
     JobRecord,
+    JobStep,
     Plan,
     PlannedJob,
-    Step,
 )
 from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
-from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
+from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
 from rowtui.core.submission.sending.in_queue import find_requests, refuse_unknown_jobs
 from rowtui.core.submission.sending.journal import SEEN, Journal, job_records
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
@@ -130,13 +130,13 @@ class Jobs:
 
     # Sending
 
-    async def submit(self, plan: Plan) -> AsyncGenerator[Progress, None]:
+    async def submit(self, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """Carry out a plan. Raises: RowtuiError if no record can be written."""
         project = self.project
         access = {}
         for cluster in project.copies.clusters(plan.jobs):
             said = f"comparing with the copy on {visible(cluster.name)}"
-            yield Progress(0, len(plan.jobs), "", said)
+            yield SendingProgress(0, len(plan.jobs), "", said)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
             there = await project.reach.access(name)
             if there is None:
@@ -159,7 +159,7 @@ class Jobs:
         self._plans[plan.id] = plan
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
             async for said in copying:
-                yield Progress(0, len(plan.jobs), "", said)
+                yield SendingProgress(0, len(plan.jobs), "", said)
         try:
             async for step in carry_out(plan, tools):
                 yield step
@@ -254,7 +254,7 @@ class Jobs:
                 continue
             with self.journal.hold(record.plan_id):
                 last = self.journal.latest(record.plan_id).get(record.token)
-                if last is not None and last.step is Step.ACCEPTED:
+                if last is not None and last.step is JobStep.ACCEPTED:
                     self.journal.append([last._replace(at=now, detail=SEEN)])
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
@@ -356,7 +356,7 @@ class Jobs:
         unreachable = {
             job.record.cluster
             for job in jobs
-            if job.record.step is Step.ACCEPTED
+            if job.record.step is JobStep.ACCEPTED
             and self.project.reach.scheduler(job.record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
@@ -406,7 +406,7 @@ class Jobs:
         if cluster is None or not reach.is_copied(cluster):
             return LocalLog(path)
         # While a job runs, a log here is an earlier fetch of the cluster's log.
-        if record.step is not Step.ACCEPTED and path.exists():
+        if record.step is not JobStep.ACCEPTED and path.exists():
             return LocalLog(path)
         with reach.explained(cluster.name):
             copy = await reach.mirror(cluster).resolve()
@@ -420,7 +420,7 @@ class Jobs:
 
 def _was_skipped(record: JobRecord) -> bool:
     """Whether the job was left out of its submission, so that no scheduler ever had it."""
-    return record.step is Step.ABANDONED and not record.job_id
+    return record.step is JobStep.ABANDONED and not record.job_id
 
 
 def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:
@@ -428,7 +428,7 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
     if job is not None and job.token not in ("", token_in_queue(record.token)):
         job = None  # schedulers reuse ids
     state = state_of(record, job.state if job is not None else None)
-    if record.step is Step.ENDED and job is not None:
+    if record.step is JobStep.ENDED and job is not None:
         if job.state.active or record.member is not None:
             return JobView(record, state, record.end_reason)
         return JobView(record, state, record.end_reason, job.elapsed, job.limit, job.nodes)

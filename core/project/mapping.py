@@ -21,13 +21,13 @@ from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.sources import Found, find_sources, user_places
+from rowtui.core.mapping.files.sources import FoundSources, find_sources, user_places
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, Placement
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
-    Facts,
+    ClusterFacts,
     MappingRequest,
     Person,
     WhatIf,
@@ -53,12 +53,12 @@ class ProjectMapping:
         self.facts = NOTHING_KNOWN
         self.loads_at = 0.0
         self._asked_at = float("-inf")
-        self._found: Found | None = None
+        self._found: FoundSources | None = None
         self._key: tuple[str, ...] = ()
         self._mapper: Mapper | None = None
 
     @property
-    def sources(self) -> Found:
+    def sources(self) -> FoundSources:
         """Return the mapping files as they were last read."""
         if self._found is None:
             self.read()
@@ -193,7 +193,7 @@ class ProjectMapping:
         if self.mapper.reads_loads:
             self.project.wait(self.ask_loads())
 
-    def _facts(self) -> Facts:
+    def _facts(self) -> ClusterFacts:
         return self.facts._replace(reachable=frozenset(self.clusters), machines=self._machines)
 
     @cached_property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from rowtui.core.groups.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.groups.status import action_status, chosen_from, status_table, with_status
-from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.planning.caches import StatusRows
 from rowtui.core.project.summary import (
     has_open_journals,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Launchers
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.groups.order import ActionOrder
-    from rowtui.core.project.context.connections import Reach
+    from rowtui.core.project.context.connections import Connections
     from rowtui.core.project.context.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
@@ -51,7 +51,7 @@ Progress = Callable[[int, int], None]
 STORED_ORDER_FROM = 20_000
 
 
-class NetworkSteps(Protocol):
+class NetworkHooks(Protocol):
     """The additional steps of a project that has a network."""
 
     def advance(self) -> None:
@@ -82,7 +82,7 @@ class NetworkSteps(Protocol):
         ...
 
 
-class Project(Surroundings):
+class Project(ClusterContext):
     """One project, opened by one process. `state` is a snapshot; `synchronise` takes a new one."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Project(Surroundings):
         # Whether and how jobs are put into bundles. False: never; None: as configured.
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
-        self.network: NetworkSteps | None = None  # additional steps of a project with a network
+        self.network: NetworkHooks | None = None  # additional steps of a project with a network
         self._rows = StatusRows()
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
@@ -483,11 +483,11 @@ class Project(Surroundings):
         return Jobs(self)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> Connections:
         """Return the clusters of the project, and the connections to them."""
-        from rowtui.core.project.context.connections import Reach
+        from rowtui.core.project.context.connections import Connections
 
-        return Reach(self, self.root)
+        return Connections(self, self.root)
 
     @cached_property
     def copies(self) -> Copies:

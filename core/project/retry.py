@@ -1,10 +1,11 @@
 """Resubmission of failed work: unchanged, with the user's changes, or by rules of mapping files.
 
-The input is a project, a choice of failed work and a `Change`. The result is an ordinary plan, in
-which each job states its attempt number, why the previous attempt failed, and what differs. A
-change that the user requests replaces the `resubmit` rules. Without a change the rules decide;
-without rules the job is mapped, or given its resources, according to the current files. Changes
-that the user requested for earlier attempts are kept. Source: docs/mapping.md, "Resubmission".
+The input is a project, a choice of failed work and a `AmountChange`. The result is an ordinary
+plan, in which each job states its attempt number, why the previous attempt failed, and what
+differs. A change that the user requests replaces the `resubmit` rules. Without a change the rules
+decide; without rules the job is mapped, or given its resources, according to the current files.
+Changes that the user requested for earlier attempts are kept. Source: docs/mapping.md,
+"Resubmission".
 """
 
 from __future__ import annotations
@@ -20,22 +21,27 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.engine.resubmit import Resubmission, next_attempt
 from rowtui.core.mapping.model.request import Amounts, WhatIf
-from rowtui.core.project.change import (
-    NO_CHANGE,
-    Change,
+from rowtui.core.project.change import NO_CHANGE, AmountChange, suggested_change
+from rowtui.core.project.failed_jobs import ChosenFailures, FailedGroup, failed_work
+from rowtui.core.project.next_attempt import (
     amount_asked,
     attempt_reason,
     delayed,
     had_before,
     has_more,
-    suggested_change,
     with_amounts,
 )
-from rowtui.core.project.failed_jobs import Choice, FailedGroup, failed_work
 from rowtui.core.project.planning.placing import Retry, place_requests, refused_requests
 from rowtui.core.project.planning.plan import Formed, decode_names, maps, plan_formed
-from rowtui.core.submission.plan.apply_placement import Placed
-from rowtui.core.submission.plan.model import Asked, Basis, Plan, Refused, RefusedAt, read_basis
+from rowtui.core.submission.plan.apply_placement import PlacedRequest
+from rowtui.core.submission.plan.model import (
+    PlacementBasis,
+    Plan,
+    RefusedAt,
+    RefusedWork,
+    UserRequest,
+    read_basis,
+)
 from rowtui.core.submission.plan.plan import choice_reasons
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.workflow.model import Action, Resources, Walltime
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 
-class Cause(NamedTuple):
+class RetryCause(NamedTuple):
     """The number of jobs of a plan that are retried for one cause.
 
     `suggestion`: the change that would help `unchanged` of these jobs, which would get no more than
@@ -53,7 +59,7 @@ class Cause(NamedTuple):
 
     cause: str
     jobs: int
-    suggestion: Change = NO_CHANGE
+    suggestion: AmountChange = NO_CHANGE
     unchanged: int = 0
 
 
@@ -61,11 +67,15 @@ class Again(NamedTuple):
     """A plan that retries failed work, and the causes of the failures, the most frequent first."""
 
     plan: Plan
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[RetryCause, ...] = ()
 
 
 def plan_again(
-    project: Project, choice: Choice, change: Change = NO_CHANGE, *, limit: int | None = None
+    project: Project,
+    choice: ChosenFailures,
+    change: AmountChange = NO_CHANGE,
+    *,
+    limit: int | None = None,
 ) -> Again:
     """Return the plan for failed work. Work that cannot be sent is left out with its reason.
 
@@ -89,7 +99,7 @@ def plan_again(
 
 class _Tried(NamedTuple):
     failed: FailedGroup
-    place: Placed
+    place: PlacedRequest
 
 
 class _Wish(NamedTuple):
@@ -103,18 +113,18 @@ class _Wish(NamedTuple):
     cluster: Cluster | None  # None: the mapping files choose
     memory_mb: int | None
     cpus: int | None
-    asked: Asked
+    asked: UserRequest
     rule: Resubmission | None = None
     warnings: tuple[str, ...] = ()
 
 
 class _Resubmitter:
-    def __init__(self, project: Project, change: Change) -> None:
+    def __init__(self, project: Project, change: AmountChange) -> None:
         self.project = project
         self.change = change
         self.mapped = maps(project)
         self.refused: dict[tuple[str, str, str], list[JobRequest]] = {}
-        self.not_placed: tuple[Refused, ...] = ()
+        self.not_placed: tuple[RefusedWork, ...] = ()
         self.choices: dict[tuple[str, Resources, int, str], PartitionChoice] = {}
         self.clusters: dict[str, Cluster] = {}
 
@@ -129,7 +139,7 @@ class _Resubmitter:
                 wishes.append(wish)
         return self.by_mapping(wishes) if self.mapped else self.by_partition(wishes)
 
-    def all_refused(self) -> tuple[Refused, ...]:
+    def all_refused(self) -> tuple[RefusedWork, ...]:
         """Return the groups that have no place, and why."""
         return (*refused_requests(self.project, self.refused, RefusedAt.GROUP), *self.not_placed)
 
@@ -161,7 +171,7 @@ class _Resubmitter:
         elsewhere = "" if change.cluster == failed.cluster else change.cluster
         same = change._replace(cluster=elsewhere).is_nothing
         rule = self.rule(failed, plain) if self.mapped and same else None
-        before = Asked()
+        before = UserRequest()
         if failed.planned is not None and rule is None:  # with a rule, the rule decides instead
             before = read_basis(failed.planned.basis).asked
         had = had_before(failed)
@@ -172,7 +182,7 @@ class _Resubmitter:
         seconds = amount_asked(
             "time", change.walltime, had.walltime_seconds, before.walltime_seconds, count
         )
-        asked = Asked(
+        asked = UserRequest(
             memory_mb=None if memory is None else memory / processes,
             cpus=None if cpus is None else cpus / processes,
             walltime_seconds=None if seconds is None else seconds / count,
@@ -217,7 +227,7 @@ class _Resubmitter:
         Raises: RowtuiError if the rules end the retries.
         """
         mapping = self.project.mapping
-        before = read_basis(failed.planned.basis) if failed.planned else Basis()
+        before = read_basis(failed.planned.basis) if failed.planned else PlacementBasis()
         retry = Retry(previous_params=before.previous_params)
         asked = retry.of(mapping.request(plain._replace(attempt=failed.attempt)))
         _, placement = mapping.placed(asked)
@@ -267,7 +277,7 @@ class _Resubmitter:
                 reasons: tuple[str, ...] = (f"{visible(named)}: asked for by hand",)
             else:
                 reasons = choice_reasons(cluster, choice, of_file)
-            place = Placed(request, cluster, choice.partition, choice.warnings, reasons)
+            place = PlacedRequest(request, cluster, choice.partition, choice.warnings, reasons)
             found.append(self.with_reason(wish, place))
         return found
 
@@ -283,7 +293,7 @@ class _Resubmitter:
 
     def retry(self, wish: _Wish) -> Retry:
         planned = wish.failed.planned
-        before = read_basis(planned.basis) if planned is not None else Basis()
+        before = read_basis(planned.basis) if planned is not None else PlacementBasis()
         what_if = WhatIf(
             Amounts(cores=wish.cpus, mem=None if wish.memory_mb is None else wish.memory_mb / 1024),
             destination=wish.rule.destination if wish.rule is not None else "",
@@ -295,7 +305,7 @@ class _Resubmitter:
             previous_params={} if before.params is None else before.params,
         )
 
-    def with_reason(self, wish: _Wish, place: Placed) -> _Tried:
+    def with_reason(self, wish: _Wish, place: PlacedRequest) -> _Tried:
         warnings = [*place.warnings, *wish.warnings]
         request = place.request
         reason = attempt_reason(wish.failed, place)
@@ -312,7 +322,7 @@ class _Resubmitter:
         return _Tried(wish.failed, place)
 
 
-def _causes(tried: Sequence[_Tried]) -> tuple[Cause, ...]:
+def _causes(tried: Sequence[_Tried]) -> tuple[RetryCause, ...]:
     jobs: dict[str, int] = {}
     unchanged: dict[str, int] = {}
     for failed, place in tried:
@@ -321,6 +331,6 @@ def _causes(tried: Sequence[_Tried]) -> tuple[Cause, ...]:
             unchanged[failed.cause] = unchanged.get(failed.cause, 0) + 1
     ordered = sorted(jobs.items(), key=lambda item: (-item[1], item[0]))
     return tuple(
-        Cause(cause, number, suggested_change(cause), unchanged.get(cause, 0))
+        RetryCause(cause, number, suggested_change(cause), unchanged.get(cause, 0))
         for cause, number in ordered
     )

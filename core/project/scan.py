@@ -24,9 +24,9 @@ from rowtui.core.state.row.staging import list_staged, stage_completions
 from rowtui.core.state.store.store import NotSavedError
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
-from rowtui.core.workspace.list import Listing, list_workspace
+from rowtui.core.workspace.list import DirectoryListing, list_workspace
 from rowtui.core.workspace.products import look_for_products
-from rowtui.core.workspace.read import Reading, read_directories
+from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import synchronise
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _enter(project: Project, file: str, looked: Stored, found: Mapping[str, Dire
 
 def _synchronise(
     project: Project,
-    listing: Listing,
+    listing: DirectoryListing,
     listed: Sequence[bytes],
     stamps: Sequence[Stamp],
     progress: Progress | None,
@@ -175,7 +175,7 @@ def _known(project: Project, names: Sequence[str]) -> list[bytes]:
     return listed
 
 
-def _refuse_missing(project: Project, listed: Sequence[bytes], reading: Reading) -> None:
+def _refuse_missing(project: Project, listed: Sequence[bytes], reading: WorkspaceReading) -> None:
     at = min([*reading.vanished, *reading.bad])
     path = project.workflow.workspace / os.fsdecode(listed[at])
     raise RowtuiError(

@@ -17,11 +17,15 @@ from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.include import included
 from rowtui.core.network.definition.check import check_against_workflow
 from rowtui.core.network.definition.load import NETWORK_FILE, load_network
-from rowtui.core.network.definition.spec import NODE_KEY, Node, Place, SourceRows
+from rowtui.core.network.definition.spec import NODE_KEY, NetworkPosition, Node, SourceRows
 from rowtui.core.network.definition.structure import problem_at
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import Home, homes_of
-from rowtui.core.runs.directories.expected import Expected, constant, expected_directories
+from rowtui.core.runs.directories.expected import (
+    ExpectedDirectories,
+    constant,
+    expected_directories,
+)
 from rowtui.core.runs.directories.source_files import read_source
 from rowtui.core.runs.study import make_study
 from rowtui.core.state.model import DirectorySet, bit_set, positions
@@ -86,7 +90,7 @@ def check_network(root: Path, project: Project | None) -> Checked:
         except InvalidFileError as error:
             found += error.problems
         except RowtuiError as error:
-            found.append(_at(file, Place(), error))
+            found.append(_at(file, NetworkPosition(), error))
         else:
             jobs = sum(run.columns.count for run in flow.runs.values())
             every = homes_of(loaded.network)
@@ -96,7 +100,7 @@ def check_network(root: Path, project: Project | None) -> Checked:
     return Checked((*of_workflow, *dict.fromkeys(found)), tuple(notices), jobs, homes)
 
 
-def _at(file: str, place: Place, error: RowtuiError) -> Problem:
+def _at(file: str, place: NetworkPosition, error: RowtuiError) -> Problem:
     message = error.message.removeprefix(f"{file}: ")
     return Problem(file, place.line, place.column, message, error.hint)
 
@@ -128,7 +132,7 @@ def _fault(
     node: Node,
     home: str,
     actions: Sequence[Action],
-    expected: Expected,
+    expected: ExpectedDirectories,
     members: DirectorySet,
 ) -> RowtuiError | None:
     """Return why some of these directories would never be in a job; None if all of them will be."""
@@ -147,7 +151,7 @@ def _fault(
 
 
 def _left_out(
-    node: Node, home: str, expected: Expected, members: DirectorySet, left: DirectorySet
+    node: Node, home: str, expected: ExpectedDirectories, members: DirectorySet, left: DirectorySet
 ) -> RowtuiError:
     first = expected.name((left & -left).bit_length() - 1)
     many = plural(members.bit_count(), "directory", "directories")
@@ -160,7 +164,7 @@ def _left_out(
 
 def _foreign(node: Node, home: str, actions: Sequence[Action]) -> RowtuiError | None:
     """Return why directories would never be in a job, if only the node of their values is known."""
-    known = Expected({home: constant({NODE_KEY: home})}, frozenset())
+    known = ExpectedDirectories({home: constant({NODE_KEY: home})}, frozenset())
     for action in actions:
         selectors = tuple(
             Selector(tuple(it for it in selector.conditions if it.pointer == _POINTER))
@@ -187,7 +191,9 @@ def _hint(node: Node, home: str) -> str:
     return f"{hint}. Change the `include` of the action in workflow.toml"
 
 
-def _without_value(action: Action, expected: Expected, members: DirectorySet) -> RowtuiError | None:
+def _without_value(
+    action: Action, expected: ExpectedDirectories, members: DirectorySet
+) -> RowtuiError | None:
     """Return why a command cannot be filled in for some of its directories; None if it can."""
     for pointer in parse_command(action.command).pointers:
         column = expected.column(pointer)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import JSON
@@ -37,7 +37,7 @@ class RunStatus(enum.Enum):
         return self in (RunStatus.FINISHED, RunStatus.FAILED)
 
 
-class Entry(NamedTuple):
+class MadeEntry(NamedTuple):
     """One entry of a list that a job made: a sample with one more dimension.
 
     `value` is the value of that dimension, `more` holds further keys of the value file, and
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     position: int
 
 
-class Started(NamedTuple):
+class RunStarted(NamedTuple):
     """The run began."""
 
     at: float
@@ -79,7 +79,7 @@ class LimitsConfirmed(NamedTuple):
     """The user confirmed these limits."""
 
     at: float
-    limits: Limits
+    limits: RunLimits
     user: str = ""
 
 
@@ -159,7 +159,7 @@ class Grew(NamedTuple):
     output: str
     dimension: str
     digest: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MadeEntry, ...]
 
 
 class Published(NamedTuple):
@@ -179,7 +179,7 @@ class Finished(NamedTuple):
 
 
 Event = (
-    Started
+    RunStarted
     | Resumed
     | Paused
     | Stopped
@@ -195,7 +195,7 @@ Event = (
 )
 
 _KINDS: dict[str, type[Event]] = {
-    "started": Started,
+    "started": RunStarted,
     "resumed": Resumed,
     "paused": Paused,
     "stopped": Stopped,
@@ -214,7 +214,7 @@ _TUPLES = ("jobs", "samples")
 _NEW_NAMES = {"core_hours": "cpu_hours"}
 
 
-class About(NamedTuple):
+class RunHeader(NamedTuple):
     """The content of run.json. `created`: epoch seconds; `limits_at`: when limits were confirmed.
 
     `cluster` is the chosen cluster, "" for the cluster of this machine. `plug_ins`: the chosen
@@ -226,17 +226,17 @@ class About(NamedTuple):
     name: str = ""
     cluster: str = ""
     plug_ins: Mapping[str, str] = {}
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
     limits_at: float | None = None
 
 
-def about_bytes(about: About) -> bytes:
+def about_bytes(about: RunHeader) -> bytes:
     """Return the bytes of run.json."""
     fields = about._asdict() | {"limits": limits_fields(about.limits)}
     return json_line({"version": VERSION, **fields}) + b"\n"
 
 
-def about_of(data: bytes) -> About:
+def about_of(data: bytes) -> RunHeader:
     """Parse run.json. Raises: RowtuiError for another version and for invalid content."""
     try:
         fields = json.loads(data)
@@ -250,7 +250,7 @@ def about_of(data: bytes) -> About:
         )
     try:
         fields["limits"] = limits_of(fields["limits"])
-        return About(**fields)
+        return RunHeader(**fields)
     except (KeyError, TypeError, ValueError):
         raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
 
@@ -298,12 +298,13 @@ def _typed(fields: dict[str, Any]) -> dict[str, Any]:
         fields["limits"] = limits_of(fields["limits"])
     if "entries" in fields:
         fields["entries"] = tuple(
-            Entry(value, dict(more), int(position)) for value, more, position in fields["entries"]
+            MadeEntry(value, dict(more), int(position))
+            for value, more, position in fields["entries"]
         )
     return fields
 
 
-def limits_fields(limits: Limits) -> dict[str, Any]:
+def limits_fields(limits: RunLimits) -> dict[str, Any]:
     """Return limits as a JSON object; limits that are not set are omitted."""
     fields = limits._asdict()
     return {k: it for k, it in fields.items() if it not in (None, "") and it is not False}
@@ -314,7 +315,7 @@ def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {_NEW_NAMES.get(key, key): value for key, value in fields.items()}
 
 
-def limits_of(fields: Mapping[str, Any]) -> Limits:
+def limits_of(fields: Mapping[str, Any]) -> RunLimits:
     """Parse limits from a JSON object. Raises: TypeError, ValueError."""
     known = _renamed(fields)
     for name in ("cpu_hours", "gpu_hours", "money", "until"):
@@ -327,7 +328,7 @@ def limits_of(fields: Mapping[str, Any]) -> Limits:
         known["over_budget"] = bool(known["over_budget"])
     if "destinations" in known:
         known["destinations"] = tuple(map(str, known["destinations"]))
-    return Limits(**known)
+    return RunLimits(**known)
 
 
 def json_line(value: Any) -> bytes:

@@ -15,23 +15,23 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
-from rowtui.core.network.definition.spec import Network, Table
-from rowtui.core.network.graph.job_model import Change, JobState
+from rowtui.core.network.definition.spec import Network, TableSource
+from rowtui.core.network.graph.job_model import GraphChange, GraphJobState
 from rowtui.core.network.samples.names import escaped
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.runs.directories.materialise import Unstarted
 from rowtui.core.runs.directories.readiness import is_sent_ahead
 from rowtui.core.runs.directories.trash import retired
-from rowtui.core.runs.execution.autopilot import Answer, Ask, Autopilot, Told
-from rowtui.core.runs.execution.execution import Work
+from rowtui.core.runs.execution.autopilot import Ask, Autopilot, AutopilotMessage, PlanAnswer
+from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.rounds import part_of
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.estimate import Estimator
-from rowtui.core.runs.limits.limits import Breach, Limits, fits, unknown_clusters
+from rowtui.core.runs.limits.limits import Breach, RunLimits, fits, unknown_clusters
 from rowtui.core.runs.limits.spending import (
-    Left,
+    RemainingCost,
     not_sent_events,
     submitted_events,
     unsent_of,
@@ -40,12 +40,12 @@ from rowtui.core.runs.limits.spending import (
 from rowtui.core.runs.lock import RunHeldError
 from rowtui.core.runs.model import BY_HAND, Cancelled, Paused, PlanSubmitted, Retried, RunStatus
 from rowtui.core.runs.redo import Redone, Stale, redo, said, stale_results, with_what_follows
-from rowtui.core.runs.running import Running
-from rowtui.core.runs.samples import Samples, Which
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.samples import RequestedSamples, SampleLists
 from rowtui.core.runs.show import missing_inputs, network_view, waits_of
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
-from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, Waits
+from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, WaitPath
 from rowtui.core.state.model import Directories
 from rowtui.core.state.store.stored import identity_of
 from rowtui.core.submission.plan.charges import Charge, charges_of
@@ -77,9 +77,9 @@ class Networks:
         self.project = project
         self.store = RunStore(project.root)
         self.driving: Autopilot | None = None
-        self._running: Running | None = None
-        self._samples = Samples()
-        self._estimator: tuple[Running, Estimator] | None = None
+        self._running: OpenRun | None = None
+        self._samples = SampleLists()
+        self._estimator: tuple[OpenRun, Estimator] | None = None
         self._retired: tuple[Study, Directories, list[str]] | None = None
         self._unstarted: tuple[tuple[object, ...], Unstarted] | None = None
         self._asked: tuple[Growth, GraphAmounts] | None = None
@@ -109,7 +109,7 @@ class Networks:
         """Return a run by its name, or the newest. Raises: RowtuiError if no run has that name."""
         return self.store.latest() if name is None else self.store.load(name)
 
-    def running(self, name: str | None = None) -> Running | None:
+    def running(self, name: str | None = None) -> OpenRun | None:
         """Return an updated view of a run; None if there is no run. Raises: RowtuiError."""
         if self.driving is not None and name in (None, self.driving.running.run.id):
             return self.driving.running
@@ -120,7 +120,7 @@ class Networks:
         if had is None or had.run.id != run.id or len(events) < had.events:
             had = None
         if had is None or not had.follow(events[had.events :]):
-            self._running = Running(self.project, run, drives=False)
+            self._running = OpenRun(self.project, run, drives=False)
         assert self._running is not None
         self._running.look()
         return self._running
@@ -150,7 +150,7 @@ class Networks:
         view = view._replace(changed=changed, retired=retired, clusters=self.clusters)
         return self._with_left(view, self.left(name))
 
-    def _with_left(self, view: NetworkView, left: Left) -> NetworkView:
+    def _with_left(self, view: NetworkView, left: RemainingCost) -> NetworkView:
         return view._replace(left=left.cost, refused=left.refused)
 
     def left(
@@ -160,7 +160,7 @@ class Networks:
         frozen: bool = True,
         anew: bool = False,
         execution: str | None = None,
-    ) -> Left:
+    ) -> RemainingCost:
         """Return the unsubmitted jobs and their cost, with names as in `view`.
 
         `anew`: for a new run. `execution`: the execution plug-in, if not the network's own. Raises:
@@ -196,7 +196,7 @@ class Networks:
         if study.network != run.network:
             return True
         frozen = {rows.source: rows.digest for rows in run.rows}
-        tables = (it.name for it in study.network.sources if isinstance(it.data, Table))
+        tables = (it.name for it in study.network.sources if isinstance(it.data, TableSource))
         return any(study.rows[name].digest != frozen.get(name) for name in tables)
 
     def retired(self) -> list[str]:
@@ -220,7 +220,7 @@ class Networks:
             had = self._retired = (study, directories, retired(self.project, made, wanted))
         return had[2]
 
-    def _guess(self, running: Running) -> Estimate | None:
+    def _guess(self, running: OpenRun) -> Estimate | None:
         """Return when a run will be done; None if it is over or no estimate is possible."""
         if running.graph.is_over:
             return None
@@ -234,7 +234,7 @@ class Networks:
     def samples(
         self,
         node: str,
-        states: Collection[JobState] = (),
+        states: Collection[GraphJobState] = (),
         offset: int = 0,
         limit: int = 100,
         name: str | None = None,
@@ -246,17 +246,17 @@ class Networks:
     ) -> SamplesPage:
         """Return a page of a source's or node's samples.
 
-        `frozen`: as in `view`; `find`: `Samples.page`. Raises: RowtuiError for an unknown source or
-        node, or an invalid filter.
+        `frozen`: as in `view`; `find`: `SampleLists.page`. Raises: RowtuiError for an unknown
+        source or node, or an invalid filter.
         """
         running = self.running(name) if frozen else None
         growth = self.unstarted().growth if running is None else running.growth
         if node not in growth.flow.numbers:
             raise RowtuiError(f"the network has no source or node '{visible(node)}'")
-        which = Which(node, tuple(states), asked, go_on)
+        which = RequestedSamples(node, tuple(states), asked, go_on)
         return self._samples.page(growth, which, offset, limit, find=find)
 
-    def waits(self, job: int) -> Waits:
+    def waits(self, job: int) -> WaitPath:
         """Return what a job of the newest run waits for. Raises: RowtuiError."""
         running = self.running()
         growth = self.unstarted().growth if running is None else running.growth
@@ -280,7 +280,7 @@ class Networks:
         tables = [
             it.data.path
             for it in (network.sources if network else ())
-            if isinstance(it.data, Table)
+            if isinstance(it.data, TableSource)
         ]
         paths = (NETWORK_FILE, *tables)
         return (
@@ -292,7 +292,7 @@ class Networks:
 
     def begin(
         self,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         *,
         anew: bool = False,
         name: str | None = None,
@@ -337,7 +337,7 @@ class Networks:
         ahead = is_sent_ahead(now.growth, now.facts, self.project.state)
         waiting = self.waiting()
         # A run that was made this moment is driven the next.
-        ends = isinstance(now, Running) and now.status is not RunStatus.NEW and now.is_complete
+        ends = isinstance(now, OpenRun) and now.status is not RunStatus.NEW and now.is_complete
         if ends:
             assert run is not None
             try:
@@ -355,7 +355,7 @@ class Networks:
         with run.hold():
             if run.status.is_over:
                 return
-            running = Running(self.project, run)
+            running = OpenRun(self.project, run)
             published = running.look().published
             self._running = None
             if not running.is_complete or running.pilots():
@@ -366,7 +366,7 @@ class Networks:
             more = f"; {plural(published, 'result')} published" if published else ""
             self.project.notice(f"run {run.id} is finished: all its jobs are complete{more}")
 
-    def _now(self) -> Running | Unstarted:
+    def _now(self) -> OpenRun | Unstarted:
         """Return the newest open run, otherwise the network of network.toml, updated from the
         records.
         """
@@ -381,7 +381,7 @@ class Networks:
 
     def waiting(self) -> int:
         """Return how many jobs wait for inputs. Raises: RowtuiError."""
-        return sum(each[JobState.WAITING] for each in self._now().growth.graph.counts())
+        return sum(each[GraphJobState.WAITING] for each in self._now().growth.graph.counts())
 
     def why_not_there(self, action: str, directory: str) -> str:
         """Return a sentence on why a job's directory does not exist yet; "" for an unknown job.
@@ -400,7 +400,7 @@ class Networks:
         by_step: bool = False,
         turn: asyncio.Lock | None = None,
         ask_queues: Callable[[], Awaitable[None]] | None = None,
-    ) -> AsyncGenerator[Told, None]:
+    ) -> AsyncGenerator[AutopilotMessage, None]:
         """Drive a run until it is over or the user has to decide. Raises: RowtuiError.
 
         Without `ask`, a plan beyond the limits pauses the run. `turn`, `ask_queues`: see
@@ -409,7 +409,7 @@ class Networks:
         turn = turn or asyncio.Lock()
         with run.hold():
             async with turn:
-                running = await asyncio.to_thread(Running, self.project, run)
+                running = await asyncio.to_thread(OpenRun, self.project, run)
             self.driving = Autopilot(
                 running, ask or _nobody, by_step=by_step, turn=turn, ask_queues=ask_queues
             )
@@ -428,9 +428,9 @@ class Networks:
         Raises: PlanError; RowtuiError; RunHeldError.
         """
         with run.hold():
-            running = await asyncio.to_thread(Running, self.project, run)
+            running = await asyncio.to_thread(OpenRun, self.project, run)
             await asyncio.to_thread(running.begin)
-            found = await find_execution(running.execution).plan(Work(running))
+            found = await find_execution(running.execution).plan(RoundWork(running))
             if running.graph.is_over:
                 await asyncio.to_thread(running.finish)
             self._running = None
@@ -440,7 +440,7 @@ class Networks:
         """Record that a plan of a run is about to be submitted. Raises: RowtuiError."""
         directories = self.project.state.directories
         if any(directories.position(it) is None for job in plan.jobs for it in job.directories):
-            running = Running(self.project, run)
+            running = OpenRun(self.project, run)
             running.look()
             running.prepare(plan)
         run.append(*submitted_events(plan.id, self._charges(plan)))
@@ -479,7 +479,7 @@ class Networks:
             return None
         if run is None or running is None:
             run = self.begin(anew=True)
-            running = Running(self.project, run, drives=False)
+            running = OpenRun(self.project, run, drives=False)
         now = time.time()
         prices = prices_of(self.project, plan)
         fit = fits(run.limits, running.spent(), ours, now, prices)
@@ -526,11 +526,11 @@ class Networks:
     def _charges(self, plan: Plan) -> tuple[Charge, ...]:
         return tuple(charges_of(plan, prices_of(self.project, plan)))
 
-    def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:
+    def retry(self, jobs: Sequence[int], name: str | None = None) -> GraphChange:
         """Try failed jobs again. Raises: RowtuiError, RunHeldError."""
         return self._decide(name, lambda running: running.retry(jobs))
 
-    def give_up(self, jobs: Sequence[int], why: str = "", name: str | None = None) -> Change:
+    def give_up(self, jobs: Sequence[int], why: str = "", name: str | None = None) -> GraphChange:
         """Give up jobs and the jobs that depend on them. Raises: RowtuiError, RunHeldError."""
         return self._decide(name, lambda running: running.cancel(jobs, why))
 
@@ -549,14 +549,14 @@ class Networks:
         """
         return self._decide(name, lambda it: redo(it, with_what_follows(it, jobs)))
 
-    def _decide(self, name: str | None, what: Callable[[Running], T]) -> T:
+    def _decide(self, name: str | None, what: Callable[[OpenRun], T]) -> T:
         if self.driving is not None:
             return what(self.driving.running)
         run = self.run(name)
         if run is None:
             raise RowtuiError("there is no run of this network", "'rowtui network run' starts one")
         with run.hold():
-            running = Running(self.project, run)
+            running = OpenRun(self.project, run)
             running.look()
             self._running = None
             done = what(running)
@@ -570,5 +570,5 @@ def _has_plan(run: Run, plan: Plan) -> bool:
     return any(isinstance(it, PlanSubmitted) and it.plan_id == plan.id for it in run.events())
 
 
-async def _nobody(_: Plan, __: tuple[Breach, ...]) -> Answer:
-    return Answer()
+async def _nobody(_: Plan, __: tuple[Breach, ...]) -> PlanAnswer:
+    return PlanAnswer()

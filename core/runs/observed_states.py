@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.state.model import (
     Directories,
     DirectorySet,
     LastEnd,
-    Outcome,
+    LastOutcome,
     State,
     bit_set,
     positions,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
 
 # a completed job begins again if its product is gone
-_MAY_BEGIN = (JobState.ELIGIBLE, JobState.WAITING, JobState.COMPLETED)
-_GIVEN_UP = (JobState.CANCELLED, JobState.SKIPPED)
+_MAY_BEGIN = (GraphJobState.ELIGIBLE, GraphJobState.WAITING, GraphJobState.COMPLETED)
+_GIVEN_UP = (GraphJobState.CANCELLED, GraphJobState.SKIPPED)
 
 
 class Failed(NamedTuple):
@@ -59,7 +59,7 @@ class News(NamedTuple):
         return any(self)
 
 
-class Facts:
+class ObservedStates:
     """Compare a project's records with a graph repeatedly; report each change once."""
 
     def __init__(self, growth: Growth) -> None:
@@ -152,7 +152,7 @@ class Facts:
                     continue
                 # A job that did not begin may be submitted again unchanged.
                 not_begun = failure.reason.startswith(NOT_BEGUN)
-                if failure.outcome is not Outcome.NOT_REACHED and not not_begun:
+                if failure.outcome is not LastOutcome.NOT_REACHED and not not_begun:
                     self._told[found] = failure.token
                     news.failed.append(Failed(found, failure))
         told = {it.job for it in news.failed} | set(news.complete)
@@ -180,10 +180,10 @@ class Facts:
 
     def _active(self) -> Iterator[int]:
         states = self._growth.graph.snapshot().states
-        at = states.find(JobState.SUBMITTED)
+        at = states.find(GraphJobState.SUBMITTED)
         while at >= 0:
             yield at
-            at = states.find(JobState.SUBMITTED, at + 1)
+            at = states.find(GraphJobState.SUBMITTED, at + 1)
 
     def _jobs(self, node: str, members: DirectorySet) -> list[int]:
         if not members:

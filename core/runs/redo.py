@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.directories.inputs import FILE, LIMIT, inputs_bytes
 from rowtui.core.runs.directories.needs import inputs_of
-from rowtui.core.runs.directories.trash import Refused, put_products_away
+from rowtui.core.runs.directories.trash import KeptDirectory, put_products_away
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
 
 _Inputs = frozenset[tuple[str, str, str]]  # input, path, entry of a list: the members of a result
 
@@ -45,10 +45,10 @@ class Redone(NamedTuple):
 
     jobs: tuple[int, ...]
     trash: str
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[KeptDirectory, ...] = ()
 
 
-def stale_results(running: Running) -> list[Stale]:
+def stale_results(running: OpenRun) -> list[Stale]:
     """Return the complete jobs that were made from other members. Blocks on the disk.
 
     Only jobs with an inputs.json can be stale: any other job uses only its own directory. A result
@@ -62,7 +62,7 @@ def stale_results(running: Running) -> list[Stale]:
         if growth.flow.shape.home(name) != name:
             continue
         for job in growth.jobs(name).tolist():
-            if states[job] != JobState.COMPLETED:
+            if states[job] != GraphJobState.COMPLETED:
                 continue
             now = inputs_of(growth, running.lists, job)
             before = None if now is None else _recorded(workspace / now.directory / FILE)
@@ -75,19 +75,19 @@ def stale_results(running: Running) -> list[Stale]:
     return found
 
 
-def with_what_follows(running: Running, jobs: Iterable[int]) -> list[int]:
+def with_what_follows(running: OpenRun, jobs: Iterable[int]) -> list[int]:
     """Return these jobs and all complete jobs that used their results, upstream first."""
     seen = dict.fromkeys(jobs)
     todo = list(seen)
     for job in todo:  # the list grows during the loop
         for other in running.graph.dependents(job):
-            if other not in seen and running.graph.state(other) is JobState.COMPLETED:
+            if other not in seen and running.graph.state(other) is GraphJobState.COMPLETED:
                 seen[other] = None
                 todo.append(other)
     return todo
 
 
-def redo(running: Running, jobs: Sequence[int]) -> Redone:
+def redo(running: OpenRun, jobs: Sequence[int]) -> Redone:
     """Run these jobs (see `with_what_follows`) again: move their products to the trash.
 
     Raises: RowtuiError if one of them is not completed, or is submitted.
@@ -97,7 +97,7 @@ def redo(running: Running, jobs: Sequence[int]) -> Redone:
     names: list[str] = []
     for job in jobs:
         node, directory = growth.where(job).node, growth.directory(job)
-        if running.graph.state(job) is not JobState.COMPLETED:
+        if running.graph.state(job) is not GraphJobState.COMPLETED:
             state = running.graph.state(job).name.lower()
             raise RowtuiError(
                 f"'{visible(node)}' of {visible(directory)} is {state}: only what is completed can "

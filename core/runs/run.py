@@ -19,10 +19,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file, sync_folder, write_all
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
-from rowtui.core.runs.limits.limits import Limits, Spent
+from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.lock import Holder, hold, holder_of
 from rowtui.core.runs.model import (
-    About,
     Event,
     Finished,
     JobFailed,
@@ -31,8 +30,9 @@ from rowtui.core.runs.model import (
     Paused,
     PlanSubmitted,
     Resumed,
+    RunHeader,
+    RunStarted,
     RunStatus,
-    Started,
     Stopped,
     about_bytes,
     event_of,
@@ -47,7 +47,7 @@ from rowtui.core.runs.snapshot import read_frozen
 
 
 @dataclass
-class Standing:
+class RunTotals:
     """The sum of the events so far.
 
     `why`: the reason of the last pause. `at`: the time of the last event. `limits`: None if the
@@ -56,7 +56,7 @@ class Standing:
     """
 
     status: RunStatus = RunStatus.NEW
-    limits: Limits | None = None
+    limits: RunLimits | None = None
     why: str = ""
     at: float | None = None
     submitted: int = 0
@@ -77,7 +77,7 @@ class Standing:
         elif isinstance(event, LimitsConfirmed):
             self.limits = event.limits
             self.failures = 0
-        elif isinstance(event, Started | Resumed):
+        elif isinstance(event, RunStarted | Resumed):
             self.status = RunStatus.RUNNING
         elif isinstance(event, Paused):
             self.status, self.why = RunStatus.PAUSED, event.why
@@ -100,7 +100,7 @@ class Standing:
             failures_in_a_row,
         )
 
-    def copy(self) -> Standing:
+    def copy(self) -> RunTotals:
         """Return an independent copy."""
         return replace(self, money=dict(self.money))
 
@@ -125,7 +125,7 @@ LOCK_FILE = "lock"
 class Run:
     """One run. network.json is read once, when it is first needed."""
 
-    def __init__(self, folder: Path, about: About) -> None:
+    def __init__(self, folder: Path, about: RunHeader) -> None:
         """See `RunStore.load`."""
         self.folder = folder
         self.about = about
@@ -133,7 +133,7 @@ class Run:
         self._journal = 0  # the inode of events.jsonl
         self._read = 0  # the number of bytes that `_events` was parsed from
         self._events: list[Event] = []
-        self._standing = Standing()
+        self._standing = RunTotals()
 
     @property
     def id(self) -> str:
@@ -165,7 +165,7 @@ class Run:
             return [*self._events, unended] if unended else list(self._events)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> RunTotals:
         """Return the status and sums of the run, by its journal. Raises: RowtuiError."""
         with self._explained(), self._reading:
             unended = self._read_on()
@@ -181,7 +181,7 @@ class Run:
             status = os.fstat(fd)
             if status.st_ino != self._journal or status.st_size < self._read:
                 self._journal, self._read = status.st_ino, 0
-                self._events, self._standing = [], Standing()
+                self._events, self._standing = [], RunTotals()
             data = os.pread(fd, status.st_size - self._read, self._read)
         finally:
             os.close(fd)
@@ -200,7 +200,7 @@ class Run:
         return self.standing.status
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RunLimits:
         """Return the limits that were confirmed last. Raises: RowtuiError."""
         return self.standing.limits or self.about.limits
 
@@ -212,7 +212,7 @@ class Run:
         """
         self._append(EVENTS_FILE, b"".join(map(line_of, events)))
 
-    def confirm(self, limits: Limits, at: float, user: str = "") -> None:
+    def confirm(self, limits: RunLimits, at: float, user: str = "") -> None:
         """Record that the user confirmed limits.
 
         The journal is authoritative; run.json is a copy.

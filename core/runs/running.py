@@ -18,7 +18,7 @@ from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import Change, JobState
+from rowtui.core.network.graph.job_model import GraphChange, GraphJobState
 from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.runs.directories.directories import Made, make_directories
 from rowtui.core.runs.directories.dynamic_lists import TakenLists
@@ -41,25 +41,25 @@ from rowtui.core.runs.limits.spending import given_up_of, never_begun, not_sent_
 from rowtui.core.runs.model import (
     BY_HAND,
     Cancelled,
-    Entry,
     Event,
     Finished,
     Grew,
     JobFailed,
+    MadeEntry,
     NotSent,
     PlanSubmitted,
     Published,
     Resumed,
     Retried,
+    RunStarted,
     RunStatus,
-    Started,
 )
-from rowtui.core.runs.observed_states import Facts
+from rowtui.core.runs.observed_states import ObservedStates
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, source_directories
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import OPEN, JournalEntry, Plan, Step
+from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, Plan
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -90,7 +90,7 @@ class Happened(NamedTuple):
         return any(self)
 
 
-class Running:
+class OpenRun:
     """One run, opened by the process that drives it or views it."""
 
     def __init__(self, project: Project, run: Run, *, drives: bool = True) -> None:
@@ -127,7 +127,7 @@ class Running:
         self._made_ready: list[str] = []  # by the last update
         events = run.events()
         self.events = len(events)  # the number of journal events processed
-        self.is_new = not any(isinstance(it, Started) for it in events)
+        self.is_new = not any(isinstance(it, RunStarted) for it in events)
         for event in events:
             self._remember(event)
         rows = {its.source: its for its in run.rows}
@@ -135,7 +135,7 @@ class Running:
         self.problems = study.problems
         self.growth = Growth(study.flow)
         self.graph = self.growth.graph
-        self.facts = Facts(self.growth)
+        self.facts = ObservedStates(self.growth)
         self.asked = GraphAmounts(project, self.growth)
         for event in events:
             if isinstance(event, Cancelled):
@@ -201,7 +201,7 @@ class Running:
         """
         now = time.time()
         unsent = never_begun(self.run.events(), self.project.jobs.journal)
-        self.note(*unsent, Started(now) if self.is_new else Resumed(now))
+        self.note(*unsent, RunStarted(now) if self.is_new else Resumed(now))
         self.is_new = False
         made = self._make(source_directories(self.growth.flow), progress)
         self._take_usable({it.name for it in made.conflicts})
@@ -418,7 +418,9 @@ class Running:
     def _cannot_complete(self, jobs: Sequence[int]) -> Iterator[tuple[int, str]]:
         """Yield returned jobs that must not be submitted again, and why."""
         # A job that waited for a failed one was not returned because of a fault of its own.
-        self._returned.update(job for job in jobs if self.graph.state(job) is JobState.ELIGIBLE)
+        self._returned.update(
+            job for job in jobs if self.graph.state(job) is GraphJobState.ELIGIBLE
+        )
         for job in jobs:
             if not self._has_products(job):
                 yield job, _NO_PRODUCTS
@@ -463,7 +465,7 @@ class Running:
     # Lists
 
     @property
-    def lists(self) -> Mapping[ListKey, Mapping[str, Sequence[Entry]]]:
+    def lists(self) -> Mapping[ListKey, Mapping[str, Sequence[MadeEntry]]]:
         """Return the known lists by the product that they come from."""
         return self._taken.known
 
@@ -500,7 +502,7 @@ class Running:
 
     # Decisions of the user
 
-    def retry(self, jobs: Sequence[int]) -> Change:
+    def retry(self, jobs: Sequence[int]) -> GraphChange:
         """Retry failed or given up jobs. Raises: JobGraphError; RowtuiError."""
         change = self.graph.retry(jobs)
         for job in jobs:
@@ -518,7 +520,7 @@ class Running:
         self._refuse(again)
         return change
 
-    def cancel(self, jobs: Sequence[int], why: str = "") -> Change:
+    def cancel(self, jobs: Sequence[int], why: str = "") -> GraphChange:
         """Give up jobs, with all jobs that depend on them. Raises: RowtuiError."""
         now = time.time()
         for node, names in self._by_node(jobs).items():
@@ -557,7 +559,7 @@ class Running:
             return
         for name in samples:
             job = self.growth.job_in(node, name)
-            if job is not None and self.graph.state(job) is JobState.CANCELLED:
+            if job is not None and self.graph.state(job) is GraphJobState.CANCELLED:
                 try:
                     self.graph.retry(job)
                 except RowtuiError:
@@ -568,20 +570,20 @@ class Running:
         graph = self.graph
         states = graph.snapshot().states
         return sum(
-            state == JobState.CANCELLED and graph.reason(job) == BY_HAND
+            state == GraphJobState.CANCELLED and graph.reason(job) == BY_HAND
             for job, state in enumerate(states)
         )
 
     @property
     def is_complete(self) -> bool:
         """Whether all jobs are complete."""
-        done = sum(each[JobState.COMPLETED] for each in self.graph.counts())
+        done = sum(each[GraphJobState.COMPLETED] for each in self.graph.counts())
         return done == len(self.graph)
 
     def finish(self) -> int:
         """Record that nothing is left to do; return how many jobs are lost."""
         counts = self.graph.counts()
-        lost = sum(each[JobState.FAILED] + each[JobState.CANCELLED] for each in counts)
+        lost = sum(each[GraphJobState.FAILED] + each[GraphJobState.CANCELLED] for each in counts)
         self.run.append(Finished(time.time(), success=not lost))
         return lost
 
@@ -614,7 +616,7 @@ class Running:
     def _count_used(self, plan: Plan, latest: Mapping[str, JournalEntry]) -> None:
         for job in plan.jobs:
             entry = latest.get(job.token)
-            if entry is None or entry.step is not Step.ENDED or is_in_pilot(job.token):
+            if entry is None or entry.step is not JobStep.ENDED or is_in_pilot(job.token):
                 continue
             if job.token in self.tokens and job.token not in self._used:
                 seconds = seconds_of_job(self.project.root, job.token)

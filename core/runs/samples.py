@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rowtui.core.base.filter import EQUALS, RowFilter, parse_filter, with_known_fields
 from rowtui.core.groups.listing import Coded, Rows, chosen_rows, sorted_rows
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import OLD_WORDS, JobState
+from rowtui.core.network.graph.job_model import OLD_WORDS, GraphJobState
 from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.runs.views import SamplesPage, SampleView
 from rowtui.core.state.model import Directories
@@ -26,17 +26,17 @@ from rowtui.core.state.names import NameTable
 
 KEPT: Final = 4  # cached orders: 8 MB each at a million samples
 FIRST: Final = (
-    JobState.FAILED,
-    JobState.SUBMITTED,
-    JobState.ELIGIBLE,
-    JobState.CANCELLED,
-    JobState.WAITING,
-    JobState.SKIPPED,
-    JobState.COMPLETED,
+    GraphJobState.FAILED,
+    GraphJobState.SUBMITTED,
+    GraphJobState.ELIGIBLE,
+    GraphJobState.CANCELLED,
+    GraphJobState.WAITING,
+    GraphJobState.SKIPPED,
+    GraphJobState.COMPLETED,
 )
 """The default order of samples: states that need the user's attention come first."""
 
-_TURN: Final = np.array([FIRST.index(state) for state in JobState], np.uint8)  # rank by state
+_TURN: Final = np.array([FIRST.index(state) for state in GraphJobState], np.uint8)  # rank by state
 _WORDS: Final = tuple(state.name.lower() for state in FIRST)
 _OWN_FIELDS: Final = {
     "state": "state", "status": "state", "why": "why", "reason": "why", "directory": "directory",
@@ -52,11 +52,11 @@ def dimension_column(name: str) -> str:
     return f"={name}"
 
 
-class Which(NamedTuple):
+class RequestedSamples(NamedTuple):
     """The requested list. When `go_on` returns False, the work ends with `Superseded`."""
 
     node: str
-    states: tuple[JobState, ...] = ()
+    states: tuple[GraphJobState, ...] = ()
     asked: ListAsked = AS_IS
     go_on: Callable[[], bool] = lambda: True
 
@@ -76,7 +76,7 @@ class _Names(NamedTuple):
         return self.of[row]
 
 
-class Samples:
+class SampleLists:
     """The most recently requested lists of samples."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Samples:
         self._names: _Names | None = None
 
     def page(
-        self, growth: Growth, which: Which, offset: int, limit: int, *, find: str = ""
+        self, growth: Growth, which: RequestedSamples, offset: int, limit: int, *, find: str = ""
     ) -> SamplesPage:
         """Return samples from `offset` on of a source or node, with the place of `find`.
 
@@ -105,7 +105,7 @@ class Samples:
                 SampleView(
                     names[row],
                     flow.values(node, row),
-                    JobState(every[row]).name.lower(),
+                    GraphJobState(every[row]).name.lower(),
                     growth.graph.reason(int(jobs[row])),
                     int(jobs[row]),
                 )
@@ -120,13 +120,13 @@ class Samples:
             _place(growth, node, order, find) if find else None,
         )
 
-    def _count(self, growth: Growth, which: Which) -> int:
+    def _count(self, growth: Growth, which: RequestedSamples) -> int:
         """Return the number of samples without the filter."""
         if not which.asked.filter:
             return len(self._order(growth, which))
         return len(self._order(growth, which._replace(asked=AS_IS)))
 
-    def _order(self, growth: Growth, which: Which) -> _Order:
+    def _order(self, growth: Growth, which: RequestedSamples) -> _Order:
         of = (growth, growth.graph.generation)
         if self._of is None or self._of[0] is not of[0] or self._of[1] != of[1]:
             self._of = of
@@ -138,7 +138,7 @@ class Samples:
         self._orders.move_to_end(which.key)
         return self._orders[which.key]
 
-    def _arranged(self, growth: Growth, which: Which) -> _Order:
+    def _arranged(self, growth: Growth, which: RequestedSamples) -> _Order:
         """Compute the rows of the list."""
         node, asked = which.node, which.asked
         every = states_of(growth, node)
@@ -151,7 +151,7 @@ class Samples:
             rows = rows[np.isin(every[rows], [int(state) for state in which.states])]
         return rows
 
-    def _asked(self, growth: Growth, which: Which, every: _Order | None) -> _Order:
+    def _asked(self, growth: Growth, which: RequestedSamples, every: _Order | None) -> _Order:
         node, asked = which.node, which.asked
         if not _is_known(growth, node):
             return np.arange(0)
@@ -225,7 +225,7 @@ def _columns(
 
 def _reasons(growth: Growth, jobs: _Order, every: _Order) -> Coded:
     """Return the reasons of failed and cancelled samples; other samples have none."""
-    having = np.flatnonzero(np.isin(every, [JobState.FAILED, JobState.CANCELLED]))
+    having = np.flatnonzero(np.isin(every, [GraphJobState.FAILED, GraphJobState.CANCELLED]))
     texts = [growth.graph.reason(int(job)) for job in jobs[having]]
     values = ["", *dict.fromkeys(text for text in texts if text)]
     code_of = {text: code for code, text in enumerate(values)}

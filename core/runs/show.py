@@ -11,7 +11,7 @@ from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.definition.spec import ALL, Link, Node
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
     Estimate,
@@ -20,12 +20,12 @@ from rowtui.core.runs.views import (
     NetworkView,
     NodeView,
     RunView,
-    Waits,
+    WaitPath,
     WaitStep,
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
 
 
 # What a job waits for: one path from the job to the cause, and the number of other dependencies.
@@ -39,16 +39,16 @@ MOST_STEPS: Final = 50
 _NAMED: Final = 3  # inputs named in a sentence
 MOST_LOOKED_AT: Final = 100_000  # dependencies of one job that are examined
 _NEAREST: Final = (
-    JobState.FAILED,
-    JobState.CANCELLED,
-    JobState.SKIPPED,
-    JobState.SUBMITTED,
-    JobState.ELIGIBLE,
-    JobState.WAITING,
+    GraphJobState.FAILED,
+    GraphJobState.CANCELLED,
+    GraphJobState.SKIPPED,
+    GraphJobState.SUBMITTED,
+    GraphJobState.ELIGIBLE,
+    GraphJobState.WAITING,
 )
 
 
-def waits_of(growth: Growth, job: int) -> Waits:
+def waits_of(growth: Growth, job: int) -> WaitPath:
     """Return what this job waits for. Raises: RowtuiError for an unknown job."""
     if not 0 <= job < len(growth.graph):
         raise RowtuiError(f"there is no job {job} in the network now", "look at its samples again")
@@ -65,7 +65,7 @@ def waits_of(growth: Growth, job: int) -> Waits:
         steps.append(_step(growth, here, len(_open(growth, here))))
     cut = len(steps) == MOST_STEPS and bool(_open(growth, here))
     every = tuple((node, state, many) for (node, state), many in sorted(counts.items()))
-    return Waits(tuple(steps), every, cut)
+    return WaitPath(tuple(steps), every, cut)
 
 
 def missing_inputs(growth: Growth, job: int) -> str:
@@ -80,12 +80,12 @@ def missing_inputs(growth: Growth, job: int) -> str:
     if len(missing) > _NAMED:
         names.append(f"{len(missing) - _NAMED:,} more")
     shown = ", ".join(names)
-    if state is JobState.WAITING:
+    if state is GraphJobState.WAITING:
         total = len(graph.dependencies(job))
         return f"waits for {len(missing):,} of {plural(total, 'input')}: {shown}"
     if missing:
         return f"cannot run, as inputs are lost: {shown}"
-    if state is JobState.ELIGIBLE:
+    if state is GraphJobState.ELIGIBLE:
         return "is eligible: 'rowtui network make' or 'rowtui network run' makes its directory"
     why = graph.reason(job)
     return f"is {_word(growth, job)}" + (f": {visible(why)}" if why else "")
@@ -95,12 +95,12 @@ def _open(growth: Growth, job: int) -> list[int]:
     """Return the jobs that keep a job from running; none if it runs, may run, or ended itself."""
     graph = growth.graph
     state = graph.state(job)
-    if state in (JobState.CANCELLED, JobState.SKIPPED):
+    if state in (GraphJobState.CANCELLED, GraphJobState.SKIPPED):
         return [it for it in graph.root_causes(job) if it != job][:MOST_LOOKED_AT]
-    if state is not JobState.WAITING:
+    if state is not GraphJobState.WAITING:
         return []
     needed = graph.dependencies(job)[:MOST_LOOKED_AT]
-    return [it for it in needed if graph.state(it) is not JobState.COMPLETED]
+    return [it for it in needed if graph.state(it) is not GraphJobState.COMPLETED]
 
 
 def _step(growth: Growth, job: int, open_: int) -> WaitStep:
@@ -120,7 +120,7 @@ MOST_FAILURES = 200
 
 def network_view(
     growth: Growth,
-    running: Running | None,
+    running: OpenRun | None,
     problems: Sequence[Problem] = (),
     notices: Sequence[str] = (),
     *,
@@ -226,17 +226,17 @@ def _failures(growth: Growth) -> tuple[FailureView, ...]:
     graph = growth.graph
     states = graph.snapshot().states
     found: list[FailureView] = []
-    at = states.find(JobState.FAILED)
+    at = states.find(GraphJobState.FAILED)
     while at >= 0 and len(found) < MOST_FAILURES:
         node = growth.where(at).node
         found.append(
             FailureView(node, growth.directory(at), graph.reason(at), graph.lost_by(at), at)
         )
-        at = states.find(JobState.FAILED, at + 1)
+        at = states.find(GraphJobState.FAILED, at + 1)
     return tuple(sorted(found, key=lambda it: -it.lost))
 
 
-def _run(running: Running, *, here: bool) -> RunView:
+def _run(running: OpenRun, *, here: bool) -> RunView:
     run = running.run
     holder = run.holder()
     standing = run.standing

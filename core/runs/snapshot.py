@@ -14,22 +14,22 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.definition.spec import (
+    CardinalitySlice,
     Existing,
-    Files,
+    FileSource,
     Gather,
     Input,
     Link,
     Network,
+    NetworkPosition,
     Node,
     Pilot,
-    Place,
     Require,
     Schedule,
-    Selection,
     Sink,
     Source,
     SourceRows,
-    Table,
+    TableSource,
     Values,
 )
 from rowtui.core.runs.model import json_line
@@ -37,10 +37,10 @@ from rowtui.core.runs.model import json_line
 VERSION = 2
 _READ = (1, VERSION)  # in version 1 schedules had neither `pilot` nor `ahead`
 
-_DATA: dict[str, type[Values | Table | Files | Existing]] = {
+_DATA: dict[str, type[Values | TableSource | FileSource | Existing]] = {
     "values": Values,
-    "table": Table,
-    "files": Files,
+    "table": TableSource,
+    "files": FileSource,
     "existing": Existing,
 }
 _DATA_NAMES: dict[type, str] = {kind: name for name, kind in _DATA.items()}
@@ -80,7 +80,7 @@ def _fields(value: Any) -> Any:
     """Return dataclasses as objects, recursively, and named tuples as arrays."""
     if dataclasses.is_dataclass(value):
         found = {it.name: _fields(getattr(value, it.name)) for it in dataclasses.fields(value)}
-        if isinstance(value, Values | Table | Files | Existing):
+        if isinstance(value, Values | TableSource | FileSource | Existing):
             return {"made_of": _DATA_NAMES[type(value)], **found}
         return found
     if isinstance(value, tuple):
@@ -124,14 +124,16 @@ def _network(fields: Mapping[str, Any]) -> Network:
         name=fields["name"],
         sources=tuple(map(_source, fields["sources"])),
         nodes=tuple(map(_node, fields["nodes"])),
-        sinks=tuple(Sink(**{**it, "place": Place(*it["place"])}) for it in fields["sinks"]),
+        sinks=tuple(
+            Sink(**{**it, "place": NetworkPosition(*it["place"])}) for it in fields["sinks"]
+        ),
         schedule=Schedule(
             priority=schedule["priority"],
             execution=schedule["execution"],
             gather=Gather(**schedule["gather"]),
             pilot=None if schedule.get("pilot") is None else Pilot(**schedule["pilot"]),
             ahead=schedule.get("ahead", False),
-            place=Place(*schedule["place"]),
+            place=NetworkPosition(*schedule["place"]),
         ),
     )
 
@@ -144,7 +146,7 @@ def _source(fields: Mapping[str, Any]) -> Source:
         data["zipped"] = tuple(map(tuple, data["zipped"]))
     else:
         data = {key: tuple(it) if isinstance(it, list) else it for key, it in data.items()}
-    return Source(fields["name"], kind(**data), Place(*fields["place"]))
+    return Source(fields["name"], kind(**data), NetworkPosition(*fields["place"]))
 
 
 def _node(fields: Mapping[str, Any]) -> Node:
@@ -155,13 +157,13 @@ def _node(fields: Mapping[str, Any]) -> Node:
         combine=fields["combine"],
         constants=MappingProxyType(fields["constants"]),
         directories=fields["directories"],
-        place=Place(*fields["place"]),
+        place=NetworkPosition(*fields["place"]),
     )
 
 
 def _input(fields: Mapping[str, Any]) -> Input:
     links = tuple(map(_link, fields["links"]))
-    return Input(fields["name"], links, fields["group"], Place(*fields["place"]))
+    return Input(fields["name"], links, fields["group"], NetworkPosition(*fields["place"]))
 
 
 def _link(fields: Mapping[str, Any]) -> Link:
@@ -169,11 +171,11 @@ def _link(fields: Mapping[str, Any]) -> Link:
     return Link(
         source=fields["source"],
         output=fields["output"],
-        select=None if select is None else Selection(*select),
+        select=None if select is None else CardinalitySlice(*select),
         collapse=tuple(fields["collapse"]),
         expand=fields["expand"],
         require=Require(*fields["require"]),
-        place=Place(*fields["place"]),
+        place=NetworkPosition(*fields["place"]),
     )
 
 

@@ -28,10 +28,10 @@ from rowtui.core.base.files import (
 )
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import Network, SourceRows
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.lock import Holder, RunHeldError
 from rowtui.core.runs.model import (
-    About,
+    RunHeader,
     about_bytes,
     about_of,
 )
@@ -69,7 +69,7 @@ class RunStore:
         network: Network,
         rows: Iterable[SourceRows],
         *,
-        limits: Limits | None = None,
+        limits: RunLimits | None = None,
         cluster: str = "",
         plug_ins: Mapping[str, str] | None = None,
         user: str = "",
@@ -79,13 +79,13 @@ class RunStore:
         Raises: RowtuiError if the run cannot be written; no run exists then.
         """
         now = time.time()
-        about = About(
+        about = RunHeader(
             created=now,
             user=user or _me(),
             name=network.name,
             cluster=cluster,
             plug_ins=plug_ins or {},
-            limits=limits or Limits(),
+            limits=limits or RunLimits(),
             limits_at=None if limits is None else now,
         )
         files = {
@@ -171,7 +171,7 @@ class RunStore:
         """Record made directories as `Run.note_made` does, for directories outside of any run."""
         with contextlib.suppress(OSError):  # the following write reports the error
             self.folder.mkdir(parents=True, exist_ok=True)
-        Run(self.folder, About(0.0, "")).note_made(names)
+        Run(self.folder, RunHeader(0.0, "")).note_made(names)
 
     def made(self) -> frozenset[str]:
         """Return all directories that rowtui made for a network, in a run or outside of one.
@@ -181,7 +181,7 @@ class RunStore:
         found: set[str] = set()
         for folder in (self.folder, *(self.folder / run_id for run_id in self.ids())):
             with contextlib.suppress(RowtuiError):
-                found |= Run(folder, About(0.0, "")).made()
+                found |= Run(folder, RunHeader(0.0, "")).made()
         return frozenset(found)
 
     def _publish(self, files: Mapping[str, bytes], day: str) -> Path:

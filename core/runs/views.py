@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import JSON
     from rowtui.core.network.samples.model import Dimension
-    from rowtui.core.runs.limits.limits import Limits, Spent
+    from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.model import RunStatus
 
 BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One node on the critical path: the remaining seconds there, and the number of jobs."""
 
     node: str
@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
 
     seconds_left: float
     done_at: float
-    critical_path: tuple[Step, ...]
+    critical_path: tuple[PathStep, ...]
     basis: BasisOfAll
     jobs: int
     growing: bool = False
@@ -43,9 +43,9 @@ class Estimate(NamedTuple):
 class NodeView(NamedTuple):
     """A source, a node or a sink.
 
-    `counts[state]` are numbers of jobs (`JobState`); () for a source. `level`: the longest distance
-    in links from the sources. `lists`: other jobs whose lists will determine further samples.
-    `needed`: whether a sink needs the node; otherwise it does not run.
+    `counts[state]` are numbers of jobs (`GraphJobState`); () for a source. `level`: the longest
+    distance in links from the sources. `lists`: other jobs whose lists will determine further
+    samples. `needed`: whether a sink needs the node; otherwise it does not run.
     """
 
     name: str
@@ -84,7 +84,7 @@ class FailureView(NamedTuple):
 
 
 class SampleView(NamedTuple):
-    """One sample of a node. `state`: a `JobState`'s name in lower case; "" for a source.
+    """One sample of a node. `state`: a `GraphJobState`'s name in lower case; "" for a source.
 
     `job`: its number in the job graph; -1 for a source.
     """
@@ -125,7 +125,7 @@ class WaitStep(NamedTuple):
     open: int = 0
 
 
-class Waits(NamedTuple):
+class WaitPath(NamedTuple):
     """What a job waits for, or why it is lost: a path from the job to its cause.
 
     `needs`: all direct dependencies that are open, as (node, state, number). `cut`: the path is
@@ -186,7 +186,7 @@ class RunView(NamedTuple):
     holder: str
     here: bool
     why: str
-    limits: Limits
+    limits: RunLimits
     spent: Spent
     priority: str
     execution: str
@@ -222,7 +222,7 @@ class NetworkView(NamedTuple):
     @property
     def waiting(self) -> int:
         """Return how many jobs wait for inputs; most of them have no directory yet."""
-        return sum(node.counts[JobState.WAITING] for node in self.nodes if node.counts)
+        return sum(node.counts[GraphJobState.WAITING] for node in self.nodes if node.counts)
 
     @property
     def jobs(self) -> int:

@@ -36,7 +36,7 @@ _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:\\.|\S)+)', re.DOTALL)
 _MACRO_END = re.compile(r"\n[ \t\r]*\n")
 
 
-class Entry(NamedTuple):
+class NetrcEntry(NamedTuple):
     """One entry. `machine` is None for `default`; `user` is None if the entry is for any login."""
 
     machine: str | None
@@ -92,7 +92,7 @@ def _blanks(text: str, at: int) -> int:
     return at - begin
 
 
-def entries_of(text: str) -> Iterator[Entry]:
+def entries_of(text: str) -> Iterator[NetrcEntry]:
     """Return the entries in the order of the file. Raises: NetrcFault."""
     words = _Words(text)
     keyword = words.next(keyword=True)
@@ -113,7 +113,7 @@ def entries_of(text: str) -> Iterator[Entry]:
                 _value(words)
             else:
                 user = _value(words)
-        yield Entry(machine, user, secret)
+        yield NetrcEntry(machine, user, secret)
 
 
 def _value(words: _Words) -> str:
@@ -131,7 +131,7 @@ ANSWER_SECONDS = 10.0  # the home may be on a file server that does not respond
 class _Content(NamedTuple):
     """The entries of the file; or the reason why there are none, and a hint."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[NetrcEntry, ...] = ()
     fault: str = ""
     hint: str = ""
 

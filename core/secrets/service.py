@@ -131,31 +131,31 @@ OUR_NAMES = frozenset({"environment", "keyring", "netrc", "prompt"})
 T = TypeVar("T")
 
 
-class Found(NamedTuple):
+class FoundSecret(NamedTuple):
     """A secret and the name of the provider that had it."""
 
     secret: Secret
     provider: str
 
 
-class Lookup(NamedTuple):
+class SecretLookup(NamedTuple):
     """Result of a search: the secret, if a provider had it, and the failures before that."""
 
-    found: Found | None
+    found: FoundSecret | None
     failures: tuple[SecretError, ...]
 
 
-class Listed(NamedTuple):
+class ListedSecret(NamedTuple):
     """The name of a secret and the provider that has it."""
 
     provider: str
     name: SecretName
 
 
-class Listing(NamedTuple):
+class SecretListing(NamedTuple):
     """The names of all secrets, and the failures of providers that could not list their names."""
 
-    names: tuple[Listed, ...]
+    names: tuple[ListedSecret, ...]
     failures: tuple[SecretError, ...]
 
 
@@ -214,7 +214,7 @@ class SecretService:
         self.providers = tuple(providers)
         self.notices = tuple(notices)
 
-    async def look_up(self, machine: str, user: str) -> Lookup:
+    async def look_up(self, machine: str, user: str) -> SecretLookup:
         """Ask one provider after the other until one of them has the secret."""
         failures: list[SecretError] = []
         for provider in self.providers:
@@ -225,7 +225,7 @@ class SecretService:
                 of,
             )
             if isinstance(answer, Secret):
-                return Lookup(Found(answer, provider.name), tuple(failures))
+                return SecretLookup(FoundSecret(answer, provider.name), tuple(failures))
             if answer is None or isinstance(answer, NotSupportedByProvider):
                 continue
             if not isinstance(answer, SecretError):  # a plug-in is not type-checked
@@ -233,7 +233,7 @@ class SecretService:
                     *of, "what it gave is no Secret"
                 )
             failures.append(answer)
-        return Lookup(None, tuple(failures))
+        return SecretLookup(None, tuple(failures))
 
     async def find_password_for_user(self, machine: str, user: str) -> Secret:
         """Return the secret. Raises: CouldNotRetrieveCredentials, with each provider's reason."""
@@ -293,9 +293,9 @@ class SecretService:
         reason = self._together("none of {} can delete anything", ())
         raise CouldNotDeleteCredentials(machine, user, "", reason, self._notice_hints())
 
-    async def names(self) -> Listing:
+    async def names(self) -> SecretListing:
         """List the names of every provider that supports listing."""
-        names: list[Listed] = []
+        names: list[ListedSecret] = []
         failures: list[SecretError] = []
         for provider in self.providers:
             answer = await _settled(
@@ -305,7 +305,7 @@ class SecretService:
                 names += answer
             elif not isinstance(answer, NotSupportedByProvider):
                 failures.append(answer)
-        return Listing(tuple(names), tuple(failures))
+        return SecretListing(tuple(names), tuple(failures))
 
     def _together(self, sentence: str, failures: Sequence[SecretError]) -> str:
         """Return the sentence with the providers' names, and why some providers did not answer."""
@@ -319,10 +319,10 @@ class SecretService:
         return "\n    ".join(notice.hint for notice in self.notices if notice.hint)
 
 
-async def _names_of(provider: SecretProvider) -> tuple[Listed, ...]:
+async def _names_of(provider: SecretProvider) -> tuple[ListedSecret, ...]:
     """Return the names with every part converted to `str`, since a plug-in may return anything."""
     names = await provider.names()
-    return tuple(Listed(provider.name, SecretName(*map(str, name))) for name in names)
+    return tuple(ListedSecret(provider.name, SecretName(*map(str, name))) for name in names)
 
 
 async def _settled(

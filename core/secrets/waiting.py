@@ -17,23 +17,23 @@ T = TypeVar("T")
 TOO_LATE = "no answer in time"
 
 
-class Answer(NamedTuple, Generic[T]):
+class CallResult(NamedTuple, Generic[T]):
     """The return value of a call; or, in `failure`, TOO_LATE or the class name of its exception."""
 
     value: T | None
     failure: str = ""
 
 
-async def answer_within(seconds: float, work: Callable[[], T]) -> Answer[T]:
+async def answer_within(seconds: float, work: Callable[[], T]) -> CallResult[T]:
     """Run the call and wait at most `seconds`. A call that does not return is abandoned.
 
     The thread is a daemon thread, so it does not delay the end of the event loop or of the program,
     as a thread of an executor would.
     """
     loop = asyncio.get_running_loop()
-    answered: asyncio.Future[Answer[T]] = loop.create_future()
+    answered: asyncio.Future[CallResult[T]] = loop.create_future()
 
-    def settle(answer: Answer[T]) -> None:
+    def settle(answer: CallResult[T]) -> None:
         if not answered.done():
             answered.set_result(answer)
 
@@ -47,11 +47,11 @@ async def answer_within(seconds: float, work: Callable[[], T]) -> Answer[T]:
         async with asyncio.timeout(seconds):
             return await answered
     except TimeoutError:
-        return Answer(None, TOO_LATE)
+        return CallResult(None, TOO_LATE)
 
 
-def _answer(work: Callable[[], T]) -> Answer[T]:
+def _answer(work: Callable[[], T]) -> CallResult[T]:
     try:
-        return Answer(work())
+        return CallResult(work())
     except BaseException as error:  # also SystemExit: a thread that ends silently never answers
-        return Answer(None, type(error).__name__)
+        return CallResult(None, type(error).__name__)

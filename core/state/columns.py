@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rowtui.core.base.values import (
     MISSING,
-    Kind,
+    JsonKind,
     Missing,
     as_double,
     compact,
@@ -193,8 +193,8 @@ def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_F
         column = _rank_numbers(pointer, found, types)
         if column is not None:
             return column
-    distinct: list[Any] = [None] if kinds == {Kind.NULL} else sorted(present)
-    if kinds == {Kind.NUMBER} and not _are_plain(distinct, types):
+    distinct: list[Any] = [None] if kinds == {JsonKind.NULL} else sorted(present)
+    if kinds == {JsonKind.NUMBER} and not _are_plain(distinct, types):
         return _rank_by_key(pointer, found)
     ranks = {value: rank for rank, value in enumerate(distinct)}
     ranks[MISSING] = len(distinct)
@@ -203,11 +203,11 @@ def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_F
 
 
 _SCALARS: Final = {
-    type(None): Kind.NULL,
-    bool: Kind.BOOL,
-    int: Kind.NUMBER,
-    float: Kind.NUMBER,
-    str: Kind.STRING,
+    type(None): JsonKind.NULL,
+    bool: JsonKind.BOOL,
+    int: JsonKind.NUMBER,
+    float: JsonKind.NUMBER,
+    str: JsonKind.STRING,
 }
 
 
@@ -242,9 +242,11 @@ def _rank_by_key(pointer: str, found: Sequence[Any]) -> RankColumn:
 def _needs_exact(distinct: Sequence[Any]) -> bool:
     """Whether two values may be without order, or equal in Row but not in `total_key`."""
     kinds = set(map(kind_of, distinct))
-    if len(kinds) > 1 or not kinds.isdisjoint({Kind.ARRAY, Kind.OBJECT}):
+    if len(kinds) > 1 or not kinds.isdisjoint({JsonKind.ARRAY, JsonKind.OBJECT}):
         return True
-    return kinds == {Kind.NUMBER} and any(map(is_wide, distinct)) and any(map(is_double, distinct))
+    return (
+        kinds == {JsonKind.NUMBER} and any(map(is_wide, distinct)) and any(map(is_double, distinct))
+    )
 
 
 def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankColumn | None:
@@ -270,17 +272,17 @@ def total_key(value: Any, merged: frozenset[float] = frozenset()) -> Key:
     as an integer. Wide numbers whose double is in `merged` have the key of their double.
     """
     kind = kind_of(value)
-    if kind is Kind.NUMBER:
+    if kind is JsonKind.NUMBER:
         if not is_wide(value):
             return (kind, value, False)
         if merged and as_double(value) in merged:
             return (kind, as_double(value), False)
         return (kind, value, is_double(value))
-    if kind is Kind.STRING or kind is Kind.BOOL:
+    if kind is JsonKind.STRING or kind is JsonKind.BOOL:
         return (kind, value)
-    if kind is Kind.ARRAY:
+    if kind is JsonKind.ARRAY:
         return (kind, len(value), *[total_key(element, merged) for element in value])
-    return (kind, compact(value) if kind is Kind.OBJECT else "")
+    return (kind, compact(value) if kind is JsonKind.OBJECT else "")
 
 
 def is_wide(number: float) -> bool:
@@ -291,10 +293,10 @@ def is_wide(number: float) -> bool:
 def wide_numbers(value: Any) -> Iterable[float]:
     """Yield the wide numbers in a value, including those in arrays (objects are never compared)."""
     kind = kind_of(value)
-    if kind is Kind.NUMBER:
+    if kind is JsonKind.NUMBER:
         if is_wide(value):
             yield value
-    elif kind is Kind.ARRAY:
+    elif kind is JsonKind.ARRAY:
         for element in value:
             yield from wide_numbers(element)
 

@@ -32,7 +32,7 @@ DEAD_SHARE = 0.3
 SMALL = 1 << 20
 
 
-class Found(Protocol):
+class ReadColumns(Protocol):
     """The result of a reading, as columns aligned to the names that were read.
 
     `raw` is compact JSON, None for bad directories and without a value file. `bad` maps positions
@@ -54,7 +54,7 @@ class Found(Protocol):
 
 def build_directories(
     names: Sequence[bytes],
-    found: Found,
+    found: ReadColumns,
     *,
     value_file: str | None,
     pointers: Sequence[str] = (),
@@ -84,7 +84,7 @@ def merge_directories(
     old: StoredDirectories,
     vanished: Collection[bytes],
     names: Sequence[bytes],
-    found: Found,
+    found: ReadColumns,
     *,
     value_file: str | None,
     pointers: Sequence[str] = (),
@@ -230,7 +230,7 @@ class _Cells:
         return cells
 
     def put(
-        self, old: StoredDirectories, found: Found, placed: _Placed, generation: int
+        self, old: StoredDirectories, found: ReadColumns, placed: _Placed, generation: int
     ) -> tuple[list[Segment], dict[str, bytes]]:
         """Enter the found data; return the segments that hold all values, and the new segments.
 
@@ -290,7 +290,7 @@ def _stamp_columns(stamps: Sequence[Stamp]) -> tuple[Sequence[int], Sequence[int
     return [time for time, _ in stamps], [size for _, size in stamps]
 
 
-def _pointed(found: Found, count: int, pointers: Sequence[str]) -> Mapping[str, Pointed]:
+def _pointed(found: ReadColumns, count: int, pointers: Sequence[str]) -> Mapping[str, Pointed]:
     """Return each pointer's values in the data just read; unresolved pointers are parsed."""
     known: Mapping[str, Pointed] = getattr(found, "pointed", {})
     rest = [pointer for pointer in pointers if pointer not in known]

@@ -15,7 +15,7 @@ DirectorySet = int
 T = TypeVar("T")
 
 
-class Column(Protocol):
+class PointerColumn(Protocol):
     """One JSON pointer over all directories, rank-encoded.
 
     `codes[i]` is the rank of directory i's value among `distinct`, which is sorted in an order that
@@ -63,7 +63,7 @@ class Directories(Protocol):
         """Return the directory's JSON value; None without a value file."""
         ...
 
-    def column(self, pointer: str) -> Column:
+    def column(self, pointer: str) -> PointerColumn:
         """Return the column of a JSON pointer; it is computed if it is not stored."""
         ...
 
@@ -76,7 +76,7 @@ class Submitted(NamedTuple):
     token: str = ""
 
 
-class Outcome(enum.Enum):
+class LastOutcome(enum.Enum):
     """The end of a directory's last job, if that job did not complete the directory.
 
     FAILED needs evidence: an exit code, a signal, the scheduler's report, or missing products of an
@@ -100,12 +100,12 @@ class LastEnd(NamedTuple):
     job_id: int
     token: str
     reason: str  # e.g. "exit code 2", "time limit", "cancelled", "ended without a word"
-    outcome: Outcome = Outcome.FAILED
+    outcome: LastOutcome = LastOutcome.FAILED
 
     @property
     def failed(self) -> bool:
         """Whether the end counts as failed."""
-        return self.outcome is Outcome.FAILED
+        return self.outcome is LastOutcome.FAILED
 
 
 class State(NamedTuple):
@@ -131,18 +131,20 @@ class State(NamedTuple):
         """Return the directories with a submitted record for the action, on any cluster."""
         return bit_set(self.submitted.get(action, {}))
 
-    def ended_sets(self, action: str) -> dict[Outcome, DirectorySet]:
+    def ended_sets(self, action: str) -> dict[LastOutcome, DirectorySet]:
         """Return the directories whose last job for the action ended in each way."""
         ends = self.ends.get(action, {})
-        rest = [(at, end.outcome) for at, end in ends.items() if end.outcome is not Outcome.FAILED]
+        rest = [
+            (at, end.outcome) for at, end in ends.items() if end.outcome is not LastOutcome.FAILED
+        ]
         others = {
             outcome: bit_set(at for at, its in rest if its is outcome)
-            for outcome in (Outcome.NOT_REACHED, Outcome.CANCELLED)
+            for outcome in (LastOutcome.NOT_REACHED, LastOutcome.CANCELLED)
         }
         failed = bit_set(ends)
         for members in others.values():
             failed &= ~members
-        return {Outcome.FAILED: failed, **others}
+        return {LastOutcome.FAILED: failed, **others}
 
 
 def bit_set(positions: Iterable[int]) -> DirectorySet:

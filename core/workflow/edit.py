@@ -51,7 +51,7 @@ class Pair(NamedTuple):
     inline: bool
 
 
-class Places(NamedTuple):
+class TomlPositions(NamedTuple):
     """All headers and pairs, in the order of the text (a pair comes after the pairs in its value).
 
     `braces`: for each inline table, the offset behind its opening brace.
@@ -70,11 +70,11 @@ class Places(NamedTuple):
         return next((header for header in self.headers if header.path == path), None)
 
 
-def places(text: str) -> Places:
+def places(text: str) -> TomlPositions:
     """Return the places in a text. Raises: NotTomlError, RecursionError."""
     reader = _Reader(text)
     reader.document()
-    return Places(tuple(reader.headers), tuple(reader.pairs), reader.braces)
+    return TomlPositions(tuple(reader.headers), tuple(reader.pairs), reader.braces)
 
 
 class _Reader(Scanner):
@@ -159,7 +159,7 @@ def _literal(key: Key, value: int, quote: str = '"') -> str:
 # Adding keys
 
 
-def _added(text: str, found: Places, resources: KeyPath, key: Key, literal: str) -> str:
+def _added(text: str, found: TomlPositions, resources: KeyPath, key: Key, literal: str) -> str:
     """Return the text with one more pair, beside similar pairs."""
     action, name = resources[:-1], ".".join(key)
     inside = [pair for pair in found.pairs if pair.table == resources]
@@ -199,7 +199,9 @@ def _line_after(text: str, after: Pair | int, *lines: str) -> str:
     return text[: stop + 1] + new + text[stop + 1 :]
 
 
-def _in_braces(text: str, found: Places, table: KeyPath, beside: Sequence[Pair], new: str) -> str:
+def _in_braces(
+    text: str, found: TomlPositions, table: KeyPath, beside: Sequence[Pair], new: str
+) -> str:
     """Insert one more pair in an inline table, behind the last of the pairs `beside`."""
     if beside:
         at = beside[-1].end
@@ -214,7 +216,7 @@ def _in_braces(text: str, found: Places, table: KeyPath, beside: Sequence[Pair],
 # Removing keys
 
 
-def _without(text: str, found: Places, pair: Pair) -> str:
+def _without(text: str, found: TomlPositions, pair: Pair) -> str:
     """Return the text without a pair, and without its line if no other text is on it."""
     if not pair.inline:
         start = text.rfind("\n", 0, pair.start) + 1

@@ -1,8 +1,8 @@
 """Split the command of an action into literal text and templates.
 
-The input is the command from workflow.toml; the output is a `Command` whose parts a script writer
-fills with quoted names and values. The module refuses exactly the commands that Row 1.1 refuses
-when it builds a script.
+The input is the command from workflow.toml; the output is a `CommandTemplate` whose parts a script
+writer fills with quoted names and values. The module refuses exactly the commands that Row 1.1
+refuses when it builds a script.
 
 - `{directory}`: the command runs once for each directory; `{directories}`: once for all.
 - `{workspace_path}`: the workspace as written in workflow.toml.
@@ -22,7 +22,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 
 
-class Kind(enum.Enum):
+class PartKind(enum.Enum):
     """The kind of one part of a command."""
 
     TEXT = "text"  # literal shell text
@@ -32,23 +32,23 @@ class Kind(enum.Enum):
     VALUE = "value"  # the value at `text`, a JSON pointer; "" is the whole value
 
 
-class Part(NamedTuple):
+class TemplatePart(NamedTuple):
     """One part; `text` is the literal text, or the JSON pointer of a VALUE."""
 
-    kind: Kind
+    kind: PartKind
     text: str = ""
 
 
-class Command(NamedTuple):
+class CommandTemplate(NamedTuple):
     """A command in parts. `kind` is DIRECTORY (run for each) or DIRECTORIES (run once)."""
 
-    kind: Kind
-    parts: tuple[Part, ...]
+    kind: PartKind
+    parts: tuple[TemplatePart, ...]
 
     @property
     def pointers(self) -> tuple[str, ...]:
         """The JSON pointers that the command needs, each once, in order; "" is the whole value."""
-        values = (part.text for part in self.parts if part.kind is Kind.VALUE)
+        values = (part.text for part in self.parts if part.kind is PartKind.VALUE)
         return tuple(dict.fromkeys(values))
 
 
@@ -57,9 +57,9 @@ class TemplateError(RowtuiError):
 
 
 _TEMPLATES = {
-    "{directory}": Part(Kind.DIRECTORY),
-    "{directories}": Part(Kind.DIRECTORIES),
-    "{workspace_path}": Part(Kind.WORKSPACE_PATH),
+    "{directory}": TemplatePart(PartKind.DIRECTORY),
+    "{directories}": TemplatePart(PartKind.DIRECTORIES),
+    "{workspace_path}": TemplatePart(PartKind.WORKSPACE_PATH),
 }
 _FOR_ALL = re.compile(r"\{directories\}|\{workspace_path\}")
 _WITH_VALUES = re.compile(r"\{[^}]*\}")
@@ -68,7 +68,7 @@ _WITH_VALUES = re.compile(r"\{[^}]*\}")
 _FOR_EACH = re.compile(r"\{directory\}|\{(?>(?:\{directory\}|[^}])*)\}")
 
 
-def parse_command(command: str) -> Command:
+def parse_command(command: str) -> CommandTemplate:
     """Split a command into parts.
 
     Raises: TemplateError for none or both of the directory templates, for pointers with
@@ -93,27 +93,27 @@ def parse_command(command: str) -> Command:
         )
     pattern = _FOR_ALL if together else _WITH_VALUES if values else _FOR_EACH
     parts = _split(command, pattern)
-    return Command(Kind.DIRECTORIES if together else Kind.DIRECTORY, parts)
+    return CommandTemplate(PartKind.DIRECTORIES if together else PartKind.DIRECTORY, parts)
 
 
-def _split(command: str, pattern: re.Pattern[str]) -> tuple[Part, ...]:
+def _split(command: str, pattern: re.Pattern[str]) -> tuple[TemplatePart, ...]:
     parts = []
     end = 0
     for match in pattern.finditer(command):
         if match.start() > end:
-            parts.append(Part(Kind.TEXT, command[end : match.start()]))
+            parts.append(TemplatePart(PartKind.TEXT, command[end : match.start()]))
         parts.append(_template(match.group(), command[: match.start()]))
         end = match.end()
     if end < len(command):
-        parts.append(Part(Kind.TEXT, command[end:]))
+        parts.append(TemplatePart(PartKind.TEXT, command[end:]))
     return tuple(parts)
 
 
-def _template(text: str, before: str) -> Part:
+def _template(text: str, before: str) -> TemplatePart:
     if part := _TEMPLATES.get(text):
         return part
     if text == "{}" or text.startswith("{/"):
-        return Part(Kind.VALUE, text[1:-1])
+        return TemplatePart(PartKind.VALUE, text[1:-1])
     raise TemplateError(
         f"the command has the unknown template {visible(text)}", _hint(text, before)
     )

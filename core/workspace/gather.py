@@ -15,8 +15,8 @@ from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.records import Before, to_positions
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.list import NO_STAMP, Listing, Stamps
-from rowtui.core.workspace.read import Reading
+from rowtui.core.workspace.list import NO_STAMP, DirectoryListing, Stamps
+from rowtui.core.workspace.read import WorkspaceReading
 
 if TYPE_CHECKING:
     from rowtui.core.state.pointer_values import Pointed
@@ -32,7 +32,7 @@ def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-class Wanted(NamedTuple):
+class ReadRequest(NamedTuple):
     """A request to read: names, and what to search in them."""
 
     names: list[bytes]
@@ -54,7 +54,9 @@ class Gathered:
         self.pointed: Mapping[str, Pointed] = {}
 
 
-def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: Stored) -> None:
+def append_changed(
+    found: Gathered, wanted: ReadRequest, reading: WorkspaceReading, stored: Stored
+) -> None:
     """Add to `found` the data that is new or differs from the stored data."""
     directories = stored.directories
     names = wanted.names
@@ -117,7 +119,7 @@ def edited(
 
 
 def compare(
-    stored: Stored, listing: Listing, all_: object
+    stored: Stored, listing: DirectoryListing, all_: object
 ) -> tuple[list[bytes], list[bytes], list[bytes]]:
     """Return names that are new, that vanished, and (if `all_` is true) that still exist."""
     known = stored.directories.table.all()
@@ -139,7 +141,7 @@ def found_where(
     stored: Stored,
     first: Stored | None,
     names: Sequence[bytes],
-    found: Reading,
+    found: WorkspaceReading,
     where: Sequence[int | None] | None = None,
 ) -> tuple[DirectorySet, dict[str, DirectorySet]]:
     """Return the positions that were checked, and where each action was found complete.

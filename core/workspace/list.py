@@ -72,7 +72,7 @@ STATE_FOLDER = b".row"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-class Listing(NamedTuple):
+class DirectoryListing(NamedTuple):
     """The directories of a workspace at one moment, in the order of readdir.
 
     `mtime_ns` (the workspace's) and `listed_at_ns` (this machine's clock) were taken before the
@@ -102,7 +102,7 @@ class Listing(NamedTuple):
         return self.listed_at_ns - self.mtime_ns < RACY_NS
 
 
-def list_workspace(path: Path) -> Listing:
+def list_workspace(path: Path) -> DirectoryListing:
     """List the directories of the workspace `path` (which may itself be a symlink).
 
     Raises: RowtuiError if it is missing, not a directory or unreadable. If the workspace is the
@@ -131,7 +131,7 @@ def list_workspace(path: Path) -> Listing:
     if STATE_FOLDER in names and (path / "workflow.toml").exists():
         at = names.index(STATE_FOLDER)
         del names[at], inodes[at]
-    return Listing(names, inodes, mtime, listed_at)
+    return DirectoryListing(names, inodes, mtime, listed_at)
 
 
 _AT_ONCE = 1 << 12  # entries; the entries of a million directories would take 250 MB

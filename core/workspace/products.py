@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rowtui.core.workspace.read import Progress, Reading, read_directories
+from rowtui.core.workspace.read import Progress, WorkspaceReading, read_directories
 from rowtui.core.workspace.workers import Workers
 
 
@@ -20,7 +20,7 @@ def look_for_products(
     *,
     workers: Workers | None = None,
     progress: Progress | None = None,
-) -> Reading:
+) -> WorkspaceReading:
     """Return the directories in which each action is complete, as bit sets over positions of
     `names`, and the directories that are `bad` (unreadable) or `vanished`.
 

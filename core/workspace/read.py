@@ -37,7 +37,7 @@ from rowtui.core.workspace.workers import (
 
 if TYPE_CHECKING:
     from rowtui.core.state.pointer_values import Pointed
-    from rowtui.core.workspace.value import ValueBatch
+    from rowtui.core.workspace.batch import ValueBatch
 
 Progress = Callable[[int, int], None]  # (done, total)
 
@@ -53,7 +53,7 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
-class Reading(NamedTuple):
+class WorkspaceReading(NamedTuple):
     """The result of a reading, as columns aligned to the requested names.
 
     `raw`: compact JSON bytes; None without a value file, and for bad and vanished directories.
@@ -82,7 +82,7 @@ def read_directories(
     workers: Workers | None = None,
     progress: Progress | None = None,
     value_limit: int = VALUE_LIMIT,
-) -> Reading:
+) -> WorkspaceReading:
     """Read the value and search the products of each directory, best in inode order.
 
     `products` maps actions to product paths relative to a directory; `pointers` are resolved in
@@ -98,7 +98,7 @@ def read_directories(
         from rowtui.core.state.pointer_values import Pointed
 
         pointed = {pointer: Pointed(total) for pointer in pointers}
-    reading = Reading([None] * total, stamps, {}, [], {}, pointed)
+    reading = WorkspaceReading([None] * total, stamps, {}, [], {}, pointed)
     sets = {action: bytearray((total + 7) >> 3) for action in products}
     if value_file is not None:
         _refuse_unusable(value_file)
@@ -139,7 +139,10 @@ def read_directories(
 
 
 def _forget_strangers(
-    workspace: Path, names: Sequence[bytes], reading: Reading, sets: Mapping[str, bytearray]
+    workspace: Path,
+    names: Sequence[bytes],
+    reading: WorkspaceReading,
+    sets: Mapping[str, bytearray],
 ) -> None:
     """Mark names as vanished that no longer are directories: a symlink may have taken their place.
 
@@ -175,8 +178,8 @@ def stat_values(
 ) -> list[Stamp | None]:
     """Return (mtime_ns, size) of each value file as it is now, None where there is none.
 
-    A stamp that differs from the one in `Reading.stamps` means that the file was edited. Raises:
-    RowtuiError like `read_directories`.
+    A stamp that differs from the one in `WorkspaceReading.stamps` means that the file was edited.
+    Raises: RowtuiError like `read_directories`.
     """
     found = read_directories(
         workspace,
@@ -230,8 +233,8 @@ class Reader:
     def __call__(self, names: Sequence[bytes]) -> tuple[Any, ...]:
         """Return (raw, times, sizes, bad, vanished, completed, columns) for these names.
 
-        The parts are as in `Reading`; times and sizes of stamps are arrays' bytes, `raw` is empty
-        if there are no values, and there is a chunk of a `Pointed` for each pointer.
+        The parts are as in `WorkspaceReading`; times and sizes of stamps are arrays' bytes, `raw`
+        is empty if there are no values, and there is a chunk of a `Pointed` for each pointer.
         """
         times = array("q")
         sizes = array("q")
@@ -289,7 +292,7 @@ class Reader:
         )
 
     def _batch(self, count: int) -> ValueBatch:
-        from rowtui.core.workspace.value import ValueBatch
+        from rowtui.core.workspace.batch import ValueBatch
 
         return ValueBatch(count, self._pointers)
 

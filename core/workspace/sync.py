@@ -34,15 +34,15 @@ from rowtui.core.state.store.stored import Identity, Stored
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.gather import (
     Gathered,
-    Wanted,
+    ReadRequest,
     append_changed,
     compare,
     edited,
     found_where,
     workflow_pointers,
 )
-from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
-from rowtui.core.workspace.read import Reading, read_directories, stat_values
+from rowtui.core.workspace.list import DirectoryListing, list_workspace, workspace_mtime_ns
+from rowtui.core.workspace.read import WorkspaceReading, read_directories, stat_values
 from rowtui.core.workspace.workers import Workers
 
 # Up to this many directories, every command checks whether their value files were edited: a stat
@@ -85,8 +85,8 @@ class Disk(NamedTuple):
     `stamped`: directories that were read just now, and the stamps of their value files.
     """
 
-    list_: Callable[[Path], Listing] = list_workspace
-    read: Callable[..., Reading] = read_directories
+    list_: Callable[[Path], DirectoryListing] = list_workspace
+    read: Callable[..., WorkspaceReading] = read_directories
     stat: Callable[..., list[Stamp | None]] = stat_values
     workers: Workers | None = None
     progress: Progress | None = None
@@ -164,7 +164,7 @@ def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
 
 
 # Names, the data found there, whether missing products are gone, and the names' positions now.
-_Scan = tuple[list[bytes], Reading, bool, Sequence[int | None] | None]
+_Scan = tuple[list[bytes], WorkspaceReading, bool, Sequence[int | None] | None]
 
 
 class _Run:
@@ -192,8 +192,8 @@ class _Run:
         self.uncompleted = 0
         self.damaged = False  # one of Row's files
         self._first: Stored | None = None  # the records to which the readings belong
-        self._listing: Listing | None = None
-        self._readings: list[tuple[Wanted, Reading]] = []
+        self._listing: DirectoryListing | None = None
+        self._readings: list[tuple[ReadRequest, WorkspaceReading]] = []
         self._unreadable: tuple[tuple[str, str], ...] = ()
         self._products: dict[str, tuple[str, ...]] = {}
         for action in workflow.actions:  # elements of one name have the same products
@@ -273,7 +273,7 @@ class _Run:
         self,
         stored: Stored,
         names: list[bytes],
-        found: Reading,
+        found: WorkspaceReading,
         replacing: bool,
         where: Sequence[int | None] | None,
     ) -> Stored:
@@ -328,14 +328,17 @@ class _Run:
         whole = added + there if everything and there else added
         first = not len(stored.directories)
         pointers = workflow_pointers(self.workflow)
-        reads = [Wanted(whole, value_file, every_action, pointers if first else ())]
+        reads = [ReadRequest(whole, value_file, every_action, pointers if first else ())]
         values = (
             [] if everything else there if other_values else self._edited(stored, vanished, listing)
         )
-        reads.append(Wanted(values, value_file, ()))
+        reads.append(ReadRequest(values, value_file, ()))
         changed = () if everything else tuple(a for a in renewed if a in known_actions)
         unseen = () if everything else tuple(a for a in renewed if a not in known_actions)
-        rescans = [(Wanted(there, None, changed), True), (Wanted(there, None, unseen), False)]
+        rescans = [
+            (ReadRequest(there, None, changed), True),
+            (ReadRequest(there, None, unseen), False),
+        ]
         found = Gathered()
         scans: list[_Scan] = []
         for wanted in reads:
@@ -369,7 +372,7 @@ class _Run:
             stored = stored._replace(workspace_mtime_ns=listing.mtime_ns, racy=listing.racy)
         return stored, scans, bool(added) or not len(stored.directories)
 
-    def _listing_if_needed(self, stored: Stored, needed: bool) -> Listing | None:
+    def _listing_if_needed(self, stored: Stored, needed: bool) -> DirectoryListing | None:
         """Return the workspace's directories, or None if they certainly are the known ones."""
         workspace = self.workflow.workspace
         if (
@@ -383,7 +386,7 @@ class _Run:
         return self._listing
 
     def _edited(
-        self, stored: Stored, vanished: list[bytes], listing: Listing | None
+        self, stored: Stored, vanished: list[bytes], listing: DirectoryListing | None
     ) -> list[bytes]:
         """Return the known directories whose value file has changed since it was read."""
         value_file = self.workflow.value_file
@@ -407,7 +410,7 @@ class _Run:
 
         return edited(stored.directories, names, stamps, stat, frozenset(vanished))
 
-    def _read(self, wanted: Wanted) -> Reading:
+    def _read(self, wanted: ReadRequest) -> WorkspaceReading:
         for known, reading in self._readings:
             if known == wanted:
                 return reading

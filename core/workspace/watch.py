@@ -44,7 +44,7 @@ _ABSENT: Stamp = (-1, -1, -1)
 _UNSURE: Stamp = (-2, -2, -2)  # differs from every stamp: report again
 
 
-class Watcher(AsyncIterator[frozenset[Path]]):
+class FileWatcher(AsyncIterator[frozenset[Path]]):
     """Use as `async with Watcher(paths) as changes: async for changed in changes: ...`.
 
     Every change after entering `async with` is reported, so the caller reads the disk inside. Paths

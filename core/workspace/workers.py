@@ -71,7 +71,7 @@ class Workers(NamedTuple):
         return cls(processes, in_flight // processes, start)
 
 
-class Task(Protocol):
+class ChunkTask(Protocol):
     """Processes a chunk of names. `marshal` must be able to write the result."""
 
     def __call__(self, names: Sequence[bytes]) -> Any:
@@ -86,7 +86,7 @@ class Task(Protocol):
 class _Work(NamedTuple):
     """The job description for every worker process."""
 
-    prepare: Callable[..., Task]
+    prepare: Callable[..., ChunkTask]
     arguments: tuple[Any, ...]
     names: Sequence[bytes]
     threads: int
@@ -99,7 +99,7 @@ def chunk_size(count: int) -> int:
 
 
 def in_chunks(
-    prepare: Callable[..., Task],
+    prepare: Callable[..., ChunkTask],
     arguments: tuple[Any, ...],
     names: Sequence[bytes],
     workers: Workers,
@@ -117,7 +117,10 @@ def in_chunks(
 
 
 def _in_this_process(
-    prepare: Callable[..., Task], arguments: tuple[Any, ...], names: Sequence[bytes], threads: int
+    prepare: Callable[..., ChunkTask],
+    arguments: tuple[Any, ...],
+    names: Sequence[bytes],
+    threads: int,
 ) -> Iterator[tuple[int, Any]]:
     task = prepare(*arguments)
     size = chunk_size(len(names))

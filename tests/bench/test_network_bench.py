@@ -1,7 +1,7 @@
 """The network bench builds the shapes that it says, and runs them to their end."""
 
 import pytest
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 from bench import network
 
@@ -21,7 +21,7 @@ def test_a_shape_has_the_jobs_and_dependencies_that_it_says(
 def test_a_collector_of_lists_waits_for_the_last_of_them() -> None:
     graph, grow = network.lists(9)
     for job in (0, 1, 2):
-        assert graph.state(3) is JobState.WAITING
+        assert graph.state(3) is GraphJobState.WAITING
         grow(job)
         graph.complete(graph.complete(job).ready)
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
     Demand,
+    InstanceType,
     Lane,
-    NodeType,
+    PackingProblem,
     PackResult,
-    Problem,
-    Run,
+    RequestRun,
+    ResourceAmounts,
 )
 from rowtui.core.packing.unplaced import find_unplaced
 
@@ -167,8 +167,10 @@ def test_a_quick_bench_fills_every_table(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_packing_that_breaks_a_rule_is_an_error_in_its_row_and_ends_the_bench_with_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def all_on_one_node(case: Problem, packer: str, *_: Any) -> PackResult:
-        lanes = tuple(Lane((Run(number, 1),), there) for number, there in enumerate(case.counts))
+    def all_on_one_node(case: PackingProblem, packer: str, *_: Any) -> PackResult:
+        lanes = tuple(
+            Lane((RequestRun(number, 1),), there) for number, there in enumerate(case.counts)
+        )
         bundles = (Bundle(0, lanes),)
         assert complaints((case, bundles))
         return PackResult(case, packer, bundles, case.node_types[0].price, 0.0)
@@ -193,9 +195,12 @@ def test_a_goal_that_is_missed_is_said_with_the_case() -> None:
 
 
 def test_the_yardstick_is_what_fractions_of_requests_on_fractions_of_nodes_cost() -> None:
-    case = Problem(
-        (NodeType("a", Amounts(4, 4), 1.0), NodeType("b", Amounts(4, 2), 0.4)),
-        (Demand(Amounts(2, 1)), Demand(Amounts(1, 3))),
+    case = PackingProblem(
+        (
+            InstanceType("a", ResourceAmounts(4, 4), 1.0),
+            InstanceType("b", ResourceAmounts(4, 2), 0.4),
+        ),
+        (Demand(ResourceAmounts(2, 1)), Demand(ResourceAmounts(1, 3))),
         (3, 4),
     )
 

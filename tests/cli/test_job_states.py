@@ -12,7 +12,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.views import PROJECT, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.reconcile.ending import state_of
 
 from tests.cli.in_process import Here, prepared
@@ -77,27 +77,27 @@ def test_doctor_names_a_directory_that_is_set_aside(here: Here) -> None:
 
 
 def view(
-    step: Step, reason: str = "", *, token: str = "t", seen: JobState | None = None
+    step: JobStep, reason: str = "", *, token: str = "t", seen: JobState | None = None
 ) -> JobView:
     record = JobRecord(
         token=token, plan_id="p", cluster="local", partition="", action="one", directories=("a",),
-        name="one-a", step=step, job_id=0 if step is Step.REJECTED else 7, submitted_at=1.0,
+        name="one-a", step=step, job_id=0 if step is JobStep.REJECTED else 7, submitted_at=1.0,
         log_path="log", end_reason=reason,
     )  # fmt: skip
     return JobView(record, state_of(record, seen), reason)
 
 
 JOBS = (
-    view(Step.ACCEPTED, token="b~0", seen=JobState.RUNNING),
-    view(Step.ENDED, "exit code 1", token="b~1"),
-    view(Step.ENDED, token="b~2"),
-    view(Step.ENDED, "cancelled", token="c~0"),
-    view(Step.ABANDONED, "not begun: its bundle ended (time limit)", token="d~0"),
-    view(Step.ENDED, "time limit", token="d~1"),
-    view(Step.REJECTED, "no such partition", token="e"),
-    view(Step.REJECTED, "not sent: connection refused", token="f"),
-    view(Step.PLANNED, token="g"),
-    view(Step.ACCEPTED, token="h", seen=JobState.HELD),
+    view(JobStep.ACCEPTED, token="b~0", seen=JobState.RUNNING),
+    view(JobStep.ENDED, "exit code 1", token="b~1"),
+    view(JobStep.ENDED, token="b~2"),
+    view(JobStep.ENDED, "cancelled", token="c~0"),
+    view(JobStep.ABANDONED, "not begun: its bundle ended (time limit)", token="d~0"),
+    view(JobStep.ENDED, "time limit", token="d~1"),
+    view(JobStep.REJECTED, "no such partition", token="e"),
+    view(JobStep.REJECTED, "not sent: connection refused", token="f"),
+    view(JobStep.PLANNED, token="g"),
+    view(JobStep.ACCEPTED, token="h", seen=JobState.HELD),
 )
 QUEUE = (
     Job(7, JobState.RUNNING, token="b"),
@@ -126,9 +126,11 @@ def test_every_list_has_each_job_once_in_the_same_state() -> None:
 
 
 def test_a_pilot_is_one_row_with_its_requests() -> None:
-    pilot = view(Step.ACCEPTED, token="p-pilot", seen=JobState.RUNNING)
+    pilot = view(JobStep.ACCEPTED, token="p-pilot", seen=JobState.RUNNING)
     pilot = pilot._replace(record=replace(pilot.record, action="pilot", directories=()))
-    requests = [view(Step.ACCEPTED, token=f"p-pilot~{at}", seen=JobState.RUNNING) for at in (0, 1)]
+    requests = [
+        view(JobStep.ACCEPTED, token=f"p-pilot~{at}", seen=JobState.RUNNING) for at in (0, 1)
+    ]
     queue = (Job(7, JobState.RUNNING, token="p-pilot"),)
     cluster = ClusterView("local", "local", as_of=2.0, jobs=queue)
     (row,) = rows_of(cluster, [pilot, *requests], ended=True)

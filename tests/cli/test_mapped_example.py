@@ -13,7 +13,7 @@ from rowtui.core.groups.model import Group, Status
 from rowtui.core.groups.request import job_requests
 from rowtui.core.mapping.files.sources import user_places
 from rowtui.core.mapping.files.trust import TrustStore
-from rowtui.core.mapping.model.decision import Decision, Outcome
+from rowtui.core.mapping.model.decision import Decision, MappingOutcome
 from rowtui.core.mapping.model.request import Person
 from rowtui.core.project.project import Project
 
@@ -102,7 +102,7 @@ def test_the_size_of_the_inputs_decides_where_they_are_analyzed(shell: Shell) ->
     assert analyses["protein-1"].chosen.destination == "highmem"
     assert analyses["protein-1"].chosen.amounts.mem == 70
     refused = decided(project, "analyze", STUDENT)["protein-1"].chosen
-    assert refused.outcome is Outcome.FAILED
+    assert refused.outcome is MappingOutcome.FAILED
     assert refused.message == "courses analyze up to 50 GB"
 
 

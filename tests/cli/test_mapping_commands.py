@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.sources import Source
+from rowtui.core.mapping.files.sources import MappingSource
 from rowtui.core.mapping.files.trust import digest_of
 from rowtui.core.mapping.lint.lint import CODES
 
@@ -389,7 +389,7 @@ def test_the_yaml_of_everything_loads_back_to_the_same(here: Here) -> None:
     done = here("mapping", "show", "--yaml")
     assert done.code == 0
     data = done.out.encode()
-    again = load_mapping([Source("again.yml", data, digest_of(data), True, "")])
+    again = load_mapping([MappingSource("again.yml", data, digest_of(data), True, "")])
     assert again.problems == ()
     (here.folder / "mapping.yml").write_bytes(data)
     text = here("mapping", "show", "sample", "--json").out

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Engine, Snapshot
+from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
-from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.pack import Installed
 from rowtui.core.packing.packers import OURS
 from rowtui.core.project.planning import packing
@@ -68,7 +68,7 @@ async def engine(root: Path) -> AsyncIterator[InProcessEngine]:
     await engine.close()
 
 
-def counts(snapshot: Snapshot, index: int = 0) -> tuple[int, int, int, int]:
+def counts(snapshot: ProjectSnapshot, index: int = 0) -> tuple[int, int, int, int]:
     row = snapshot.actions[index]
     return row.completed, row.submitted, row.eligible, row.waiting
 
@@ -252,7 +252,7 @@ class Patient:
     summary = "takes its time"
     begun = threading.Event()
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+    def pack(self, problem: PackingProblem, go_on: GoOn) -> tuple[Bundle, ...]:
         self.begun.set()
         while go_on():
             time.sleep(0.01)

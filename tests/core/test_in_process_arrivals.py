@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rowtui.core.engine.api.engine import Snapshot
+from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine, arrivals
 from rowtui.core.engine.local import live_cut as cuts
 from rowtui.core.groups.model import Status
@@ -87,7 +87,7 @@ async def engine(root: Path) -> AsyncIterator[InProcessEngine]:
     await engine.close()
 
 
-async def shown(engine: InProcessEngine, snapshot: Snapshot) -> list[object]:
+async def shown(engine: InProcessEngine, snapshot: ProjectSnapshot) -> list[object]:
     """All that a screen could show, without its age."""
     told: list[object] = [snapshot.actions]
     for action in snapshot.actions:

@@ -15,7 +15,7 @@ from rowtui.core.engine.api.engine import ClusterView
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.options import EngineOptions
 from rowtui.core.engine.process.serve import open_engine
-from rowtui.core.project.context.questions import Question
+from rowtui.core.project.context.questions import LoginQuestion
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 
@@ -97,7 +97,7 @@ async def test_an_open_login_dialog_keeps_no_other_cluster_waiting(
         questions = engine.questions()
         login = asyncio.create_task(engine.connect("other"))
         question = await anext(questions)
-        assert isinstance(question, Question)
+        assert isinstance(question, LoginQuestion)
         assert question.prompts[0].text == "Password:"
         # when the dashboard looks for the first time, and again
         await engine.refresh()
@@ -152,7 +152,7 @@ async def test_the_dashboard_asks_for_a_login_only_where_the_user_connects(
         assert not listening.done()
         login = asyncio.create_task(engine.connect("other"))
         question = await listening
-        assert isinstance(question, Question)
+        assert isinstance(question, LoginQuestion)
         engine.answer(question.number, None)
         with pytest.raises(LoginError):
             await login

@@ -18,7 +18,7 @@ from typing import Any
 
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
 
 from tests.core.mapping.answers import as_recorded, load, request_of
 
@@ -181,7 +181,7 @@ def answer_with_rowtui(files: dict[str, str], request: Json) -> Json:
         ]
     if not answer["ok"]:
         answer["error"]["message"] = _as_tpv_says(placement, decision)
-    if placement.outcome is Outcome.ERROR and not answer["ranked"]:
+    if placement.outcome is MappingOutcome.ERROR and not answer["ranked"]:
         del answer["ranked"]  # it was the rank function that failed
     if not decision.entity_id or placement.cause in {"ValueError", "TypeError"}:
         answer.pop("ranked", None)
@@ -191,7 +191,7 @@ def answer_with_rowtui(files: dict[str, str], request: Json) -> Json:
 
 def _as_tpv_says(placement: Placement, decision: Decision) -> str:
     """Our reason in the words of TPV, where these are compared."""
-    if placement.outcome is Outcome.NOWHERE:
+    if placement.outcome is MappingOutcome.NOWHERE:
         return f"No destinations are available to fulfill request: {decision.entity_id}"
     return _ABSTRACT if "is abstract" in placement.message else placement.message
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from rowtui.core.network.samples.columns import Columns
-from rowtui.core.network.samples.link import Link
+from rowtui.core.network.samples.link import LinkStage
 from rowtui.core.network.samples.model import DimensionError, Sample, SampleId, SampleState
 
 from tests.core.network.fastr_run import Done, Run, Tool
@@ -242,14 +242,14 @@ class Known(NamedTuple):
     applies: Callable[[Planned, str, Any], bool]
 
 
-def _inputs(planned: Planned, node: str) -> dict[str, list[Link | None]]:
+def _inputs(planned: Planned, node: str) -> dict[str, list[LinkStage | None]]:
     """The links of each input of a node, as far as they can be made."""
-    found: dict[str, list[Link | None]] = {}
+    found: dict[str, list[LinkStage | None]] = {}
     for link in planned.network["links"]:
         target, _, part, _ = link["dst"].split("/")
         if target == node:
             try:
-                made: Link | None = planned._link(node, link)
+                made: LinkStage | None = planned._link(node, link)
             except (DimensionError, KeyError):  # it, or what it comes from, was refused
                 made = None
             found.setdefault(part, []).append(made)

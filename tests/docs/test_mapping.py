@@ -18,11 +18,11 @@ from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
 from rowtui.core.mapping.files.cases import read_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome, Placement
+from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, TPV3, Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Tool
 from rowtui.core.mapping.model.fields import FIELDS, HOLDERS, SECTIONS
-from rowtui.core.mapping.model.request import Facts, MappingRequest, Person
+from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest, Person
 from rowtui.core.mapping.model.tags import (
     STRENGTHS,
     IncompatibleTagsError,
@@ -184,7 +184,7 @@ def test_the_stronger_claim_stays_when_tags_are_combined() -> None:
 def test_the_answers_are_named_on_the_page() -> None:
     _, _, rest = PAGE.partition("The answer is one of:")
     paragraph = rest.partition("\n\n")[0]
-    assert [each.value for each in Outcome if each.value not in paragraph] == []
+    assert [each.value for each in MappingOutcome if each.value not in paragraph] == []
 
 
 # Dialects
@@ -381,7 +381,7 @@ def test_rank_must_give_a_list() -> None:
     text = "tools: {t: {rank: (d for d in candidate_destinations)}}\n" + D
 
     refused = placed_by(text)
-    assert (refused.outcome, refused.cause) == (Outcome.ERROR, "TypeError")
+    assert (refused.outcome, refused.cause) == (MappingOutcome.ERROR, "TypeError")
     by_score = placed_by(text, "seed")
     assert by_score.destination == "d"
     assert "by score" in by_score.notices[0]
@@ -391,21 +391,21 @@ def test_pools_need_no_store_and_refuse_what_never_fits() -> None:
     text = "tools: {t: {cores: 4}}\npools: {p: {max_concurrent_cores: %d}}\n" + D
 
     assert placed_by(text % 4, user=U).chosen
-    assert placed_by(text % 3, user=U).outcome is Outcome.FAILED
+    assert placed_by(text % 3, user=U).outcome is MappingOutcome.FAILED
 
 
 def test_a_destination_without_a_runner_is_refused_where_clusters_are_known() -> None:
     text = "destinations: {d: {}, e: {runner: here}}\n"
     mapper = Mapper(merge_files([parse_mapping(text.encode(), "m.yml")]))
 
-    facts = Facts(reachable=frozenset({"here"}))
+    facts = ClusterFacts(reachable=frozenset({"here"}))
     assert mapper.place(MappingRequest("t"), facts).destination == "e"
 
 
 def test_galaxys_objects_are_an_error_that_names_them() -> None:
     refused = placed_by("tools: {t: {cores: app.model.count}}\n" + D)
 
-    assert refused.outcome is Outcome.ERROR
+    assert refused.outcome is MappingOutcome.ERROR
     assert "app.model is part of Galaxy" in refused.message
 
 

@@ -12,9 +12,14 @@ from rowtui.core.network.definition.spec import Network, Source, SourceRows, Val
 from rowtui.core.project.project import Project
 from rowtui.core.runs import model
 from rowtui.core.runs.directories.directories import make_directories
-from rowtui.core.runs.directories.inputs import LeftOut, Member, SampleInputs, write_inputs
+from rowtui.core.runs.directories.inputs import (
+    InputSample,
+    MissingMember,
+    SampleInputs,
+    write_inputs,
+)
 from rowtui.core.runs.directories.trash import delete_retired
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.store import Run, RunStore
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
@@ -48,7 +53,7 @@ def root(tmp_path: Path) -> Path:
 def run(root: Path) -> Run:
     network = Network("study", (Source("state", Values({"t": [1, 2]})),))
     rows = SourceRows("state", ("t",), ((1, 2),), ((0, 1),), ({"k": 1}, {}))
-    run = RunStore(root).create(network, [rows], limits=Limits(cpu_hours=5.0), user="me")
+    run = RunStore(root).create(network, [rows], limits=RunLimits(cpu_hours=5.0), user="me")
     project = Project.open(root, cluster="local")
     names = [(f"state,t={t}", {"node": "state", "t": t}) for t in (1, 2)]
     make_directories(project, names, run.note_made)
@@ -62,7 +67,7 @@ def read(path: Path) -> Any:
 def test_the_folder_has_the_files_of_the_page(root: Path, run: Run) -> None:
     with run.hold():
         assert set(json.loads((run.folder / "lock").read_bytes())) == {"v", "host", "pid", "since"}
-    run.append(model.Started(1.0))
+    run.append(model.RunStarted(1.0))
 
     files = {path.name for path in run.folder.iterdir()}
 
@@ -84,12 +89,12 @@ def test_the_network_and_the_run_have_the_keys_of_the_page(run: Run) -> None:
     assert about.pop("version") == 1
     assert all(f"`{key}`" in SECTION for key in about)
     assert about["limits"] == {"cpu_hours": 5.0}
-    assert all(f"`{key}`" in SECTION for key in Limits._fields)
+    assert all(f"`{key}`" in SECTION for key in RunLimits._fields)
 
 
 def test_every_event_is_on_the_page_with_its_keys() -> None:
     samples = {
-        "why": "x", "limits": Limits(), "user": "", "plan_id": "p", "jobs": (), "cpu_hours": 1.0,
+        "why": "x", "limits": RunLimits(), "user": "", "plan_id": "p", "jobs": (), "cpu_hours": 1.0,
         "node": "n", "sample": "s", "samples": (), "output": "o", "dimension": "d",
         "digest": "", "entries": (), "sink": "k", "path": "p", "success": True,
     }  # fmt: skip
@@ -111,8 +116,8 @@ def test_every_event_is_on_the_page_with_its_keys() -> None:
 def test_trash_and_inputs_are_as_the_page_says(root: Path, run: Run) -> None:
     project = Project.open(root, cluster="local")
     inputs = SampleInputs(
-        "state,t=1", "n", {"t": 1}, {"a": (Member("state,t=2", "p", {"t": 2}, 7, True),)},
-        (LeftOut("x", "a", "failed"),),
+        "state,t=1", "n", {"t": 1}, {"a": (InputSample("state,t=2", "p", {"t": 2}, 7, True),)},
+        (MissingMember("x", "a", "failed"),),
     )  # fmt: skip
     assert write_inputs(root / "workspace", [inputs]).written
     moved = delete_retired(project, ["state,t=2"], run.made(), confirmed=True)

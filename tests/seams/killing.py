@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Iterable
 
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.sending.journal import Journal
 
 
@@ -21,7 +21,7 @@ def kill_after(number: int) -> None:
         nonlocal left
         noted = list(entries)
         original(self, noted)
-        left -= sum(it.step is Step.ACCEPTED and not it.detail for it in noted)
+        left -= sum(it.step is JobStep.ACCEPTED and not it.detail for it in noted)
         if left <= 0:
             os.kill(os.getpid(), signal.SIGKILL)
 

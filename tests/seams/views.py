@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.engine import JobView, PackChoice, QueueAsked
 from rowtui.core.groups.model import Status
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.tui.views.status.status import action_cells
 from rowtui.tui.widgets.cells import Number
 
@@ -30,7 +30,7 @@ from tests.seams.facts import (
 )
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import DirectoryRow, Engine, Snapshot
+    from rowtui.core.engine.api.engine import DirectoryRow, Engine, ProjectSnapshot
     from rowtui.core.submission.plan.model import Plan
 
 PAGE = 1_000  # rows of a page
@@ -54,7 +54,7 @@ async def collect_views(engine: Engine, *, packs: bool = True) -> list[Fact]:
     return facts
 
 
-def status(snapshot: Snapshot) -> Iterator[Fact]:
+def status(snapshot: ProjectSnapshot) -> Iterator[Fact]:
     """View 1, and its table as it is drawn."""
     yield Fact(PROJECT, "count.directories", snapshot.directories, "view 1")
     for action in snapshot.actions:
@@ -213,7 +213,7 @@ async def network(engine: Engine) -> AsyncIterator[Fact]:
     for node in view.nodes:
         if node.kind != "node":
             continue
-        states = {state.name.lower(): node.counts[state] for state in JobState}
+        states = {state.name.lower(): node.counts[state] for state in GraphJobState}
         reasons = [it.reason for it in view.failures if it.node == node.name]
         for fact in node_counts(node.action, states, reasons, "view 8"):
             yield fact

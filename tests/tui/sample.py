@@ -23,33 +23,39 @@ from rowtui.core.engine.api.engine import (
     ClusterView,
     DirectoriesPage,
     DirectoryRow,
-    Explanation,
     FailedJob,
+    GraphJobState,
     GroupsPage,
     GroupSummary,
     JobsView,
     JobView,
-    Limits,
     ListAsked,
+    LoginQuestion,
     LogTail,
     NetworkView,
     PackChoice,
     PackedPlan,
-    Question,
+    PlacementExplanation,
+    ProjectSnapshot,
     RedoView,
+    RunLimits,
     SamplesPage,
-    Snapshot,
-    SubmitProgress,
+    SendingProgress,
     TransferView,
-    Waits,
+    WaitPath,
     WhatIfAsked,
     Withdrawn,
 )
-from rowtui.core.engine.api.engine import JobState as GraphState
 from rowtui.core.groups.model import Status
-from rowtui.core.project.change import Change
-from rowtui.core.project.context.questions import Questions
-from rowtui.core.submission.plan.model import Destination, JobRecord, Plan, PlannedJob, Step
+from rowtui.core.project.change import AmountChange
+from rowtui.core.project.context.questions import OpenQuestions
+from rowtui.core.submission.plan.model import (
+    JobRecord,
+    JobStep,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+)
 
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
@@ -162,7 +168,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         self.wondered: list[WhatIfAsked | None] = []  # what was asked, in order
         self._next_id = 4711
         self._listeners: list[asyncio.Queue[str]] = []
-        self._questions = Questions()
+        self._questions = OpenQuestions()
         self._closed = False
         if not fresh and len(self.actions) == len(ACTIONS) and directories == 240:
             self._some_history()
@@ -182,12 +188,12 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         self.advance(25)
         done = self._queue(self.actions[3], tuple(names[:30]))
         done.state, done.started, done.ended = JobState.COMPLETED, self.now - 400, self.now - 340
-        done.record = replace(done.record, step=Step.ENDED, ended_at=self.now - 340, exit_code=0)
+        done.record = replace(done.record, step=JobStep.ENDED, ended_at=self.now - 340, exit_code=0)
         lost = self._queue(self.actions[1], tuple(names[153:156]))
         lost.state, lost.started, lost.ended = JobState.FAILED, self.now - 300, self.now - 290
         lost.record = replace(
             lost.record,
-            step=Step.ENDED,
+            step=JobStep.ENDED,
             ended_at=self.now - 290,
             exit_code=2,
             end_reason="exit code 2",
@@ -227,7 +233,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         job.state = JobState.FAILED if job.fails else JobState.COMPLETED
         reason = "exit code 2" if job.fails else ""
         job.record = replace(
-            job.record, step=Step.ENDED, ended_at=self.now, exit_code=code, end_reason=reason
+            job.record, step=JobStep.ENDED, ended_at=self.now, exit_code=code, end_reason=reason
         )
         for name in job.record.directories:
             if job.fails:
@@ -305,7 +311,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
 
     # Engine
 
-    async def refresh(self, *, full: bool = False) -> Snapshot:
+    async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         self.calls.append("refresh full" if full else "refresh")
         await asyncio.sleep(0)
         if self.refresh_error is not None:
@@ -341,7 +347,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
                     + f"at most {action.per_group}",
                 )
             )
-        return Snapshot(
+        return ProjectSnapshot(
             generation=self.generation,
             at=self.now,
             root="/home/someone/lj-fluid",
@@ -451,7 +457,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         statuses: Sequence[Status],
         group: int,
         what_if: WhatIfAsked | None = None,
-    ) -> Explanation:
+    ) -> PlacementExplanation:
         from tests.tui.sample_mapping import MAPPING, decision_of, mapper_of
 
         self.calls.append("explain")
@@ -465,7 +471,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
         groups = self._groups(action_index, statuses)
         about = (self.generation, action_index, group + 1, len(groups))
         if group >= len(groups):
-            return Explanation(*about, 0, "", None, problem="no such group")
+            return PlacementExplanation(*about, 0, "", None, problem="no such group")
         mapper = mapper_of(
             MAPPING if self.mapping is None else self.mapping, sealed=not self.trusted
         )
@@ -477,7 +483,7 @@ class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, S
             walltime=action.walltime,
             what_if=what_if,
         )
-        return Explanation(
+        return PlacementExplanation(
             *about,
             len(groups[group]),
             groups[group][0],
@@ -568,7 +574,7 @@ done
             action=action.name,
             action_index=index,
             directories=names,
-            destination=Destination(self.destination),
+            destination=PlannedDestination(self.destination),
             script=script,
             log_path=f"logs/{action.name}-%j.out",
             processes=action.processes,
@@ -598,7 +604,7 @@ done
                 found.append(FailedJob(token, str(job.record.key), action, cause, len(here)))
         return tuple(found)
 
-    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         from tests.tui.sample_again import tried_again
 
         self.calls.append(f"plan_again {change}".strip())
@@ -629,16 +635,16 @@ done
             raise self.transfers_error
         return self.transfer_views
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         self.calls.append("submit")
         self.submitted_plans.append(plan)
         for view in self.transfer_views:
             said = f"copying to {view.cluster}: 1 of {view.files} files and folders"
-            yield SubmitProgress(0, len(plan.jobs), "", said)
+            yield SendingProgress(0, len(plan.jobs), "", said)
             if self.gate is not None:
                 await self.gate(0)  # type: ignore[misc]
         for number, job in enumerate(plan.jobs, 1):
-            yield SubmitProgress(number - 1, len(plan.jobs), job.token, f"submitting {job.name}")
+            yield SendingProgress(number - 1, len(plan.jobs), job.token, f"submitting {job.name}")
             if self.gate is not None:
                 await self.gate(number)  # type: ignore[misc]
             elif self.live:
@@ -648,7 +654,7 @@ done
             action = self.actions[job.action_index]
             queued = self._queue(action, job.directories, job.token)
             self.generation += 1
-            yield SubmitProgress(number, len(plan.jobs), job.token, f"job {queued.record.job_id}")
+            yield SendingProgress(number, len(plan.jobs), job.token, f"job {queued.record.job_id}")
         self.advance(0)
         self.tell("jobs")
 
@@ -662,7 +668,7 @@ done
             action=action.name,
             directories=names,
             name=f"{action.name}-{names[0]}+{len(names) - 1}",
-            step=Step.ACCEPTED,
+            step=JobStep.ACCEPTED,
             job_id=self._next_id,
             submitted_at=self.now,
             log_path=f"logs/{action.name}-{self._next_id}.out",
@@ -697,7 +703,9 @@ done
 
     def _cancel(self, job: SampleJob) -> None:
         job.state, job.ended = JobState.CANCELLED, self.now
-        job.record = replace(job.record, step=Step.ENDED, ended_at=self.now, end_reason="cancelled")
+        job.record = replace(
+            job.record, step=JobStep.ENDED, ended_at=self.now, end_reason="cancelled"
+        )
         for name in job.record.directories:
             self.failed[job.record.action][name] = "cancelled"
 
@@ -745,7 +753,7 @@ done
             connected=True, login="", error="", as_of=self.now, next_at=self.now + 60
         )
 
-    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         async for question in self._questions.stream():
             yield question
 
@@ -786,7 +794,7 @@ done
     async def network_samples(
         self,
         node: str,
-        states: Sequence[GraphState],
+        states: Sequence[GraphJobState],
         start: int,
         length: int,
         *,
@@ -798,7 +806,7 @@ done
         await asyncio.sleep(0)
         return self.graph.samples(node, states, start, length, asked, find)
 
-    async def network_waits(self, job: int) -> Waits:
+    async def network_waits(self, job: int) -> WaitPath:
         assert self.graph is not None
         return self.graph.waits(job)
 
@@ -815,7 +823,7 @@ done
     async def network_dependents(self, jobs: Sequence[int]) -> int:
         return 5 * len(jobs)
 
-    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
         assert self.graph is not None
         await self.graph.start(limits, anew=anew)
         self.tell("network")

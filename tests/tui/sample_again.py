@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Change
+from rowtui.core.engine.api.engine import AmountChange
 from rowtui.core.project.change import memory_text
-from rowtui.core.submission.plan.model import JobRecord, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.workflow.duration import format_duration
 
 from tests.tui.sample import SampleEngine
@@ -31,7 +31,7 @@ def with_failures(engine: SampleEngine | None = None) -> SampleEngine:
         job = engine._queue(engine.actions[1], those)
         job.state, job.started, job.ended = state, engine.now - 600 - elapsed, engine.now - 600
         job.record = replace(
-            job.record, step=Step.ENDED, ended_at=job.ended, exit_code=137, end_reason=reason
+            job.record, step=JobStep.ENDED, ended_at=job.ended, exit_code=137, end_reason=reason
         )
         engine.failed["equilibrate"].update(dict.fromkeys(those, reason))
     return engine
@@ -40,7 +40,7 @@ def with_failures(engine: SampleEngine | None = None) -> SampleEngine:
 _WORDS = {"out of memory": "ran out of memory", "time limit": "reached its time limit"}
 
 
-def tried_again(job: PlannedJob, before: JobRecord, change: Change) -> PlannedJob:
+def tried_again(job: PlannedJob, before: JobRecord, change: AmountChange) -> PlannedJob:
     """The job as the attempt after that one."""
     memory = HAD_MB if change.memory is None else int(change.memory.of(HAD_MB) or 0)
     seconds = job.walltime_seconds

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.config.builtin import CLUSTERS
-from rowtui.core.clusters.model import NodeKind, PartitionLoad
+from rowtui.core.clusters.model import NodeType, PartitionLoad
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind
@@ -23,11 +23,11 @@ from rowtui.core.engine.api.engine import (
 FILE = "/home/someone/.config/rowtui/clusters.toml"
 KINDS = {
     "anvil": (
-        NodeKind("standard", "wholenode", 128, 263_168, at_most=1000, price=1.28, source=FILE),
-        NodeKind("half", "shared", 128, 263_168, at_most=750, price=1.28, source=FILE),
-        NodeKind("a100", "gpu", 128, 526_336, 4, at_most=16, price=9.6, source=FILE),
+        NodeType("standard", "wholenode", 128, 263_168, at_most=1000, price=1.28, source=FILE),
+        NodeType("half", "shared", 128, 263_168, at_most=750, price=1.28, source=FILE),
+        NodeType("a100", "gpu", 128, 526_336, 4, at_most=16, price=9.6, source=FILE),
     ),
-    "local": (NodeKind("this-machine", "", 16, 65_536, 1, at_most=1, source="this machine"),),
+    "local": (NodeType("this-machine", "", 16, 65_536, 1, at_most=1, source="this machine"),),
 }
 LOADS = {
     "anvil": (

@@ -14,13 +14,13 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.engine import (
     AS_IS,
-    JobState,
-    Limits,
+    GraphJobState,
     ListAsked,
     NetworkView,
     RedoView,
+    RunLimits,
     SamplesPage,
-    Waits,
+    WaitPath,
 )
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.samples.model import Dimension
@@ -31,10 +31,10 @@ from rowtui.core.runs.views import (
     FailureView,
     LinkView,
     NodeView,
+    PathStep,
     RunView,
     SampleView,
     StaleResult,
-    Step,
     WaitStep,
 )
 from rowtui.core.submission.plan.model import Plan
@@ -45,14 +45,14 @@ from tests.tui.sample_lists import arranged
 T, P, R = Dimension("temperature", 6), Dimension("pressure", 2), Dimension("replica", 5)
 FOLD = Dimension("fold", None)
 W, RD, A, C, F, X = (
-    JobState.WAITING, JobState.ELIGIBLE, JobState.SUBMITTED, JobState.COMPLETED, JobState.FAILED,
-    JobState.CANCELLED,
+    GraphJobState.WAITING, GraphJobState.ELIGIBLE, GraphJobState.SUBMITTED, GraphJobState.COMPLETED,
+    GraphJobState.FAILED, GraphJobState.CANCELLED,
 )  # fmt: skip
 
 
 def counts(**numbers: int) -> tuple[int, ...]:
     """How many jobs are in each state; 0 of those not named."""
-    return tuple(numbers.get(state.name.lower(), 0) for state in JobState)
+    return tuple(numbers.get(state.name.lower(), 0) for state in GraphJobState)
 
 
 NODES = (
@@ -113,7 +113,7 @@ CHAIN = (
 )
 """Nodes and links of a study without branches, on its way."""
 
-LIMITS = Limits(cpu_hours=120.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3)
+LIMITS = RunLimits(cpu_hours=120.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3)
 
 
 @dataclass
@@ -125,7 +125,7 @@ class SampleNetwork:
     why: str = "12 more jobs would bring it to 132 CPU-hours, of 120 confirmed"
     here: bool = False
     holder: str = ""
-    limits: Limits = LIMITS
+    limits: RunLimits = LIMITS
     nodes: tuple[NodeView, ...] = NODES
     links: tuple[LinkView, ...] = LINKS
     failures: tuple[FailureView, ...] = FAILURES
@@ -154,10 +154,10 @@ class SampleNetwork:
                 self.limits, spent, "critical-path", "jobs",
             )  # fmt: skip
         steps = (
-            Step("simulate", 1500.0),
-            Step("average", 40.0),
-            Step("fit", 90.0),
-            Step("plot", 5.0),
+            PathStep("simulate", 1500.0),
+            PathStep("average", 40.0),
+            PathStep("fit", 90.0),
+            PathStep("plot", 5.0),
         )
         guess = Estimate(1635.0, self.now + 1635, steps, "measured", 51, growing=True)
         return NetworkView(
@@ -169,7 +169,7 @@ class SampleNetwork:
     def samples(
         self,
         node: str,
-        states: Sequence[JobState],
+        states: Sequence[GraphJobState],
         start: int,
         length: int,
         asked: ListAsked = AS_IS,
@@ -177,7 +177,7 @@ class SampleNetwork:
     ) -> SamplesPage:
         """Samples whose states are as the node's counts say, failures first."""
         one = next(one for one in self.nodes if one.name == node and one.kind != "sink")
-        order = (F, A, RD, X, W, JobState.SKIPPED, C)
+        order = (F, A, RD, X, W, GraphJobState.SKIPPED, C)
         every = [
             state.name.lower()
             for state in (order if one.counts else ())
@@ -219,13 +219,13 @@ class SampleNetwork:
         directory = f"{one.home},{parts}" if parts else one.home
         return SampleView(directory, values, state, reason, job)
 
-    def waits(self, job: int) -> Waits:
+    def waits(self, job: int) -> WaitPath:
         """Of every job the same: it waits for one that waits for one that runs."""
         here = WaitStep(job, "average", "average,temperature=1.0,pressure=1.0", "waiting", "", 5)
         next_ = WaitStep(
             1001, "simulate", "state,temperature=1.0,pressure=1.0,replica=1", "submitted"
         )
-        return Waits((here, next_), (("simulate", "submitted", 2), ("simulate", "eligible", 3)))
+        return WaitPath((here, next_), (("simulate", "submitted", 2), ("simulate", "eligible", 3)))
 
     def redo_view(self, jobs: Sequence[int]) -> RedoView:
         """Two stale results, and what was made from them."""
@@ -251,7 +251,7 @@ class SampleNetwork:
             raise RowtuiError(self.refuses, "try again later")
         self.generation += 1
 
-    async def start(self, limits: Limits, *, anew: bool) -> None:
+    async def start(self, limits: RunLimits, *, anew: bool) -> None:
         """It runs."""
         await self.act("start anew" if anew else "start")
         self.limits, self.status, self.here, self.holder = limits, RunStatus.RUNNING, True, "here"
@@ -284,7 +284,7 @@ def sample_row(sample: SampleView) -> dict[str, Any]:
     return row | {f"={name}": value for name, value in sample.values.items()}
 
 
-def _moved(numbers: tuple[int, ...], old: JobState, new: JobState) -> tuple[int, ...]:
+def _moved(numbers: tuple[int, ...], old: GraphJobState, new: GraphJobState) -> tuple[int, ...]:
     changed = list(numbers)
     changed[new] += changed[old]
     changed[old] = 0

@@ -12,7 +12,7 @@ from math import ceil
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import PackChoice, PackedPlan
-from rowtui.core.packing.model import Amounts
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
@@ -20,8 +20,8 @@ from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.bundles.bundles import Layout, with_bundles
-from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob
+from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
+from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, PlannedJob
 
 from tests.tui.sample import SampleAction, SampleEngine
 
@@ -38,7 +38,7 @@ PACKERS = (
 
 def _node(
     name: str,
-    amounts: Amounts,
+    amounts: ResourceAmounts,
     price: float,
     at_most: int | None = None,
     boot: int = 0,
@@ -47,13 +47,13 @@ def _node(
     return NodeTypeView(name, amounts, price, True, at_most, boot, HOURS_48, whole, "clusters.toml")
 
 
-MEDIUM = _node("medium", Amounts(64, 128 * GB), 2.2)
+MEDIUM = _node("medium", ResourceAmounts(64, 128 * GB), 2.2)
 TYPES: dict[str, tuple[NodeTypeView, ...]] = {
     "local": (
-        _node("large", Amounts(128, 256 * GB), 4.0, 40, whole=True),
+        _node("large", ResourceAmounts(128, 256 * GB), 4.0, 40, whole=True),
         MEDIUM,
-        _node("highmem", Amounts(64, 1024 * GB), 6.5, 4, boot=180),
-        _node("gpu", Amounts(48, 192 * GB, 4), 11.0, 8),
+        _node("highmem", ResourceAmounts(64, 1024 * GB), 6.5, 4, boot=180),
+        _node("gpu", ResourceAmounts(48, 192 * GB, 4), 11.0, 8),
     ),
     "pilot": (MEDIUM,),
 }
@@ -61,7 +61,7 @@ TYPES: dict[str, tuple[NodeTypeView, ...]] = {
 
 @dataclass
 class _Lane:
-    amounts: Amounts
+    amounts: ResourceAmounts
     jobs: list[int] = field(default_factory=list)
     seconds: list[int] = field(default_factory=list)
     long: int = 0
@@ -74,11 +74,11 @@ class _Node:
     kind: int
     view: NodeTypeView
     lanes: list[_Lane] = field(default_factory=list)
-    used: Amounts = Amounts()
+    used: ResourceAmounts = ResourceAmounts()
     longest: int = 0
     jobs: int = 0
 
-    def begin(self, amounts: Amounts, at: int, seconds: int) -> None:
+    def begin(self, amounts: ResourceAmounts, at: int, seconds: int) -> None:
         """A lane with this job."""
         self.lanes.append(_Lane(amounts))
         self.used = self.used.plus(amounts)
@@ -105,7 +105,7 @@ def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
     jobs = tuple(
         replace(job, memory_mb=memory) for job, memory in zip(plan.jobs, memories, strict=True)
     )
-    there: dict[Destination, list[int]] = {}
+    there: dict[PlannedDestination, list[int]] = {}
     for position, job in enumerate(jobs):
         there.setdefault(job.destination, []).append(position)
     found = {where: _pack_there(where, those, jobs, choice) for where, those in there.items()}
@@ -126,17 +126,20 @@ def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
     return PackedPlan(whole, destinations, PACKERS)
 
 
-def _types(where: Destination, choice: PackChoice) -> tuple[NodeTypeView, ...]:
+def _types(where: PlannedDestination, choice: PackChoice) -> tuple[NodeTypeView, ...]:
     known = TYPES.get(where.cluster, ())
     return tuple(one for one in known if not choice.node_types or one.name in choice.node_types)
 
 
-def _asks(job: PlannedJob) -> Amounts:
-    return Amounts(job.cpus, job.memory_mb or 0, job.gpus)
+def _asks(job: PlannedJob) -> ResourceAmounts:
+    return ResourceAmounts(job.cpus, job.memory_mb or 0, job.gpus)
 
 
 def _pack_there(
-    where: Destination, positions: Sequence[int], jobs: Sequence[PlannedJob], choice: PackChoice
+    where: PlannedDestination,
+    positions: Sequence[int],
+    jobs: Sequence[PlannedJob],
+    choice: PackChoice,
 ) -> tuple[list[_Node], list[LeftAlone]]:
     types = _types(where, choice)
     if not types:
@@ -175,7 +178,7 @@ def _place(
     nodes: list[_Node],
     types: Sequence[NodeTypeView],
     at: int,
-    asks: tuple[Amounts, int],
+    asks: tuple[ResourceAmounts, int],
     choice: PackChoice,
 ) -> None:
     amounts, seconds = asks
@@ -202,9 +205,9 @@ def _place(
     nodes[-1].begin(amounts, at, seconds)
 
 
-def _layout(node: _Node) -> Layout:
+def _layout(node: _Node) -> BundleLayout:
     used = node.used
-    return Layout(
+    return BundleLayout(
         node.view.name,
         used.cpus,
         used.memory_mb or None,
@@ -219,7 +222,11 @@ Jobs = tuple[Sequence[PlannedJob], Sequence[PlannedJob], dict[int, int]]  # befo
 
 
 def _destination(
-    where: Destination, nodes: list[_Node], left: list[LeftAlone], of: Jobs, choice: PackChoice
+    where: PlannedDestination,
+    nodes: list[_Node],
+    left: list[LeftAlone],
+    of: Jobs,
+    choice: PackChoice,
 ) -> PackedDestination:
     before, after, places = of
     types = _types(where, choice)
@@ -257,7 +264,7 @@ class SpreadEngine(SampleEngine):
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
         job = super()._planned(index, names)
         where = {1: "local", 2: "pilot"}.get(index, "old")
-        return replace(job, destination=Destination(where))
+        return replace(job, destination=PlannedDestination(where))
 
 
 class PatchedEngine(SampleEngine):

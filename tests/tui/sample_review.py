@@ -6,7 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from rowtui.core.engine.api.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
+from rowtui.core.engine.api.engine import (
+    CheckState,
+    ExportedFiles,
+    PlanCheck,
+    ScriptAsked,
+    ScriptBefore,
+)
 from rowtui.core.project.review.review import check_warnings
 from rowtui.core.project.review.views import NAMES
 from rowtui.core.project.review.without import export_plan, without
@@ -18,15 +24,15 @@ class SampleReview:
 
     def __init__(self) -> None:
         super().__init__()
-        self.checks: dict[str, Check] = {}
+        self.checks: dict[str, PlanCheck] = {}
         self.checks_gate: asyncio.Event | None = None  # waited for before they are known
         self.script_of: dict[str, ScriptBefore] = {}  # by action
         self.asked_before: list[ScriptAsked] = []
         self.folder = Path("/nowhere")  # that `export_plan` writes below
 
-    async def review(self, plan: Plan) -> AsyncIterator[Check]:
+    async def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         for name in NAMES:
-            yield Check(name, CheckState.PENDING, "…")
+            yield PlanCheck(name, CheckState.PENDING, "…")
         await asyncio.sleep(0)
         if self.checks_gate is not None:
             await self.checks_gate.wait()
@@ -42,12 +48,14 @@ class SampleReview:
         await asyncio.sleep(0)
         return without(plan, tokens)
 
-    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+    async def export_plan(
+        self, plan: Plan, folder: str, *, overwrite: bool = False
+    ) -> ExportedFiles:
         place = self.folder / folder
         return await asyncio.to_thread(export_plan, plan, place, {}, overwrite=overwrite)
 
 
-def _usual(name: str, plan: Plan) -> Check:
+def _usual(name: str, plan: Plan) -> PlanCheck:
     directories = sum(len(job.directories) for job in plan.jobs)
     if name == "warnings":
         return check_warnings(plan)
@@ -57,6 +65,6 @@ def _usual(name: str, plan: Plan) -> Check:
         "duplicates": f"none of {directories:,} directories is queued already",
     }
     if name in texts:
-        return Check(name, CheckState.OK, texts[name])
+        return PlanCheck(name, CheckState.OK, texts[name])
     why = "no budget is set" if name == "budget" else "local keeps no accounts"
-    return Check(name, CheckState.NOT_OFFERED, why)
+    return PlanCheck(name, CheckState.NOT_OFFERED, why)

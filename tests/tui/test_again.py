@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import FailedJob
-from rowtui.core.project.change import Amount, Change
+from rowtui.core.project.change import Amount, AmountChange
 from rowtui.tui.views.groups.retry import failed_lines, prefilled, read_change
 from rowtui.tui.widgets.cells import plain
 
@@ -49,10 +49,10 @@ def test_only_what_helps_all_of_the_jobs_is_filled_in(
 
 def test_fields_are_read_as_the_command_line_reads_them_and_each_error_has_its_field() -> None:
     typed = read_change({"memory": " 64G", "walltime": "1.5x", "cpus": "8", "partition": "big "})
-    assert typed.change == Change(Amount(65536), Amount(1.5, True), Amount(8), "big")
+    assert typed.change == AmountChange(Amount(65536), Amount(1.5, True), Amount(8), "big")
     assert not typed.wrong
     typed = read_change({"memory": "64", "walltime": "", "cpus": "1.5", "cluster": "beta"})
-    assert typed.change == Change(cluster="beta")
+    assert typed.change == AmountChange(cluster="beta")
     assert set(typed.wrong) == {"memory", "cpus"}
     assert "no amount of memory" in typed.wrong["memory"]
 

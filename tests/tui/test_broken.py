@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
-from rowtui.core.engine.api.engine import GroupsPage, LogState, Snapshot
+from rowtui.core.engine.api.engine import GroupsPage, LogState, ProjectSnapshot
 from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.hand import opened
@@ -186,7 +186,7 @@ async def test_the_snapshot_may_come_after_every_key() -> None:
     class Slow(SampleEngine):
         let = asyncio.Event()
 
-        async def refresh(self, *, full: bool = False) -> Snapshot:
+        async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
             await self.let.wait()
             return await super().refresh(full=full)
 

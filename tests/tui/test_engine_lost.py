@@ -10,7 +10,7 @@ import pytest
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.tui.shell.app import RowtuiApp
 
@@ -35,7 +35,7 @@ async def test_a_killed_engine_is_told_and_comes_back_below_the_screen(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
     monkeypatch.setattr(supervision, "PAUSES", (0.5,))  # long enough to be seen
-    started = Started(EngineOptions(str(root), "local"))
+    started = EngineProcess(EngineOptions(str(root), "local"))
     started.opened()
     engine = ProcessEngine(started)
     app = RowtuiApp(engine)

@@ -11,7 +11,7 @@ from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.views.views import VIEW_CLASSES, looks_of, view_class
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual._styles_cache import StylesCache
@@ -54,7 +54,7 @@ def picture(strips: list[Strip]) -> list[list[Segment]]:
 
 
 async def test_a_page_is_drawn_once_as_textual_draws_it_and_without_the_scroll_bar() -> None:
-    columns = (Column("name", "Directory", 16, 30), Column("state", "State", 12))
+    columns = (TableColumn("name", "Directory", 16, 30), TableColumn("state", "State", 12))
 
     def cells(_: int, row: int) -> dict[str, object]:
         return {"name": line(f"directory-{row:07}"), "state": line(("○ eligible", "eligible"))}

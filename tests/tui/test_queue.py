@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.engine.api.engine import JobsView
-from rowtui.tui.views.queue.table import QueueRows, QueueTable
+from rowtui.tui.views.queue.table import QueueList, QueueRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
@@ -285,7 +285,7 @@ async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Pat
         await hand.press("z", "Z")
         await hand.sees("69 jobs in 70 rows")
         # a range from the row of the array on: its jobs are not marked once more
-        table = hand.app.screen.query_one("#queue", QueueTable)
+        table = hand.app.screen.query_one("#queue", QueueList)
         while "9182810" not in hand.app.session.queue_row.label:  # type: ignore[union-attr]
             await hand.press("j")
         await hand.press("v", "j", "j", "v")
@@ -299,7 +299,7 @@ async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Pat
         await hand.press("escape", "escape")
         await hand.sees("69 jobs in 70 rows")
 
-        hand.app.screen.query_one("#queue", QueueTable).sort_by("first")
+        hand.app.screen.query_one("#queue", QueueList).sort_by("first")
         await hand.sees("Sorted by first")
         path = tmp_path / "jobs.csv"
         assert hand.app.view is not None
@@ -324,7 +324,7 @@ async def test_what_a_poll_changes_stands_out_and_the_cursor_stays_on_its_job() 
         await hand.sees("5 jobs")
         await hand.press("j", "j")
         key = hand.app.session.queue_row.key  # type: ignore[union-attr]
-        table = hand.app.screen.query_one("#queue", QueueTable)
+        table = hand.app.screen.query_one("#queue", QueueList)
         flashed: list[tuple[object, str]] = []
         table.flash = lambda cells: flashed.extend(cells)  # type: ignore[method-assign]
         job = hand.engine.jobs_by_token[key.token]

@@ -11,13 +11,13 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import (
     Budget,
-    Check,
     CheckState,
-    Finding,
+    PlanCheck,
+    PlanFinding,
     ScriptBefore,
-    SubmitProgress,
+    SendingProgress,
 )
-from rowtui.core.submission.plan.model import Plan, Step
+from rowtui.core.submission.plan.model import JobStep, Plan
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
@@ -28,25 +28,25 @@ OK, WARNING, FAILED = CheckState.OK, CheckState.WARNING, CheckState.FAILED
 class FaultyEngine(SampleEngine):
     """What becomes of each job of a plan, in order; all others are accepted."""
 
-    def __init__(self, *faults: Step | Exception) -> None:
+    def __init__(self, *faults: JobStep | Exception) -> None:
         super().__init__()
         self.faults = faults
         self.why = "Invalid account"
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         total = len(plan.jobs)
         async for step in super().submit(plan):
             fault = self.faults[step.done - 1] if 0 < step.done <= len(self.faults) else None
-            if step.message.startswith("submitting") or fault is Step.ACCEPTED:
+            if step.message.startswith("submitting") or fault is JobStep.ACCEPTED:
                 yield step
             elif isinstance(fault, Exception):
                 raise fault
-            elif fault is Step.ABANDONED:
+            elif fault is JobStep.ABANDONED:
                 said = f"skipped {step.token}: d0 is submitted already"
-                yield SubmitProgress(step.done, total, step.token, said, "", fault)
+                yield SendingProgress(step.done, total, step.token, said, "", fault)
             elif fault is not None:
                 why = f"fault {step.done}: {self.why}"
-                yield SubmitProgress(step.done, total, step.token, "", why, fault)
+                yield SendingProgress(step.done, total, step.token, "", why, fault)
                 return
             else:
                 yield step
@@ -66,7 +66,7 @@ async def test_a_yes_before_the_budgets_are_known_counts_once_they_are(
     engine = SampleEngine()
     engine.checks_gate = asyncio.Event()
     budget = Budget("budget", "CPU-hours", left, 2000, ((0, 8),))
-    engine.checks["budget"] = Check("budget", OK, budgets=(budget,))
+    engine.checks["budget"] = PlanCheck("budget", OK, budgets=(budget,))
     async with opened(engine, size=(120, 50)) as hand:
         await hand.press("2")
         await hand.sees("8 groups")
@@ -88,11 +88,11 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
     engine = SampleEngine()
     engine.folder = tmp_path
     engine.checks_gate = asyncio.Event()
-    engine.checks["budget"] = Check(
+    engine.checks["budget"] = PlanCheck(
         "budget", OK, budgets=(Budget("budget", "CPU-hours", 1000, 2000, ((0, 8),)),)
     )
-    engine.checks["dry check"] = Check(
-        "dry check", FAILED, "", "", (Finding(FAILED, "too wide", "less", ((7, 8),)),)
+    engine.checks["dry check"] = PlanCheck(
+        "dry check", FAILED, "", "", (PlanFinding(FAILED, "too wide", "less", ((7, 8),)),)
     )
     new = engine._planned(1, tuple(engine.names[:10])).script
     old = new.replace("--time=240", "--time=1\x1b[31m")
@@ -190,7 +190,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
     engine.plan = chained  # type: ignore[method-assign, assignment]
     where = "of this project"
     budget = Budget("budget", "CPU-hours", 100, 2000, ((0, 8),), where)
-    engine.checks["budget"] = Check("budget", OK, budgets=(budget,))
+    engine.checks["budget"] = PlanCheck("budget", OK, budgets=(budget,))
     async with opened(engine, size=(80, 24)) as hand:
         await hand.press("2")
         await hand.sees("8 groups")
@@ -208,7 +208,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
 
 
 async def test_at_80_columns_the_job_id_and_the_reason_of_a_refusal_are_whole() -> None:
-    engine = FaultyEngine(Step.ACCEPTED, Step.REJECTED)
+    engine = FaultyEngine(JobStep.ACCEPTED, JobStep.REJECTED)
     engine.why = (
         "sbatch: error: Batch job submission failed: Invalid account or account/partition "
         "combination specified for this user"
@@ -226,7 +226,7 @@ async def test_at_80_columns_the_job_id_and_the_reason_of_a_refusal_are_whole() 
 
 
 async def test_what_goes_wrong_on_the_way_is_told_job_by_job_with_what_there_is_to_do() -> None:
-    engine = FaultyEngine(Step.ACCEPTED, Step.ABANDONED, Step.UNKNOWN)
+    engine = FaultyEngine(JobStep.ACCEPTED, JobStep.ABANDONED, JobStep.UNKNOWN)
     async with opened(engine, size=(160, 45)) as hand:
         await planned(hand)
         await hand.press("s", "8", "enter")
@@ -234,13 +234,13 @@ async def test_what_goes_wrong_on_the_way_is_told_job_by_job_with_what_there_is_
         await hand.sees("✗ fault 3: Invalid account", "✓ job 4717", "– skipped", "▲ unclear")
         await hand.sees("1 job unclear: nobody said", "5 jobs not sent: nothing of them")
 
-    engine = FaultyEngine(Step.REJECTED)
+    engine = FaultyEngine(JobStep.REJECTED)
     async with opened(engine) as hand:
         await planned(hand)
         await hand.press("s", "8", "enter")
         await hand.sees("0 of 8 jobs accepted  ✗ 1 refused  · 7 not sent", "1 job refused")
 
-        engine.faults = (Step.ACCEPTED, RowtuiError("the disk is full"))
+        engine.faults = (JobStep.ACCEPTED, RowtuiError("the disk is full"))
         await hand.press("2")
         await hand.sees("Groups of equilibrate")
         await hand.press("s")

@@ -19,13 +19,13 @@ from rowtui.tui.shell.work import start
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Change, FailedJob, RowKey, SubmitProgress
+    from rowtui.core.engine.api.engine import AmountChange, FailedJob, RowKey, SendingProgress
     from rowtui.core.submission.plan.model import Plan
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
     from rowtui.tui.views.queue.job_verbs import JobVerb
-    from rowtui.tui.views.submit.plan import Sending, Wanted
+    from rowtui.tui.views.submit.plan import PlanRequest, Sending
     from textual.app import App
 
 
@@ -38,7 +38,7 @@ BREATH_SECONDS = 0.008
 """Seconds after which other tasks get a turn: half of the delay that a key may have."""
 
 
-class Pace:
+class UpdatePace:
     """Limits the updates of one piece of work: `show` is called at intervals during the work."""
 
     def __init__(self, app: App[int], show: Callable[[], None]) -> None:
@@ -102,10 +102,10 @@ class Verbs:
             self._prepare(ask, "groups", set(directories))
             return
         # A late import, because the first paint does not need the planning code.
-        from rowtui.tui.views.submit.plan import Wanted
+        from rowtui.tui.views.submit.plan import PlanRequest
 
         those = None if groups is None else tuple(groups)
-        wanted = Wanted(action_index, those, frozenset(firsts or ()))
+        wanted = PlanRequest(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)
 
     def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
@@ -115,7 +115,7 @@ class Verbs:
 
         view, known = self._app.view_name, self._session.jobs
 
-        def answered(change: Change | None) -> None:
+        def answered(change: AmountChange | None) -> None:
             if change is None:
                 self._app.notify("Nothing was retried.", markup=False)
                 return
@@ -130,7 +130,7 @@ class Verbs:
         ask: Callable[[], Awaitable[Plan]],
         view: str,
         firsts: set[str] | None = None,
-        wanted: Wanted | None = None,
+        wanted: PlanRequest | None = None,
     ) -> None:
         self._session.planning = True
         self._session.note("you", "preparing a plan")
@@ -143,7 +143,7 @@ class Verbs:
         ask: Callable[[], Awaitable[Plan]],
         view: str,
         firsts: set[str] | None,
-        wanted: Wanted | None,
+        wanted: PlanRequest | None,
     ) -> None:
         try:
             plan = await ask()
@@ -162,7 +162,7 @@ class Verbs:
             return
         self.review(plan, view, wanted)
 
-    def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
+    def review(self, plan: Plan, view: str, wanted: PlanRequest | None) -> None:
         """Show a plan, for confirmation."""
         from rowtui.core.submission.plan.model import count_jobs
         from rowtui.tui.views.submit.plan import Sending
@@ -216,7 +216,7 @@ class Verbs:
         if not await self._without_what_is_off(sending):
             return
         sending.started = self._session.clock()
-        pace = Pace(self._app, partial(self._app.show_again, "sending"))
+        pace = UpdatePace(self._app, partial(self._app.show_again, "sending"))
         steps = self._session.engine.submit(sending.plan)
         try:
             async for step in steps:
@@ -293,7 +293,7 @@ class Verbs:
         sending.send_instead(left)
         return True
 
-    def _note_step(self, sending: Sending, step: SubmitProgress) -> None:
+    def _note_step(self, sending: Sending, step: SendingProgress) -> None:
         """Add a line of activity; of many jobs only for errors, so that other lines are
         not lost.
         """

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rowtui.tui.line.history import Recall
-from rowtui.tui.line.parse import Candidate, common_start
+from rowtui.tui.line.parse import Completion, common_start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.widgets.cells import Line, cut, fit, line, width_of
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -33,7 +33,7 @@ class LineScreen(Dialog[None]):
 
     def __init__(
         self,
-        complete: Callable[[str], Sequence[Candidate]],
+        complete: Callable[[str], Sequence[Completion]],
         run: Callable[[str], str],
         lines: tuple[str, ...],
         start: str = "",
@@ -66,7 +66,7 @@ WIDEST_USAGE = 34
 """Columns of the list for the commands; the rest is for their descriptions."""
 
 
-class LineInput(Field):
+class LineInput(InputField):
     """The field for the command."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -130,7 +130,7 @@ class CommandLine(Vertical):
 
     def __init__(
         self,
-        complete: Callable[[str], Sequence[Candidate]],
+        complete: Callable[[str], Sequence[Completion]],
         lines: tuple[str, ...],
         start: str,
         sign: str = ":",
@@ -140,7 +140,7 @@ class CommandLine(Vertical):
         self._recall = Recall(lines)
         self._start = start
         self._sign = sign
-        self._candidates: Sequence[Candidate] = ()
+        self._candidates: Sequence[Completion] = ()
         self._at = -1  # The index of the candidate that is in the line.
         self._ours = ""  # The text that was put there by a completion, not typed.
         self.wrong = ""
@@ -230,7 +230,7 @@ class CommandLine(Vertical):
         shown.update(as_content(lines))
 
 
-def candidate_lines(candidates: Sequence[Candidate], at: int, width: int) -> list[Line]:
+def candidate_lines(candidates: Sequence[Completion], at: int, width: int) -> list[Line]:
     """Return a line for each candidate: usage, and description or refusal. `at` is the
     chosen one.
     """

@@ -16,7 +16,7 @@ LONGEST_LINE = 500
 _LARGEST_FILE = 4 * MOST_LINES * LONGEST_LINE
 
 
-class History:
+class LineHistory:
     """The lines, oldest first. `path` is the file; None keeps the lines in memory only."""
 
     def __init__(self, path: Path | None) -> None:

@@ -32,7 +32,7 @@ complete it.
 """
 
 
-class Offer(NamedTuple):
+class CommandOffer(NamedTuple):
     """One command that can be typed. Either `command` or `line` is set.
 
     `reason` is why the command cannot be used now, "" if it can. `many`: the command is also listed
@@ -57,7 +57,7 @@ class Offer(NamedTuple):
         return self.line.values if self.line else ""
 
 
-class Candidate(NamedTuple):
+class Completion(NamedTuple):
     """One possible completion. `text` is the completed line; `shown` and `about` are for
     the list.
     """
@@ -68,27 +68,27 @@ class Candidate(NamedTuple):
     reason: str = ""
 
 
-class Asked(NamedTuple):
+class ParsedLine(NamedTuple):
     """The command and the argument of a line."""
 
-    offer: Offer
+    offer: CommandOffer
     argument: str = ""
 
 
-class Refused(NamedTuple):
+class RefusedLine(NamedTuple):
     """Why a line cannot be carried out."""
 
     why: str
 
 
-def offers(view: str, session: Session) -> tuple[Offer, ...]:
+def offers(view: str, session: Session) -> tuple[CommandOffer, ...]:
     """Return everything that can be typed in a view, the most common first."""
-    found: dict[str, Offer] = {}
+    found: dict[str, CommandOffer] = {}
     for one in LINE_COMMANDS:
         reason = BY_ID[one.command].enabled(session) if one.command else ""
         for name in (one.name, *one.aliases):
             about = one.description
-            found[name] = Offer(name, about, reason, line=one, many=name == one.name)
+            found[name] = CommandOffer(name, about, reason, line=one, many=name == one.name)
     for command in commands_here(view):
         name = command.label.rstrip("…").strip()
         found.setdefault(name, _of(command, name, view, session))
@@ -98,39 +98,41 @@ def offers(view: str, session: Session) -> tuple[Offer, ...]:
     return tuple(found.values())
 
 
-def _of(command: Command, name: str, view: str, session: Session) -> Offer:
+def _of(command: Command, name: str, view: str, session: Session) -> CommandOffer:
     reason = command.enabled(session)
     if command.scope in TITLES and command.scope != view:
         reason = f"it works in {TITLES[command.scope]}"
     elif command.scope == "rows" and view not in LISTED:
         reason = "there is no long list here"
-    return Offer(name, command.description, reason, command=command)
+    return CommandOffer(name, command.description, reason, command=command)
 
 
-def read(text: str, known: Sequence[Offer], values: Values) -> Asked | Refused | None:
+def read(
+    text: str, known: Sequence[CommandOffer], values: Values
+) -> ParsedLine | RefusedLine | None:
     """Parse a line: its command, or why it is refused; None for an empty line."""
     line = " ".join(text.strip().removeprefix(":").split())
     if not line:
         return None
     offer, argument = _split(line, known)
     if offer is None:
-        return Refused(_unknown(line, known))
+        return RefusedLine(_unknown(line, known))
     if offer.reason:
-        return Refused(f"{offer.name}: {offer.reason}")
+        return RefusedLine(f"{offer.name}: {offer.reason}")
     if argument and not (offer.line and offer.line.argument):
-        return Refused(f"`:{offer.name}` takes nothing after it")
+        return RefusedLine(f"`:{offer.name}` takes nothing after it")
     if not argument and offer.line and offer.line.needs_argument:
-        return Refused(f"`:{offer.usage}`: which?{_some(values(offer.values))}")
+        return RefusedLine(f"`:{offer.usage}`: which?{_some(values(offer.values))}")
     if argument and offer.values not in ("file", WORDS):
         possible = values(offer.values)
         meant = next((one for one in possible if one.casefold() == argument.casefold()), None)
         if meant is None:
-            return Refused(_no_such(offer.values, argument, possible))
+            return RefusedLine(_no_such(offer.values, argument, possible))
         argument = meant
-    return Asked(offer, argument)
+    return ParsedLine(offer, argument)
 
 
-def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candidate, ...]:
+def complete(text: str, known: Sequence[CommandOffer], values: Values) -> tuple[Completion, ...]:
     """Return the completions of a line, at most `MOST_CANDIDATES`."""
     line = text.lstrip().removeprefix(":").lstrip()
     offer, argument = _split(line, known)
@@ -138,16 +140,16 @@ def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candida
         if offer.values == "file":
             return _paths(offer.name, argument)
         fitting = _matching(argument, values(offer.values), lambda one: one)
-        return tuple(Candidate(f"{offer.name} {one}", one) for one in fitting[:MOST_CANDIDATES])
+        return tuple(Completion(f"{offer.name} {one}", one) for one in fitting[:MOST_CANDIDATES])
     usual = [one for one in known if one.many] if not line else known
     found = _matching(line, usual, lambda one: one.name)
     found.sort(key=lambda one: bool(one.reason))  # Commands that can be used now come first.
     return tuple(
-        Candidate(_begun(one), one.usage, one.about, one.reason) for one in found[:MOST_CANDIDATES]
+        Completion(_begun(one), one.usage, one.about, one.reason) for one in found[:MOST_CANDIDATES]
     )
 
 
-def common_start(text: str, candidates: Sequence[Candidate]) -> str:
+def common_start(text: str, candidates: Sequence[Completion]) -> str:
     """Return the longest common start of all candidates that continue the text, or the text itself
     if the common start is not longer.
     """
@@ -161,16 +163,16 @@ def common_start(text: str, candidates: Sequence[Candidate]) -> str:
     return first[:same] if same > len(typed) else text
 
 
-def _begun(offer: Offer) -> str:
+def _begun(offer: CommandOffer) -> str:
     return f"{offer.name} " if offer.line and offer.line.argument else offer.name
 
 
-def _split(line: str, known: Sequence[Offer]) -> tuple[Offer | None, str]:
+def _split(line: str, known: Sequence[CommandOffer]) -> tuple[CommandOffer | None, str]:
     """Return the command with the longest name with which the line begins, and the rest of the
     line.
     """
     folded = line.casefold()
-    best: Offer | None = None
+    best: CommandOffer | None = None
     for one in known:
         name = one.name.casefold()
         begins = folded == name or folded.startswith(name + " ")
@@ -187,7 +189,7 @@ def _matching(typed: str, possible: Sequence[One], name_of: Callable[[One], str]
     return begin + inside
 
 
-def _unknown(line: str, known: Sequence[Offer]) -> str:
+def _unknown(line: str, known: Sequence[CommandOffer]) -> str:
     word = line.split(maxsplit=1)[0]
     # A point in the typed text means that the user types an id.
     names = [one.name for one in known if "." in line or "." not in one.name]
@@ -220,7 +222,7 @@ def _or(words: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-def _paths(name: str, typed: str) -> tuple[Candidate, ...]:
+def _paths(name: str, typed: str) -> tuple[Completion, ...]:
     """Return files and folders that begin with the typed path."""
     folder, _, start = typed.rpartition("/")
     try:
@@ -234,5 +236,5 @@ def _paths(name: str, typed: str) -> tuple[Candidate, ...]:
         return ()
     before = f"{folder}/" if "/" in typed else ""
     return tuple(
-        Candidate(f"{name} {before}{one}", f"{before}{one}") for one in found[:MOST_CANDIDATES]
+        Completion(f"{name} {before}{one}", f"{before}{one}") for one in found[:MOST_CANDIDATES]
     )

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.registry import BY_ID, PARTS
 from rowtui.tui.line.commands import WORDS
-from rowtui.tui.line.history import History
+from rowtui.tui.line.history import LineHistory
 from rowtui.tui.shell.work import start
 
 if TYPE_CHECKING:
     from rowtui.tui.commands.registry import Command
     from rowtui.tui.line.commands import LineCommand
-    from rowtui.tui.line.parse import Asked, Candidate, Offer
+    from rowtui.tui.line.parse import CommandOffer, Completion, ParsedLine
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.pack.state import Packing
+    from rowtui.tui.views.pack.state import PackingState
 
 HISTORY = "commands"
 """The name of the file in the user's state folder."""
@@ -36,7 +36,7 @@ class LineVerbs:
     def __init__(self, app: RowtuiApp, session: Session, state: Path | None) -> None:
         self._app = app
         self._session = session
-        self.history = History(state / HISTORY if state is not None else None)
+        self.history = LineHistory(state / HISTORY if state is not None else None)
 
     def open(self, start: str = "") -> None:
         """Show the line."""
@@ -46,27 +46,27 @@ class LineVerbs:
 
         known = offers(self._app.view_name, self._session)
 
-        def candidates(text: str) -> Sequence[Candidate]:
+        def candidates(text: str) -> Sequence[Completion]:
             return complete(text, known, self.values)
 
         self._app.push_screen(LineScreen(candidates, self.run, self.history.lines, start))
 
     def run(self, text: str) -> str:
         """Carry out a line; return "" or the reason for a refusal."""
-        from rowtui.tui.line.parse import Refused, offers, read
+        from rowtui.tui.line.parse import RefusedLine, offers, read
 
-        known: Sequence[Offer] = offers(self._app.view_name, self._session)
+        known: Sequence[CommandOffer] = offers(self._app.view_name, self._session)
         asked = read(text, known, self.values)
         if asked is None:
             return ""
-        if isinstance(asked, Refused):
+        if isinstance(asked, RefusedLine):
             return asked.why
         self.history.add(text.strip().removeprefix(":"))
         # The line closes first, because the command may open a page of its own.
         self._app.call_later(self._do, asked)
         return ""
 
-    async def _do(self, asked: Asked) -> None:
+    async def _do(self, asked: ParsedLine) -> None:
         if asked.offer.command is not None:
             why = await self._carry_out(asked.offer.command)
         else:
@@ -201,12 +201,12 @@ class LineVerbs:
             return self._go("pack")
         if why := self._action(name):
             return why
-        packing: Packing = self._session.packing
+        packing: PackingState = self._session.packing
         assert self._session.action is not None
         # A late import, because the module loads the packing code.
-        from rowtui.tui.views.submit.plan import Wanted
+        from rowtui.tui.views.submit.plan import PlanRequest
 
-        packing.want(Wanted(self._session.action.index))
+        packing.want(PlanRequest(self._session.action.index))
         self._app.go("pack")
         return ""
 

@@ -42,7 +42,7 @@ from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.views.view import View
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.views.views import VIEW_CLASSES, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen
@@ -204,10 +204,10 @@ class RowtuiApp(TerminalApp):
     # Changes and errors
 
     @property
-    def view(self) -> View | None:
+    def view(self) -> ScreenView | None:
         """The view on the screen, also while a page covers it."""
         stack = self._screen_stacks.get(self.current_mode, [])
-        return stack[0] if stack and isinstance(stack[0], View) else None
+        return stack[0] if stack and isinstance(stack[0], ScreenView) else None
 
     @property
     def view_name(self) -> str:
@@ -250,7 +250,7 @@ class RowtuiApp(TerminalApp):
     def forget_marks(self, view: str) -> None:
         """Clear the marks in that view after a command has used them."""
         stack = self._screen_stacks.get(view, [])
-        if stack and isinstance(stack[0], View):
+        if stack and isinstance(stack[0], ScreenView):
             stack[0].forget_marks()
 
     # Keys
@@ -271,7 +271,7 @@ class RowtuiApp(TerminalApp):
             self._answer(unbound_words(event.key, view, self.session.keys))
 
     def _answer(self, text: str) -> None:
-        if isinstance(self.screen, View | Dialog):
+        if isinstance(self.screen, ScreenView | Dialog):
             self.screen.answer(text)
 
     # Commands

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.base.files import read_bounded, replace_file
 
 if TYPE_CHECKING:
-    from rowtui.tui.widgets.columns import Column
+    from rowtui.tui.widgets.columns import TableColumn
 
 VERSION = 1
 MOST_BYTES = 1_000_000
@@ -26,7 +26,7 @@ class FieldChoice(NamedTuple):
     order: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
 
-    def arranged(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+    def arranged(self, columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
         """Return all columns in the chosen order; a column that is not in the choice follows its
         neighbour.
         """
@@ -40,13 +40,13 @@ class FieldChoice(NamedTuple):
             keys.append((last, 0 if column.id in rank else at + 1))
         return tuple(column for _, column in sorted(zip(keys, columns, strict=True), key=_first))
 
-    def shown(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+    def shown(self, columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
         """Return the columns that are shown, in the chosen order; always at least one."""
         arranged = self.arranged(columns)
         return tuple(one for one in arranged if one.id not in self.hidden) or arranged[:1]
 
 
-def _first(pair: tuple[tuple[int, int], Column]) -> tuple[int, int]:
+def _first(pair: tuple[tuple[int, int], TableColumn]) -> tuple[int, int]:
     return pair[0]
 
 

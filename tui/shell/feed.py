@@ -17,7 +17,7 @@ from rowtui.tui.shell.session import describe
 from rowtui.tui.views.status.status import changed_counts
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import JobsView, NetworkView, Snapshot
+    from rowtui.core.engine.api.engine import JobsView, NetworkView, ProjectSnapshot
     from rowtui.tui.shell.session import Session
 
 GAP_SECONDS = 0.25
@@ -145,7 +145,7 @@ class Feed:
             return
         self._take(snapshot)
 
-    def _take(self, snapshot: Snapshot) -> None:
+    def _take(self, snapshot: ProjectSnapshot) -> None:
         session = self._session
         old, session.snapshot = session.snapshot, snapshot
         session.changed = changed_counts(old, snapshot)
@@ -236,7 +236,7 @@ class Feed:
         self._changed("jobs")
 
 
-def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
+def _news(old: ProjectSnapshot | None, new: ProjectSnapshot) -> list[tuple[str, str]]:
     """Return sentences about the numbers that have changed."""
     if old is None:
         return []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.engine.api.engine import Question
+from rowtui.core.engine.api.engine import LoginQuestion
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start
 from textual.screen import ModalScreen
@@ -39,12 +39,12 @@ class Logins:
         self._app = app
         self._session = session
         self._feed = feed
-        self._line: deque[Question | Failure] = deque()
-        self._shown: tuple[Question | Failure, LoginDialog] | None = None
+        self._line: deque[LoginQuestion | Failure] = deque()
+        self._shown: tuple[LoginQuestion | Failure, LoginDialog] | None = None
         # The dialog between the questions of a login.
         self._waiting: ConnectingScreen | None = None
         self._given_up = False
-        self._announced: Question | Failure | None = None
+        self._announced: LoginQuestion | Failure | None = None
 
     # Logging in
 
@@ -142,7 +142,7 @@ class Logins:
         while True:
             try:
                 async for news in self._session.engine.questions():
-                    if isinstance(news, Question):
+                    if isinstance(news, LoginQuestion):
                         self._line.append(news)
                         self.show_next()
                     else:
@@ -166,7 +166,7 @@ class Logins:
         self._shown = (item, dialog)
         self._app.push_screen(dialog, lambda _: self._closed(item))
 
-    def _announce(self, item: Question | Failure) -> None:
+    def _announce(self, item: LoginQuestion | Failure) -> None:
         """Show a message with the key that opens the question; a failure is only reported."""
         from rowtui.tui.views.clusters.login_dialog import Failure
 
@@ -179,7 +179,7 @@ class Logins:
             text = f"{item.cluster} has a question: L shows it."
             self._app.notify(visible(text), markup=False)
 
-    def _dialog(self, item: Question | Failure) -> LoginDialog:
+    def _dialog(self, item: LoginQuestion | Failure) -> LoginDialog:
         from rowtui.tui.views.clusters.login_dialog import (
             Failure,
             FailureScreen,
@@ -200,26 +200,26 @@ class Logins:
         self._given_up = answers is None
         self._session.engine.answer(number, answers)
 
-    def _closed(self, item: Question | Failure) -> None:
+    def _closed(self, item: LoginQuestion | Failure) -> None:
         """Wait for the next question on the screen, unless the user gave up."""
         self._shown = None
         given_up, self._given_up = self._given_up, False
         waiting = (other.cluster == item.cluster for other in self._line)
         if item.cluster not in self._session.connecting and not any(waiting):
             return
-        if not given_up or (isinstance(item, Question) and item.host_key is not None):
+        if not given_up or (isinstance(item, LoginQuestion) and item.host_key is not None):
             self._attend(item.cluster)
 
     def _withdraw(self, number: int) -> None:
         """Remove a question whose answer is no longer needed."""
         for item in self._line:
-            if isinstance(item, Question) and item.number == number:
+            if isinstance(item, LoginQuestion) and item.number == number:
                 self._line.remove(item)
                 return
         if self._shown is None:
             return
         item, dialog = self._shown
-        if isinstance(item, Question) and item.number == number and dialog.is_current:
+        if isinstance(item, LoginQuestion) and item.number == number and dialog.is_current:
             text = f"{item.cluster} does not wait for an answer any more."
             self._session.note("jobs", text, "warning")
             self._app.notify(visible(text), severity="warning", markup=False)

@@ -18,7 +18,7 @@ from rowtui.core.groups.model import Status
 from rowtui.tui.views.chrome import STALE_AFTER, Freshness
 from rowtui.tui.views.clusters.state import ClustersLook
 from rowtui.tui.views.network.state import NetworkLook
-from rowtui.tui.views.pack.state import Packing
+from rowtui.tui.views.pack.state import PackingState
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
         ActionSummary,
         ClusterView,
         Engine,
-        Explanation,
         JobsView,
         JobView,
         MarkedRow,
+        PlacementExplanation,
+        ProjectSnapshot,
         QueueRow,
         RowKey,
-        Snapshot,
         WhatIfAsked,
     )
     from rowtui.core.mapping.model.decision import Refusal
     from rowtui.core.project.views.views import Played
-    from rowtui.tui.views.status.needs import Need
+    from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
 
 MOST_ACTIVITY = 1000
@@ -79,7 +79,7 @@ class Session:
     engine: Engine
     read_only: bool = False
     clock: Callable[[], float] = time.time
-    snapshot: Snapshot | None = None
+    snapshot: ProjectSnapshot | None = None
     changed: frozenset[tuple[int, str]] = frozenset()
     broken: Exception | None = None
     engine_away: bool = False  # The engine's process was lost, and is being started again.
@@ -89,14 +89,14 @@ class Session:
     action_index: int | None = None
     filter: Filter = FILTERS[0]
     marked_groups: int = 0
-    need: Need | None = None  # The need under the cursor, if the list of needs has the focus.
+    need: NeedItem | None = None  # The need under the cursor, if the list of needs has the focus.
     chosen_group: tuple[int, Filter, int] | None = None  # Action index, filter, group from 0.
-    explanation: Explanation | None = None  # The latest answer.
+    explanation: PlacementExplanation | None = None  # The latest answer.
     destination: str = ""  # The destination of the explanation that is under the cursor.
     what_if: WhatIfAsked | None = None
     # The token of the last write to workflow.toml, until an undo is no longer possible.
     written: str = ""
-    packing: Packing = field(default_factory=Packing)
+    packing: PackingState = field(default_factory=PackingState)
     network: NetworkLook = field(default_factory=NetworkLook)
     clusters: ClustersLook = field(default_factory=ClustersLook)
     # The keys of commands for which the user has changed them.

@@ -18,7 +18,7 @@ from rowtui.tui.shell.themes import DEFAULT_THEME, load_themes, sources
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.terminal_app import Manner
-    from rowtui.tui.shell.themes import Loaded
+    from rowtui.tui.shell.themes import LoadedThemes
 
 LOOK_SECONDS = 2.0
 """Seconds between two checks of the folders: a user who edits a theme waits for the change."""
@@ -89,7 +89,7 @@ class ThemeChoice:
                 self._say(text)
         self._take(before)
 
-    def _take(self, before: Loaded) -> None:
+    def _take(self, before: LoadedThemes) -> None:
         """Register new themes, and show the current theme in its new form."""
         app, shown = self._app, self._app.current_theme
         for theme in self._loaded.themes:

@@ -116,14 +116,14 @@ MOST_FILES = 200
 LONGEST_NAME = 40
 
 
-class Source(NamedTuple):
+class ThemeFile(NamedTuple):
     """A file of a theme in its folder: another stamp means another content."""
 
     path: str
     stamp: tuple[int, ...]
 
 
-class Loaded(NamedTuple):
+class LoadedThemes(NamedTuple):
     """The themes by their file, and a sentence for each invalid file."""
 
     by_file: Mapping[str, Theme]
@@ -144,7 +144,7 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
     return {name: shades[kind] for name, shades in VARIABLES.items()}
 
 
-def sources(own: Path | None = None) -> tuple[Source, ...]:
+def sources(own: Path | None = None) -> tuple[ThemeFile, ...]:
     """Return the files of rowtui's themes, then those of the folder `own`, by name.
 
     The function calls stat on the files and reads none.
@@ -154,7 +154,7 @@ def sources(own: Path | None = None) -> tuple[Source, ...]:
     return tuple(source for folder in folders for source in _in_folder(folder))
 
 
-def _in_folder(folder: Path) -> list[Source]:
+def _in_folder(folder: Path) -> list[ThemeFile]:
     found = []
     try:
         with os.scandir(folder) as entries:
@@ -167,7 +167,7 @@ def _in_folder(folder: Path) -> list[Source]:
                     stamp = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_dev)
                 except OSError:
                     pass  # The entry is a broken link: the later read reports the error.
-                found.append(Source(entry.path, stamp))
+                found.append(ThemeFile(entry.path, stamp))
                 if len(found) == MOST_FILES:
                     break
     except OSError:
@@ -175,7 +175,7 @@ def _in_folder(folder: Path) -> list[Source]:
     return sorted(found)
 
 
-def load_themes(own: Path | None = None, before: Loaded | None = None) -> Loaded:
+def load_themes(own: Path | None = None, before: LoadedThemes | None = None) -> LoadedThemes:
     """Return rowtui's themes, then those of the folder `own`; a later theme replaces one of that
     name.
 
@@ -191,7 +191,7 @@ def load_themes(own: Path | None = None, before: Loaded | None = None) -> Loaded
             wrong.append(f"theme {os.path.basename(path)}: {why}")
             if before is not None and path in before.by_file:
                 found[path] = before.by_file[path]
-    return Loaded(found, tuple(wrong))
+    return LoadedThemes(found, tuple(wrong))
 
 
 def _read(path: str) -> bytes:

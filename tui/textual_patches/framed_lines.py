@@ -24,7 +24,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 
-class Edges(NamedTuple):
+class FrameEdges(NamedTuple):
     """The segments to the left and right of each line, and the background of the line."""
 
     left: list[Segment]
@@ -38,7 +38,7 @@ class FramedLines(StylesCache):
     def __init__(self) -> None:
         super().__init__()
         self._looks: tuple[object, ...] = ()
-        self._edges: Edges | None = None
+        self._edges: FrameEdges | None = None
         self._tails: dict[int, Strip] = {}  # By number of missing cells, the frame behind a line.
         self._frame: object = None  # A new object for each new look.
 
@@ -141,7 +141,7 @@ def _has_effects(styles: StylesBase) -> bool:
 
 def _edges(
     styles: StylesBase, base_background: Color, background: Color, padding: Spacing
-) -> Edges:
+) -> FrameEdges:
     _, (right, right_color), _, (left, left_color) = styles.border
     inner = Style(background=base_background + background)
     outer = Style(background=base_background)
@@ -154,4 +154,4 @@ def _edges(
         found[0].append(Segment(" " * padding.left, ground))
     if padding.right:
         found[1].insert(0, Segment(" " * padding.right, ground))
-    return Edges(found[0], found[1], ground)
+    return FrameEdges(found[0], found[1], ground)

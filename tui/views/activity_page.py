@@ -27,7 +27,7 @@ START = 21
 """The number of columns of time and source."""
 
 
-class Row(NamedTuple):
+class ActivityRow(NamedTuple):
     """One line. `text` is the copied text, with time and source; `style` is the style of `rest`."""
 
     at: float
@@ -41,17 +41,17 @@ class Row(NamedTuple):
         return f"{self.start}{self.rest}"
 
 
-def activity_rows(entries: Iterable[tuple[float, str, str, str]]) -> list[Row]:
+def activity_rows(entries: Iterable[tuple[float, str, str, str]]) -> list[ActivityRow]:
     """Return a row for each line of each entry."""
     rows = []
     for at, source, text, style in entries:
         for number, part in enumerate(text.splitlines() or [""]):
             start = _start(at, source) if not number else " " * START
-            rows.append(Row(at, start, part, style))
+            rows.append(ActivityRow(at, start, part, style))
     return rows
 
 
-def command_rows(ran: Iterable[RanCommand]) -> list[Row]:
+def command_rows(ran: Iterable[RanCommand]) -> list[ActivityRow]:
     """Return a row for each command, in the order of their starts; and a row for its
     error message.
     """
@@ -60,13 +60,15 @@ def command_rows(ran: Iterable[RanCommand]) -> list[Row]:
         end = "?" if one.exit_status is None else f"exit {one.exit_status}"
         style = "" if one.ended_well else "failed"
         took = f"{one.seconds:.1f} s"
-        rows.append(Row(one.at, _start(one.at, one.where), f"$ {one.what}  ({took}, {end})", style))
+        rows.append(
+            ActivityRow(one.at, _start(one.at, one.where), f"$ {one.what}  ({took}, {end})", style)
+        )
         if one.said:
-            rows.append(Row(one.at, " " * START, f"  {one.said}", "warning"))
+            rows.append(ActivityRow(one.at, " " * START, f"  {one.said}", "warning"))
     return rows
 
 
-def row_line(row: Row) -> Line:
+def row_line(row: ActivityRow) -> Line:
     """Return a row with its colours."""
     return line((row.start, "dim"), (row.rest, row.style))
 
@@ -101,7 +103,7 @@ class ActivityScreen(Dialog[None]):
         self._kind = kind
         self._ran: list[RanCommand] = []
         self._error = ""
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[ActivityRow] = ()
         self._asking = False
 
     def compose(self) -> ComposeResult:

@@ -10,7 +10,7 @@ from rowtui.tui.widgets.cells import Span, cut, line, width_of
 from rowtui.tui.widgets.numbers import age
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Snapshot
+    from rowtui.core.engine.api.engine import ProjectSnapshot
     from rowtui.tui.widgets.cells import Line
 
 STALE_AFTER = 150.0
@@ -27,7 +27,7 @@ class Freshness(NamedTuple):
 def header(
     width: int,
     project: str,
-    snapshot: Snapshot | None,
+    snapshot: ProjectSnapshot | None,
     fresh: Freshness,
     read_only: bool = False,
     *,
@@ -67,7 +67,7 @@ def header(
 def _lefts(
     start: Sequence[str | tuple[str, str]],
     crumbs: Sequence[str],
-    snapshot: Snapshot,
+    snapshot: ProjectSnapshot,
     fresh: Freshness,
     with_badges: bool,
 ) -> list[Line]:

@@ -8,7 +8,7 @@ from rowtui.tui.commands.command import shown_keys
 from rowtui.tui.views.chrome import Hint, hints
 from rowtui.tui.widgets.cells import line, width_of
 from rowtui.tui.widgets.chrome import OneLine
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Button
 
@@ -51,9 +51,9 @@ def typed_keys(screen: Screen[Any]) -> list[Hint]:
     view's commands.
     """
     focused = screen.focused
-    if not screen.is_modal and not isinstance(focused, Field):
+    if not screen.is_modal and not isinstance(focused, InputField):
         return []
-    found = dict(focused.keys) if isinstance(focused, Field) else {}
+    found = dict(focused.keys) if isinstance(focused, InputField) else {}
     if isinstance(focused, Button):
         found["Enter"] = str(focused.label)
     shown: dict[str, str] = {}

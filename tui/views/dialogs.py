@@ -8,7 +8,7 @@ from rowtui.core.base.text import plural
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
@@ -89,7 +89,7 @@ class ConfirmScreen(Dialog[bool]):
         with Vertical(id="dialog") as dialog:
             set_titles(dialog, self._question)
             yield Static(as_content(shown), markup=False)
-            yield Field(id="answer", keys=(("Enter", f"answer {self.word}"),))
+            yield InputField(id="answer", keys=(("Enter", f"answer {self.word}"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return True only for the exact word."""
@@ -127,7 +127,7 @@ class FolderScreen(Dialog[str]):
             dialog.add_class("folder")
             set_titles(dialog, self._question)
             yield Static(as_content(shown), markup=False)
-            yield Field(self._proposed, id="folder", keys=(("Enter", "write"),))
+            yield InputField(self._proposed, id="folder", keys=(("Enter", "write"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return the name."""

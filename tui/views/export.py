@@ -18,7 +18,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.table.asked_rows import Arranged
 from rowtui.tui.widgets.table.list_table import ListTable
@@ -115,7 +115,7 @@ class ExportScreen(Dialog[Path | None]):
         with Vertical(id="dialog", classes="again") as dialog:
             set_titles(dialog, f"Write {plural(self._rows, 'row')}", "Esc writes nothing")
             yield Static("A file that ends in .csv or .json:", markup=False)
-            yield Field(
+            yield InputField(
                 self._proposed, id="path", keys=(("Enter", "write"),), select_on_focus=False
             )
             yield Static(id="told", markup=False)

@@ -9,7 +9,7 @@ from rowtui.tui.shell.column_choice import FieldChoice
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -31,7 +31,7 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         Binding("escape", "no", "no", id="fields.no", tooltip="change nothing"),
     ]
 
-    def __init__(self, columns: Sequence[Column], choice: FieldChoice) -> None:
+    def __init__(self, columns: Sequence[TableColumn], choice: FieldChoice) -> None:
         super().__init__()
         self._given = tuple(columns)
         self._columns = list(choice.arranged(columns))
@@ -40,7 +40,7 @@ class FieldsScreen(Dialog[FieldChoice | None]):
         self._at = 0
 
     @staticmethod
-    def _ids(columns: Sequence[Column]) -> list[str]:
+    def _ids(columns: Sequence[TableColumn]) -> list[str]:
         return [column.id for column in columns]
 
     def compose(self) -> ComposeResult:

@@ -12,7 +12,7 @@ from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.marks import STATUS_MARKS, WARNING
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
@@ -92,7 +92,7 @@ class HelpScreen(Dialog[None]):
         """Compose two columns, if there is room."""
         with VerticalScroll(id="help") as page:
             set_titles(page, "Help", "/ search · Esc close")
-            search = Field(
+            search = InputField(
                 id="help-search", keys=(("Enter", "scroll what fits"),), placeholder="search"
             )
             search.display = False

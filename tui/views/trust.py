@@ -7,7 +7,7 @@ from rowtui.core.engine.api.engine import MappingReview
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
@@ -54,7 +54,7 @@ class TrustScreen(Dialog[bool]):
             page.empty = line(("The file is empty.", "dim"))
             yield page
             yield Static(as_content([asked, typed]), markup=False)
-            yield Field(id="answer", keys=(("Enter", f"answer {WORD}"),))
+            yield InputField(id="answer", keys=(("Enter", f"answer {WORD}"),))
 
     def on_mount(self) -> None:
         """Show the text from its beginning; the focus is on the answer."""

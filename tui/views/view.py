@@ -56,7 +56,7 @@ other lines.
 """
 
 
-class View(Screen[None]):
+class ScreenView(Screen[None]):
     """One of the views. `MODE` is its name; subclasses define `body` and `show_body`."""
 
     MODE: ClassVar[str]
@@ -147,9 +147,9 @@ class View(Screen[None]):
         """Go to the Pack view, with all eligible groups of the current action."""
         if self.session.action is not None:
             # A late import, because the module loads the packing code.
-            from rowtui.tui.views.submit.plan import Wanted
+            from rowtui.tui.views.submit.plan import PlanRequest
 
-            self.session.packing.want(Wanted(self.session.action.index))
+            self.session.packing.want(PlanRequest(self.session.action.index))
         self.dashboard.go("pack")
 
     def forget_marks(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from rowtui.tui.views.view import View
+    from rowtui.tui.views.view import ScreenView
 
 VIEW_CLASSES = {
     "status": "StatusView",
@@ -24,10 +24,10 @@ VIEW_CLASSES = {
 """By the name of the view, which is also the name of its folder."""
 
 
-def view_class(name: str) -> type[View]:
+def view_class(name: str) -> type[ScreenView]:
     """Return the class of the view with this name."""
     module = import_module(f"rowtui.tui.views.{name}.view")
-    return cast("type[View]", getattr(module, VIEW_CLASSES[name]))
+    return cast("type[ScreenView]", getattr(module, VIEW_CLASSES[name]))
 
 
 def looks_of(name: str) -> Path:
@@ -36,6 +36,6 @@ def looks_of(name: str) -> Path:
     return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
 
 
-def open_view(name: str) -> View:
+def open_view(name: str) -> ScreenView:
     """Return a new screen of the view with this name."""
     return view_class(name)()

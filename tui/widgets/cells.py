@@ -189,7 +189,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FirstThatFits:
     """The first of several texts that fits; the last one is cut."""
 
     texts: tuple[Line, ...]

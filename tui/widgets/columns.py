@@ -10,7 +10,7 @@ GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column. A column with `priority` 0 is never dropped; the highest number is dropped first.
 
     A column needs `minimum` columns; `ideal` columns are enough (0 means the minimum). The
@@ -31,10 +31,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedColumn:
     """A column that is shown, and its width."""
 
-    column: Column
+    column: TableColumn
     width: int
 
     @property
@@ -44,7 +44,7 @@ class Placed:
         return self.column.title if fits else self.column.short or self.column.title
 
 
-def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
+def place(columns: Sequence[TableColumn], width: int) -> tuple[PlacedColumn, ...]:
     """Return the columns that fit into `width`, in order, with their widths."""
     kept = list(columns)
     while len(kept) > 1 and _needed(kept) > width:
@@ -82,12 +82,12 @@ def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
         for _ in range(-spare):
             widest = max(widths, key=lambda name: widths[name])
             widths[widest] = max(1, widths[widest] - 1)
-    return tuple(Placed(column, widths[column.id]) for column in kept)
+    return tuple(PlacedColumn(column, widths[column.id]) for column in kept)
 
 
-def _wish(column: Column) -> int:
+def _wish(column: TableColumn) -> int:
     return max(0, column.ideal - column.minimum)
 
 
-def _needed(columns: Sequence[Column]) -> int:
+def _needed(columns: Sequence[TableColumn]) -> int:
     return sum(column.minimum for column in columns) + GAP * (len(columns) - 1)

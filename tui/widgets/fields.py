@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 
-class Field(Input):
+class InputField(Input):
     """One line to type in. `keys` has the keys of the field, with the effect of each one.
 
     The line of keys at the bottom of the screen shows them while the field has the focus.
@@ -42,9 +42,9 @@ class Fields(Container):
     class Done(Message):
         """Posted on Enter: the user has completed the form."""
 
-    def field(self, name: str) -> Field:
+    def field(self, name: str) -> InputField:
         """Return one field."""
-        return self.query_one(f"#{self.PREFIX}{name}", Field)
+        return self.query_one(f"#{self.PREFIX}{name}", InputField)
 
     @property
     def texts(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -59,7 +59,7 @@ class FilterBar(Vertical):
         """Compose the field, and the error."""
         with Horizontal():
             yield Static("/", markup=False)
-            yield Field(self._text, keys=KEYS, placeholder=EXAMPLES)
+            yield InputField(self._text, keys=KEYS, placeholder=EXAMPLES)
         wrong = Static(_why(self._problem), classes="wrong", markup=False)
         yield wrong.set_class(bool(self._problem), "-shown")
 

@@ -31,7 +31,7 @@ WIDEST = 2100
 Fetch = Callable[[int, int], Awaitable[LogPage]]
 
 
-class Pages(Sequence[Line]):
+class LogPages(Sequence[Line]):
     """The rows of a log as lines; rows that are not loaded yet are blank."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class LogRows(TextLines[Line]):
         failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(lambda spans: spans, name=name)
-        self.pages = Pages()
+        self.pages = LogPages()
         self.lines = self.pages
         self._fetch = fetch
         self._spawn = spawn
@@ -114,7 +114,7 @@ class LogRows(TextLines[Line]):
 
     def start_over(self) -> None:
         """Reset the rows for another log."""
-        self.pages = Pages()
+        self.pages = LogPages()
         self.lines = self.pages
         self._at_end = True
         self.virtual_size = Size(0, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import JobState as GraphState
+from rowtui.core.engine.api.engine import GraphJobState
 from rowtui.core.groups.model import Status
 from rowtui.tui.widgets.cells import line
 
@@ -57,13 +57,13 @@ JOB_MARKS = {
 }
 
 GRAPH_MARKS = {
-    GraphState.COMPLETED: Mark("✓", "completed", "completed"),
-    GraphState.SUBMITTED: Mark("▶", "submitted", "submitted"),
-    GraphState.ELIGIBLE: Mark("○", "eligible", "eligible"),
-    GraphState.WAITING: Mark("·", "waiting", "waiting"),
-    GraphState.FAILED: Mark("✗", "failed", "failed"),
-    GraphState.CANCELLED: Mark("⊘", "cancelled", "warning"),
-    GraphState.SKIPPED: Mark("◌", "skipped", "dim"),
+    GraphJobState.COMPLETED: Mark("✓", "completed", "completed"),
+    GraphJobState.SUBMITTED: Mark("▶", "submitted", "submitted"),
+    GraphJobState.ELIGIBLE: Mark("○", "eligible", "eligible"),
+    GraphJobState.WAITING: Mark("·", "waiting", "waiting"),
+    GraphJobState.FAILED: Mark("✗", "failed", "failed"),
+    GraphJobState.CANCELLED: Mark("⊘", "cancelled", "warning"),
+    GraphJobState.SKIPPED: Mark("◌", "skipped", "dim"),
 }
 """The states of the jobs of a network."""
 

@@ -19,8 +19,8 @@ from rowtui.cli.network.shared.text import say
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.runs.execution.autopilot import Answer
-from rowtui.core.runs.limits.limits import Kind, Limits, cost_text, describe
+from rowtui.core.runs.execution.autopilot import PlanAnswer
+from rowtui.core.runs.limits.limits import LimitKind, RunLimits, cost_text, describe
 from rowtui.core.submission.plan.charges import charges_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LINE = 1 << 12  # a terminal gives no longer lines
 
 
-class Person:
+class TerminalUser:
     """Asks the user on the terminal. `aside` clears other text that is drawn on the terminal."""
 
     def __init__(self, out: Output, networks: Networks, aside: Callable[[], None]) -> None:
@@ -41,7 +41,7 @@ class Person:
         self.aside = aside
         self.asking = False
 
-    async def ask(self, plan: Plan, breaches: tuple[Breach, ...]) -> Answer:
+    async def ask(self, plan: Plan, breaches: tuple[Breach, ...]) -> PlanAnswer:
         """See `autopilot.Ask`."""
         self.aside()
         self.asking = True
@@ -50,11 +50,11 @@ class Person:
         finally:
             self.asking = False
 
-    async def _answer(self, plan: Plan, breaches: tuple[Breach, ...]) -> Answer:
+    async def _answer(self, plan: Plan, breaches: tuple[Breach, ...]) -> PlanAnswer:
         self._show(plan)
         if not breaches:
             said = await typed("Proceed? [Y/n]: ")
-            return Answer(send=said is not None and said.lower() in ("", "y", "yes"))
+            return PlanAnswer(send=said is not None and said.lower() in ("", "y", "yes"))
         for breach in breaches:
             say(self.out, f"Beyond the limits: {breach.sentence}.")
         limits = self._wider(plan, breaches)
@@ -66,11 +66,11 @@ class Person:
             said = await typed("Which? [a/o/P]: ")
             word = "p" if said is None else said.lower() or "p"
             if word in ("a", "allow"):
-                return Answer(limits=limits)
+                return PlanAnswer(limits=limits)
             if word in ("o", "once"):
-                return Answer(send=True)
+                return PlanAnswer(send=True)
             if word in ("p", "pause", "n", "no", "q"):
-                return Answer()
+                return PlanAnswer()
 
     def _show(self, plan: Plan) -> None:
         out = self.out
@@ -87,7 +87,7 @@ class Person:
         )
         say_packing(plan, out)
 
-    def _wider(self, plan: Plan, breaches: tuple[Breach, ...]) -> Limits:
+    def _wider(self, plan: Plan, breaches: tuple[Breach, ...]) -> RunLimits:
         """Return limits that allow this plan, and the known work after it."""
         assert self.networks.driving is not None
         running = self.networks.driving.running
@@ -109,17 +109,17 @@ class Person:
         return limits
 
 
-def _widened(limits: Limits, kind: Kind, plan: Plan) -> Limits:
+def _widened(limits: RunLimits, kind: LimitKind, plan: Plan) -> RunLimits:
     """Return the limits without the exceeded limit; the caller handles budgets."""
-    if kind is Kind.DESTINATION:
+    if kind is LimitKind.DESTINATION:
         known = limits.destinations or ()
         more = (str(job.destination) for job in plan.jobs)
         return limits._replace(destinations=tuple(dict.fromkeys((*known, *more))))
-    if kind is Kind.UNPRICED:
+    if kind is LimitKind.UNPRICED:
         return limits._replace(money=None, currency="")
-    if kind is Kind.BUDGET:
+    if kind is LimitKind.BUDGET:
         return limits._replace(over_budget=True)
-    if kind is Kind.UNTIL and limits.until is not None and limits.until <= time.time():
+    if kind is LimitKind.UNTIL and limits.until is not None and limits.until <= time.time():
         return limits._replace(until=None)
     # Limits of failures count from zero again once they are confirmed.
     return limits

@@ -17,7 +17,7 @@ import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from rowtui.cli.network.shared.asking import Person
+from rowtui.cli.network.shared.asking import TerminalUser
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.limits import logs_of
 from rowtui.cli.network.shared.text import clock
@@ -26,8 +26,8 @@ from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json_views import planned_job, utc
-from rowtui.core.network.graph.job_model import STATES, JobState
-from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.network.graph.job_model import STATES, GraphJobState
+from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.execution.autopilot import Told
+    from rowtui.core.runs.execution.autopilot import AutopilotMessage
     from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import Run
 
 
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 CELLS = 20
 _SAID = (
-    (JobState.SUBMITTED, "submitted"),
-    (JobState.ELIGIBLE, "eligible"),
-    (JobState.FAILED, "failed"),
-    (JobState.CANCELLED, "cancelled"),
+    (GraphJobState.SUBMITTED, "submitted"),
+    (GraphJobState.ELIGIBLE, "eligible"),
+    (GraphJobState.FAILED, "failed"),
+    (GraphJobState.CANCELLED, "cancelled"),
 )
 
 
-class Bar:
+class ProgressLine:
     """The progress line. Call `draw` repeatedly, and `clear` before other text is written."""
 
     def __init__(self, out: Output) -> None:
@@ -83,7 +83,7 @@ def bar_text(counts: Sequence[Sequence[int]], seconds: float) -> str:
     """Return `Jobs ████░░░░ 12/41, 4 submitted, 1 failed (0:12)`."""
     all_of = [sum(each[state] for each in counts) for state in range(STATES)]
     total = sum(all_of)
-    done = all_of[JobState.COMPLETED] + all_of[JobState.SKIPPED]
+    done = all_of[GraphJobState.COMPLETED] + all_of[GraphJobState.SKIPPED]
     share = done / total if total else 0.0
     filled = "█" * int(share * CELLS)
     said = [f"{all_of[state]:,} {word}" for state, word in _SAID if all_of[state]]
@@ -110,16 +110,16 @@ class Driving:
         self.out = out
         self.by_step = by_step
         self.as_json = as_json
-        self.bar = Bar(out)
-        self.person = Person(out, networks, self.bar.clear)
+        self.bar = ProgressLine(out)
+        self.person = TerminalUser(out, networks, self.bar.clear)
         self.interrupted = False
         self._done = 0  # done jobs that no line has reported yet
         self._sent = 0
         self._told_at = 0.0
 
-    async def drive(self) -> Told | None:
+    async def drive(self) -> AutopilotMessage | None:
         """Drive the run until it is over or pauses; return the last event. Raises: RowtuiError."""
-        last: Told | None = None
+        last: AutopilotMessage | None = None
         asks = is_interactive() and not self.as_json
         telling = self.networks.drive(
             self.run, self.person.ask if asks else None, by_step=self.by_step
@@ -164,7 +164,7 @@ class Driving:
 
     # Output
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: AutopilotMessage) -> None:
         """Print an event, or keep it for a line with the next ones."""
         self.bar.clear()
         running = self._running()
@@ -175,19 +175,19 @@ class Driving:
             self._notices(told, running)
             return
         self._notices(told, running)
-        if told.kind is Kind.SENT and told.plan is not None:
+        if told.kind is MessageKind.SENT and told.plan is not None:
             self._sent += len(told.plan.jobs)
-        elif told.kind is Kind.HAPPENED and told.happened is not None:
+        elif told.kind is MessageKind.HAPPENED and told.happened is not None:
             happened = told.happened
             self._done += happened.completed
             if any(happened._replace(completed=0)):
                 self._count()
                 self._line(told.sentence if not happened.completed else _without_done(told))
                 self._failures(running, happened.failed)
-        elif told.kind is Kind.PROBLEM:
+        elif told.kind is MessageKind.PROBLEM:
             self._count()
             self.out.warn(told.sentence)
-        elif told.kind is Kind.BEGUN:
+        elif told.kind is MessageKind.BEGUN:
             self._line(told.sentence)
             self._told_at = time.monotonic()
         else:  # over or paused: the caller reports it
@@ -197,7 +197,7 @@ class Driving:
         if running is not None:
             self.bar.draw(running.graph.counts())
 
-    def _notices(self, told: Told, running: Running | None) -> None:
+    def _notices(self, told: AutopilotMessage, running: OpenRun | None) -> None:
         """Print the project's notices, except failures that are printed as failures."""
         failed = told.happened.failed if told.happened is not None and running is not None else ()
         reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
@@ -221,7 +221,7 @@ class Driving:
         sys.stdout.flush()
         self._told_at = time.monotonic()
 
-    def _failures(self, running: Running | None, jobs: Sequence[int]) -> None:
+    def _failures(self, running: OpenRun | None, jobs: Sequence[int]) -> None:
         """Print the first failed jobs, with the paths of their logs."""
         if running is None or not jobs:
             return
@@ -241,18 +241,18 @@ class Driving:
         if len(jobs) > len(shown):
             self.out.error(f"{plural(len(jobs) - len(shown), 'more job')} failed.")
 
-    def _running(self) -> Running | None:
+    def _running(self) -> OpenRun | None:
         return None if self.networks.driving is None else self.networks.driving.running
 
 
-def _without_done(told: Told) -> str:
+def _without_done(told: AutopilotMessage) -> str:
     """Return the sentence without the number of completed jobs, which another line reports."""
     return ", ".join(part for part in told.sentence.split(", ") if not part.endswith(" completed"))
 
 
-def event_json(told: Told, running: Running | None) -> to.RunEvent:
+def event_json(told: AutopilotMessage, running: OpenRun | None) -> to.RunEventJson:
     """Return a line for programs."""
-    found: to.RunEvent = {
+    found: to.RunEventJson = {
         "event": told.kind.value,
         "at": utc(time.time()) or "",
         "sentence": told.sentence,

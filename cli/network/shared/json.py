@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.json_views import cost_of, failed_for, utc
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 if TYPE_CHECKING:
     from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.limits.limits import Limits, Spent
+    from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.views import (
         Estimate,
         NetworkView,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def network_json(
     view: NetworkView, logs: Mapping[int, str], ends: Mapping[int, LastEnd]
-) -> to.Network:
+) -> to.NetworkJson:
     """Return `network show --json`. `logs`, `ends`: paths, and how failed jobs ended, by job."""
     return {
         "version": VERSION,
@@ -66,7 +66,7 @@ def network_json(
     }
 
 
-def failure_json(reason: str, end: LastEnd | None) -> to.Failure:
+def failure_json(reason: str, end: LastEnd | None) -> to.FailureJson:
     """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
     from rowtui.core.submission.plan.model import job_label
 
@@ -75,7 +75,7 @@ def failure_json(reason: str, end: LastEnd | None) -> to.Failure:
     return failed_for(reason, job_label(end.job_id, end.token), end.cluster)
 
 
-def run_json(run: RunView) -> to.Run:
+def run_json(run: RunView) -> to.RunJson:
     """Return a run, with its limits and its charges."""
     return {
         "id": run.id,
@@ -91,7 +91,7 @@ def run_json(run: RunView) -> to.Run:
     }
 
 
-def limits_json(limits: Limits) -> to.Limits:
+def limits_json(limits: RunLimits) -> to.LimitsJson:
     """Return the limits of a run's charges."""
     return {
         "cpu_hours": limits.cpu_hours,
@@ -106,7 +106,7 @@ def limits_json(limits: Limits) -> to.Limits:
     }
 
 
-def charged_json(spent: Spent) -> to.Charges:
+def charged_json(spent: Spent) -> to.ChargesJson:
     """Return what a run's submitted jobs ask for.
 
     A price in one currency is in the cost as well.
@@ -123,10 +123,10 @@ def charged_json(spent: Spent) -> to.Charges:
 
 def states_json(counts: tuple[int, ...]) -> dict[str, int]:
     """Return the number of jobs in each state."""
-    return {state.name.lower(): counts[state] for state in JobState} if counts else {}
+    return {state.name.lower(): counts[state] for state in GraphJobState} if counts else {}
 
 
-def _estimate(estimate: Estimate) -> to.Estimate:
+def _estimate(estimate: Estimate) -> to.EstimateJson:
     return {
         "seconds_left": estimate.seconds_left,
         "done_at": utc(estimate.done_at) or "",
@@ -140,7 +140,7 @@ def _estimate(estimate: Estimate) -> to.Estimate:
     }
 
 
-def _node(node: NodeView) -> to.NetworkNode:
+def _node(node: NodeView) -> to.NetworkNodeJson:
     return {
         "name": node.name,
         "kind": node.kind,
@@ -156,7 +156,7 @@ def _node(node: NodeView) -> to.NetworkNode:
     }
 
 
-def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.Samples:
+def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.SamplesJson:
     """Return `network show NODE --json`. `logs`: by directory."""
     return {
         "version": VERSION,
@@ -167,7 +167,7 @@ def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.Samples:
     }
 
 
-def _sample(sample: SampleView, logs: Mapping[str, str]) -> to.Sample:
+def _sample(sample: SampleView, logs: Mapping[str, str]) -> to.SampleJson:
     return {
         "directory": sample.directory,
         "values": sample.values,

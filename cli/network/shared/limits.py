@@ -1,6 +1,6 @@
 """The spending limits of a run: from options, else from the estimated need of the known jobs.
 
-The input is the command's arguments and a job graph; the result is `Limits` for the user to
+The input is the command's arguments and a job graph; the result is `RunLimits` for the user to
 confirm.
 """
 
@@ -14,7 +14,7 @@ from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
-from rowtui.core.runs.limits.limits import TRIES, Limits, amount, proposed_budget
+from rowtui.core.runs.limits.limits import TRIES, RunLimits, amount, proposed_budget
 from rowtui.core.runs.limits.run_times import parse_until
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 from rowtui.core.workflow.find import find_project
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.limits.spending import Left
+    from rowtui.core.runs.limits.spending import RemainingCost
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
 
@@ -71,15 +71,15 @@ FAILURES_IN_A_ROW = 3  # this many failures indicate a common cause
 
 
 def chosen_limits(
-    args: argparse.Namespace, project: Project, before: Limits | None, work: Left
-) -> Limits:
+    args: argparse.Namespace, project: Project, before: RunLimits | None, work: RemainingCost
+) -> RunLimits:
     """Return the limits of the options, over the confirmed ones; without both, the estimated need.
 
     Raises: RowtuiError.
     """
     limits = before
     if limits is None:
-        limits = Limits(
+        limits = RunLimits(
             cpu_hours=proposed_budget(work.cost.cpu_hours, grows=work.grows),
             gpu_hours=proposed_budget(work.cost.gpu_hours, grows=work.grows) or None,
             failures_in_a_row=FAILURES_IN_A_ROW,
@@ -87,7 +87,7 @@ def chosen_limits(
     return with_options(args, project, limits)
 
 
-def with_options(args: argparse.Namespace, project: Project, limits: Limits) -> Limits:
+def with_options(args: argparse.Namespace, project: Project, limits: RunLimits) -> RunLimits:
     """Return these limits, changed by the options. Raises: RowtuiError."""
     given = {
         "cpu_hours": args.max_cpu_hours,

@@ -11,15 +11,15 @@ import json
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.table import Column, display_width, table_lines
+from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import cut, cut_last, number, terminal_width
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.engine.api.json_views import cost_of
-from rowtui.core.network.simulation.gantt import NOTHING, Cell, Gantt, gantt
+from rowtui.core.network.simulation.gantt import NOTHING, Gantt, GanttCell, gantt
 from rowtui.core.runs.limits.machines import UNKNOWN_MB
-from rowtui.core.runs.limits.run_times import Basis
+from rowtui.core.runs.limits.run_times import RunTimeSource
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from rowtui.cli.pack.text import Cells
     from rowtui.core.base import json_objects as to
     from rowtui.core.network.simulation.gantt import By
-    from rowtui.core.network.simulation.simulate import Machine, Needs, Simulated
+    from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
     from rowtui.core.runs.limits.run_times import RunTime
-    from rowtui.core.runs.limits.simulation import Comparison, Outcome
+    from rowtui.core.runs.limits.simulation import Comparison, PlugInResult
 
 HEIGHT = 20  # rows of a chart
 WIDTH = 80  # of the text, if there is no terminal
@@ -44,7 +44,7 @@ _STYLES = (*_COLORS, *(f"{color} bold" for color in _COLORS))
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Simulation(NamedTuple):
+class SimulationReport(NamedTuple):
     """The simulation to print.
 
     `done`: jobs complete before; `assumed`: lists of assumed length `entries`.
@@ -58,7 +58,9 @@ class Simulation(NamedTuple):
     entries: int
 
 
-def print_simulation(told: Simulation, chosen: Outcome | None, by: By, out: Output) -> None:
+def print_simulation(
+    told: SimulationReport, chosen: PlugInResult | None, by: By, out: Output
+) -> None:
     """Print the tables and a chart."""
     found = told.found
     left = int(found.work.left().sum())
@@ -94,7 +96,7 @@ def print_simulation(told: Simulation, chosen: Outcome | None, by: By, out: Outp
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _machines(machines: tuple[Machine, ...]) -> str:
+def _machines(machines: tuple[SimulatedMachines, ...]) -> str:
     parts = []
     for it in machines:
         name = visible(it.name)
@@ -105,7 +107,7 @@ def _machines(machines: tuple[Machine, ...]) -> str:
     return ", ".join(shown)
 
 
-def _counts(found: Comparison) -> list[tuple[Needs, int]]:
+def _counts(found: Comparison) -> list[tuple[SimulatedNeeds, int]]:
     """Return how many jobs of each node are left, in network order.
 
     Jobs of a node that take different amounts are listed separately.
@@ -117,13 +119,13 @@ def _counts(found: Comparison) -> list[tuple[Needs, int]]:
     return list(zip(work.nodes, counts.tolist(), strict=True))
 
 
-def _times(told: Simulation, out: Output) -> list[str]:
+def _times(told: SimulationReport, out: Output) -> list[str]:
     columns = [
-        Column("Node", style="bold"),
-        Column("Jobs", right=True),
-        Column("CPUs", right=True),
-        Column("Each", right=True),
-        Column("Run time from"),
+        TextColumn("Node", style="bold"),
+        TextColumn("Jobs", right=True),
+        TextColumn("CPUs", right=True),
+        TextColumn("Each", right=True),
+        TextColumn("Run time from"),
     ]
     rows = []
     for needs, jobs in _counts(told.found):
@@ -131,7 +133,7 @@ def _times(told: Simulation, out: Output) -> list[str]:
             continue
         time = told.times[needs.name]
         source = time.basis.value
-        if time.basis in (Basis.MEASURED, Basis.QUEUED):
+        if time.basis in (RunTimeSource.MEASURED, RunTimeSource.QUEUED):
             source += f" ({plural(time.jobs, 'job')})"
         cpus = "-" if needs.refused else count(needs.cpus)
         rows.append([needs.name, count(jobs), cpus, duration(needs.seconds), source])
@@ -151,14 +153,14 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
     again = any(run.reruns for run in runs)
     unit = f" ({visible(found.machines.unit)})" if found.machines.unit else ""
     columns = [
-        Column("Order", style="bold"),
-        Column("All done", right=True),
-        *[Column(f"Cost{unit}", right=True)] * priced,
-        Column("CPU-hours", right=True),
-        Column("Used", right=True),
-        Column("Machines", right=True),
-        *[Column("Reruns", right=True)] * again,
-        Column("What it does"),
+        TextColumn("Order", style="bold"),
+        TextColumn("All done", right=True),
+        *[TextColumn(f"Cost{unit}", right=True)] * priced,
+        TextColumn("CPU-hours", right=True),
+        TextColumn("Used", right=True),
+        TextColumn("Machines", right=True),
+        *[TextColumn("Reruns", right=True)] * again,
+        TextColumn("What it does"),
     ]
     rows: list[Cells] = []
     for outcome in found.outcomes:
@@ -202,7 +204,7 @@ def _not_run(found: Comparison, run: Simulated) -> list[str]:
 # -- the chart -------------------------------------------------------------------------------------
 
 
-def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
+def chart(told: SimulationReport, chosen: PlugInResult, by: By, out: Output) -> list[str]:
     """Return the lines of a chart of one order."""
     assert chosen.run is not None
     found = told.found
@@ -232,7 +234,7 @@ def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
     return lines
 
 
-def _colored(cells: tuple[Cell, ...], marks: Mapping[int, int], out: Output) -> str:
+def _colored(cells: tuple[GanttCell, ...], marks: Mapping[int, int], out: Output) -> str:
     """Return blocks; neighbours of one colour are painted together."""
     parts: list[tuple[str, str]] = []
     for cell in cells:
@@ -246,7 +248,7 @@ def _colored(cells: tuple[Cell, ...], marks: Mapping[int, int], out: Output) -> 
     return "".join(out.style(text, style) if style else text for style, text in parts)
 
 
-def _lettered(cells: tuple[Cell, ...], marks: Mapping[int, int]) -> str:
+def _lettered(cells: tuple[GanttCell, ...], marks: Mapping[int, int]) -> str:
     return "".join(
         " "
         if cell.node == NOTHING
@@ -279,10 +281,10 @@ def _legend(drawn: Gantt, node: int, mark: int, blocks: bool, out: Output) -> st
 # -- JSON ------------------------------------------------------------------------------------------
 
 
-def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
+def simulation_json(told: SimulationReport, chosen: PlugInResult | None, by: By) -> str:
     """Return the whole simulation for programs."""
     found = told.found
-    value: to.NetworkSimulation = {
+    value: to.NetworkSimulationJson = {
         "version": VERSION,
         "network": told.network,
         "jobs": int(found.work.left().sum()),
@@ -335,7 +337,7 @@ def simulation_json(told: Simulation, chosen: Outcome | None, by: By) -> str:
     return json.dumps(value, indent=2)
 
 
-def _machine(machine: Machine) -> to.SimulatedMachine:
+def _machine(machine: SimulatedMachines) -> to.SimulatedMachineJson:
     unknown = not machine.memory_mb or machine.memory_mb >= UNKNOWN_MB
     return {
         "name": machine.name,
@@ -354,9 +356,9 @@ def _gpu_hours(found: Comparison, run: Simulated) -> float:
     return float((gpus * (run.spans.end - run.spans.start)).sum()) / 3600
 
 
-def _outcome(outcome: Outcome, found: Comparison) -> to.OrderResult:
+def _outcome(outcome: PlugInResult, found: Comparison) -> to.OrderResultJson:
     run = outcome.run
-    head: to.OrderResult = {
+    head: to.OrderResultJson = {
         "plugin": outcome.plugin,
         "summary": outcome.summary,
         "error": outcome.error or None,

@@ -11,17 +11,17 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.output.table import Cell, Column, display_width, table_lines
+from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
 from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.limits.limits import cost_text, describe, money_text
 from rowtui.core.runs.limits.run_times import time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
-    from rowtui.core.runs.limits.limits import Limits, Spent
+    from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.views import (
         Estimate,
         FailureView,
@@ -36,21 +36,21 @@ BAR_CELLS = 10
 SHOWN_FAILURES = 10
 
 
-class Words(NamedTuple):
+class StateWord(NamedTuple):
     """The name of a state of jobs, and its style."""
 
     word: str
     style: str = ""
 
 
-STATES: Mapping[JobState, Words] = {
-    JobState.COMPLETED: Words("completed", "green"),
-    JobState.SUBMITTED: Words("submitted", "yellow"),
-    JobState.ELIGIBLE: Words("eligible", "blue"),
-    JobState.WAITING: Words("waiting", "cyan"),
-    JobState.FAILED: Words("failed", "red bold"),
-    JobState.CANCELLED: Words("cancelled", "yellow"),
-    JobState.SKIPPED: Words("skipped", "dim"),
+STATES: Mapping[GraphJobState, StateWord] = {
+    GraphJobState.COMPLETED: StateWord("completed", "green"),
+    GraphJobState.SUBMITTED: StateWord("submitted", "yellow"),
+    GraphJobState.ELIGIBLE: StateWord("eligible", "blue"),
+    GraphJobState.WAITING: StateWord("waiting", "cyan"),
+    GraphJobState.FAILED: StateWord("failed", "red bold"),
+    GraphJobState.CANCELLED: StateWord("cancelled", "yellow"),
+    GraphJobState.SKIPPED: StateWord("skipped", "dim"),
 }
 
 
@@ -115,7 +115,7 @@ def run_status(run: RunView) -> tuple[str, str]:
 
 def count_jobs(view: NetworkView) -> str:
     """Return `39 jobs, 12 of them completed`."""
-    done = sum(node.counts[JobState.COMPLETED] for node in view.nodes if node.counts)
+    done = sum(node.counts[GraphJobState.COMPLETED] for node in view.nodes if node.counts)
     text = plural(view.jobs, "job")
     return f"{text}, {done:,} of them completed" if done else text
 
@@ -184,7 +184,7 @@ def _line(node: NodeView, out: Output) -> str:
         return out.style("not run: no sink needs it", "dim")
     if not node.counts or not sum(node.counts):
         return "no jobs yet" if node.lists else "no jobs"
-    done = _progress(node.counts[JobState.COMPLETED], sum(node.counts))
+    done = _progress(node.counts[GraphJobState.COMPLETED], sum(node.counts))
     return f"{done}  {states_text(node.counts, out)}"
 
 
@@ -307,19 +307,19 @@ def sample_lines(
     shown = [*columns]
     with_state, with_reason = any(row[1] for row in rows), any(row[3] for row in rows)
     head = [
-        Column("Directory", style="bold"),
-        *[Column("State")] * with_state,
-        *(Column(f"/{name}", right=True) for name in shown),
-        *[Column("Why")] * with_reason,
+        TextColumn("Directory", style="bold"),
+        *[TextColumn("State")] * with_state,
+        *(TextColumn(f"/{name}", right=True) for name in shown),
+        *[TextColumn("Why")] * with_reason,
     ]
     styles = {state.name.lower(): words for state, words in STATES.items()}
-    lines: list[list[str | Cell]] = []
+    lines: list[list[str | TableCell]] = []
     for directory, state, values, reason in rows:
-        said = styles.get(state, Words(state))
+        said = styles.get(state, StateWord(state))
         lines.append(
             [
                 directory,
-                *[Cell(said.word, said.style)] * with_state,
+                *[TableCell(said.word, said.style)] * with_state,
                 *(_value(values.get(name)) for name in shown),
                 *[reason] * with_reason,
             ]
@@ -341,6 +341,6 @@ def clock() -> str:
     return time.strftime("%H:%M:%S")
 
 
-def limit_lines(limits: Limits) -> Iterable[str]:
+def limit_lines(limits: RunLimits) -> Iterable[str]:
     """Return the limits; if there are none, a line that states so."""
     return describe(limits) or ("without any limit",)

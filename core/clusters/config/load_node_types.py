@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.model import BudgetLimit, Cluster, NodeKind, PackingDefaults
+from rowtui.core.clusters.model import BudgetLimit, Cluster, NodeType, PackingDefaults
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean, kind_of
@@ -104,7 +104,7 @@ def with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
     )
 
 
-def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeKind]:
+def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeType]:
     """Return the node type of one table; an empty list if the table has an error."""
     before = len(table.file.problems)
     table.only(_NODE_TYPE)
@@ -115,7 +115,7 @@ def _node_type(table: TomlTable, cluster: Cluster) -> list[NodeKind]:
     partition = _line(table, "partition")
     if partition is not None and cluster.partitions:
         _known_partition(table, "partition", partition, cluster)
-    kind = NodeKind(
+    kind = NodeType(
         name=name or "",
         partition=partition or "",
         cpus=_count(table, "cpus", at_least=1) or 0,

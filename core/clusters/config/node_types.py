@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rowtui.core.clusters.config.load_node_types import memory_mb
-from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults, Partition
+from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults, Partition
 
 FROM_PARTITION = "partition"
 FROM_MACHINE = "this machine"
@@ -18,7 +18,7 @@ FROM_MACHINE = "this machine"
 
 def node_types_for(
     cluster: Cluster, partition: str, environment: Mapping[str, str] | None = None
-) -> tuple[NodeKind, ...]:
+) -> tuple[NodeType, ...]:
     """Return the node types of one partition, in the order of their description; () if unknown.
 
     `source` of each is a file, `FROM_PARTITION` or `FROM_MACHINE`. `environment`: default is that
@@ -48,7 +48,7 @@ def packing_for(cluster: Cluster, partition: str) -> PackingDefaults | None:
     return next(special, packing._replace(partitions=()))
 
 
-def node_of(partition: Partition) -> NodeKind | None:
+def node_of(partition: Partition) -> NodeType | None:
     """Return the node that the limits of a partition describe; None if they are insufficient.
 
     The node counts as whole only if the partition requires multiples of its CPUs. Its memory is the
@@ -61,7 +61,7 @@ def node_of(partition: Partition) -> NodeKind | None:
     gpus = partition.gpus_per_node or 0
     of_cpus = _memory(partition.memory_per_cpu_mb, partition.memory_per_cpu, cpus)
     of_gpus = _memory(partition.memory_per_gpu_mb, partition.memory_per_gpu, gpus)
-    return NodeKind(
+    return NodeType(
         name=partition.name,
         partition=partition.name,
         cpus=cpus,
@@ -73,12 +73,12 @@ def node_of(partition: Partition) -> NodeKind | None:
     )
 
 
-def this_machine(environment: Mapping[str, str] | None = None) -> NodeKind:
+def this_machine(environment: Mapping[str, str] | None = None) -> NodeType:
     """Return this machine as one node, which its own queue may use. Raises: RowtuiError."""
     from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 
     capacity = machine_capacity(environment)
-    return NodeKind(
+    return NodeType(
         name="this-machine",
         partition="",
         cpus=capacity.cores,

@@ -14,7 +14,7 @@ from rowtui.core.clusters.model import (
     Cluster,
     Launcher,
     Launchers,
-    NodeKind,
+    NodeType,
     PackingDefaults,
     Partition,
     Remote,
@@ -29,7 +29,7 @@ SECONDS_PER_DAY = 86_400
 
 
 def node_types_toml(
-    kinds: Sequence[NodeKind],
+    kinds: Sequence[NodeType],
     prefix: str = "cluster.",
     remarks: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
@@ -57,7 +57,7 @@ def duration(seconds: int) -> str:
     return f"{days} day{'' if days == 1 else 's'}, {time}" if days else time
 
 
-def _node_type(kind: NodeKind, prefix: str, remarks: Sequence[str]) -> str:
+def _node_type(kind: NodeType, prefix: str, remarks: Sequence[str]) -> str:
     lines = [f"name = {toml_string(kind.name)}"]
     if kind.partition:
         lines.append(f"partition = {toml_string(kind.partition)}")

@@ -31,7 +31,7 @@ from rowtui.core.workflow.toml_file import TomlFile
 # `load_clusters` reports their errors.
 
 
-class Place(NamedTuple):
+class ClusterPlace(NamedTuple):
     """One `[[cluster]]` entry. `file`: safe to show."""
 
     name: str
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-def cluster_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
+def cluster_places(environ: Mapping[str, str]) -> tuple[ClusterPlace, ...]:
     """Return every entry of Row's file, then of rowtui's file, in their order."""
     found = []
     for folder in (row_config_folder(environ), own_config_folder(environ)):
@@ -57,7 +57,7 @@ def cluster_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
         for table in file.top.tables("cluster") or ():
             name = table.values.get("name")
             if isinstance(name, str):
-                found.append(Place(name, file.file, file.locate(table.path)[0]))
+                found.append(ClusterPlace(name, file.file, file.locate(table.path)[0]))
     return tuple(found)
 
 

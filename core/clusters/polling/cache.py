@@ -2,7 +2,7 @@
 
 The module determines the file's name, writes the file by rename (readers see the complete old or
 new file) and provides the lock that a process holds while it queries the scheduler; the lock ends
-with its process. The state is a `Known`. A file that cannot be read is no error: the queue is
+with its process. The state is a `KnownQueue`. A file that cannot be read is no error: the queue is
 queried again. The files are not fsynced, because losing them does no harm.
 """
 
@@ -34,7 +34,7 @@ OLD_SECONDS = 30 * 86_400.0  # files of queues that were not polled for this tim
 _POINTERS = ("SLURM_CONF", "SGE_ROOT", "SGE_CELL", "SGE_CLUSTER_NAME", "SGE_QMASTER_PORT")
 
 
-class Known(NamedTuple):
+class KnownQueue(NamedTuple):
     """The known state of one queue.
 
     `snapshot`: the last good answer, None before the first; `as_of`: when the poll for it began
@@ -89,7 +89,7 @@ class PollCache:
         except OSError:
             return False
 
-    def read(self) -> Known | None:
+    def read(self) -> KnownQueue | None:
         """Read the state that any process wrote last; None if there is none or it is unreadable."""
         try:
             seen = _identity(os.stat(self._answer))
@@ -99,7 +99,7 @@ class PollCache:
         self._seen = seen
         return known
 
-    def write(self, known: Known) -> bool:
+    def write(self, known: KnownQueue) -> bool:
         """Write the state for all processes. Return False if it cannot be written.
 
         The caller holds the lock.
@@ -187,7 +187,7 @@ class CacheLock:
             self._fd = None
 
 
-def encoded(known: Known) -> bytes:
+def encoded(known: KnownQueue) -> bytes:
     """Encode a state: a header line, a line of facts, and a line for each field of the jobs.
 
     The header names the JSON library. Every column is a separate line of JSON, so that no step
@@ -218,7 +218,7 @@ def encoded(known: Known) -> bytes:
     return b"\n".join((b"%s %s" % (_MAGIC, way), *lines))
 
 
-def decoded(data: bytes) -> Known | None:
+def decoded(data: bytes) -> KnownQueue | None:
     """Decode a state; None for any other data: another version, a truncated file, other fields."""
     header, *lines = data.split(b"\n")
     loads: Callable[[bytes], Any]
@@ -250,7 +250,7 @@ _TYPES: Mapping[str, frozenset[type]] = {
 _STATES = {state.value: state for state in JobState}
 
 
-def _known(facts: Any, columns: Iterable[Any]) -> Known:
+def _known(facts: Any, columns: Iterable[Any]) -> KnownQueue:
     """Build the state. Raises: ValueError, TypeError and others for data of another form."""
     numbers = facts["history"]
     for number in (*numbers, facts["as_of"]):
@@ -268,7 +268,7 @@ def _known(facts: Any, columns: Iterable[Any]) -> Known:
         if type(cluster) is not str or type(at) not in (int, float) or type(length) is not int:
             raise TypeError("snapshot")
         snapshot = QueueSnapshot(cluster, at, _jobs(columns, length) if length else ())
-    return Known(history, snapshot, facts["as_of"], facts["error"])
+    return KnownQueue(history, snapshot, facts["as_of"], facts["error"])
 
 
 def _jobs(columns: Iterable[Any], length: int) -> tuple[Job, ...]:

@@ -37,7 +37,7 @@ class PollHistory(NamedTuple):
     chance: float = 0.5
 
 
-class Pace(enum.Enum):
+class PollPace(enum.Enum):
     """Why a queue is polled at its present rate."""
 
     AT_WILL = "whenever somebody wants to know"
@@ -46,13 +46,13 @@ class Pace(enum.Enum):
     BACKING_OFF = "backing off"  # it did not answer
 
 
-def pace_of(latency: float, failures: int, interval: float) -> Pace:
+def pace_of(latency: float, failures: int, interval: float) -> PollPace:
     """Return the pace of polling, from the seconds of the last answer and the failures."""
     if interval <= 0.0:
-        return Pace.AT_WILL
+        return PollPace.AT_WILL
     if failures:
-        return Pace.BACKING_OFF
-    return Pace.SLOWED if LOAD_SHARE * latency > interval else Pace.AS_CONFIGURED
+        return PollPace.BACKING_OFF
+    return PollPace.SLOWED if LOAD_SHARE * latency > interval else PollPace.AS_CONFIGURED
 
 
 def next_look(history: PollHistory, interval: float) -> float:

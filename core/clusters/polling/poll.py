@@ -20,7 +20,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling.cache import (
     CacheLock,
-    Known,
+    KnownQueue,
     PollCache,
     cache_name,
     queues_folder,
@@ -99,7 +99,7 @@ class Poll:
         self._chance = chance or _drawn
         self._wait_seconds = wait_seconds
         self._connected = connected
-        self._known = Known()
+        self._known = KnownQueue()
         self._submitted = 0.0
 
     async def look(self, *, now: bool = False) -> Polled:
@@ -191,7 +191,7 @@ class Poll:
             history = after_answer(
                 history, interval, began=began, ended=ended, seconds=seconds, chance=chance
             )
-            self._known = Known(history, snapshot, began)
+            self._known = KnownQueue(history, snapshot, began)
 
     def _keeping(self, lock: CacheLock) -> Callable[[], None]:
         files, known, now = self._files, self._known, self._clock()

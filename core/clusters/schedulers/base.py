@@ -218,7 +218,7 @@ class Unreachable:
 SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable
 
 
-class Verdict(enum.Enum):
+class DryVerdict(enum.Enum):
     """A scheduler's answer about a job in a dry check."""
 
     TAKES = "takes it"
@@ -233,7 +233,7 @@ class DryAnswer:
     `start`: when the job might start, epoch seconds, None if unknown; `detail`: where.
     """
 
-    verdict: Verdict
+    verdict: DryVerdict
     reason: str = ""
     start: float | None = None
     detail: str = ""

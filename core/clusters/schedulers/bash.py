@@ -21,6 +21,7 @@ from rowtui.core.base.files import write_all
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
+    DryVerdict,
     Job,
     JobAnswer,
     JobKey,
@@ -28,7 +29,6 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     Rejected,
     SubmitResult,
-    Verdict,
 )
 from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.clusters.schedulers.local.processes import (
@@ -141,7 +141,7 @@ class BashScheduler:
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
         """Return that no dry check is possible: only running the job would show the result."""
-        return DryAnswer(Verdict.NOT_TOLD, "bash runs any job; it checks none before")
+        return DryAnswer(DryVerdict.NOT_TOLD, "bash runs any job; it checks none before")
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Return no jobs, because every job has ended."""

@@ -16,7 +16,7 @@ MOST_BYTES = 4 << 20  # of one answer: some 40,000 jobs of all users
 MOST_FIELDS = 500  # of one job
 
 
-class Asked(NamedTuple):
+class CommandOutput(NamedTuple):
     """One command and its output as names and values; `problem`: why there is no output."""
 
     command: str
@@ -31,7 +31,7 @@ class SchedulerDetail(NamedTuple):
     priority; an array counts as one. `problem`: the information that the scheduler does not offer.
     """
 
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[CommandOutput, ...] = ()
     priority: tuple[tuple[str, int], ...] = ()
     start: int | None = None
     on: str = ""
@@ -79,7 +79,7 @@ async def _grid_engine(transport: Transport, job: JobKey, *, estimate: bool) -> 
     fields = tuple(field for field in read_lines(text) if field[0] != "env_list")  # may be secret
     said = " ".join(result.stderr.decode(errors="replace").split())[:300]
     problem = "" if fields and result.exit_status == 0 else said or result.complaint
-    asked = (Asked(f"qstat -j {job.id}", fields, problem),)
+    asked = (CommandOutput(f"qstat -j {job.id}", fields, problem),)
     without = "Grid Engine gives no estimate of the start" if estimate else ""
     return SchedulerDetail(asked, estimated=estimate, problem=without)
 

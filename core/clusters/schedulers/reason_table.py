@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 SHOWN = 300  # characters shown of a text from outside
 
 
-class Explanation(NamedTuple):
+class ReasonExplanation(NamedTuple):
     """`sentence`: the state of the job; `hint`: what the user can do, or "".
 
     `needs_person`: the job waits, and will wait until the user or an administrator acts.
@@ -28,10 +28,10 @@ class Explanation(NamedTuple):
 class Reasons(NamedTuple):
     """The reasons of a scheduler: whole texts, and patterns for all other reasons."""
 
-    words: Mapping[str, Explanation]
-    patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Explanation]], ...] = ()
+    words: Mapping[str, ReasonExplanation]
+    patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], ReasonExplanation]], ...] = ()
 
-    def find(self, reason: str) -> Explanation | None:
+    def find(self, reason: str) -> ReasonExplanation | None:
         """Return the meaning of this reason; None if the table does not contain it."""
         # Some commands print the spaces of a reason as underscores.
         known = self.words.get(reason) or self.words.get(reason.replace("_", " "))
@@ -58,7 +58,7 @@ def in_words(reason: str) -> str:
     return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
 
 
-HELD = Explanation(
+HELD = ReasonExplanation(
     "It was held, and starts only when it is released.",
     "Release it to let it start, or cancel it.",
     needs_person=True,

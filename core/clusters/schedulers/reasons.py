@@ -1,8 +1,8 @@
 """Explain why a job waits or how it ended, in a sentence for the user, with a hint.
 
-The input is a scheduler's record of a job; the result is an `Explanation`. The schedulers' reasons
-are in tables; a new scheduler adds its table to `TABLES`. A reason that is in no table is shown
-unchanged. The module is pure; text from outside is made safe to show. Source: signal(7).
+The input is a scheduler's record of a job; the result is an `ReasonExplanation`. The schedulers'
+reasons are in tables; a new scheduler adds its table to `TABLES`. A reason that is in no table is
+shown unchanged. The module is pure; text from outside is made safe to show. Source: signal(7).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.grid_engine.reasons import GRID_ENGINE
 from rowtui.core.clusters.schedulers.reason_table import (
     HELD,
-    Explanation,
+    ReasonExplanation,
     Reasons,
     foreign,
     in_words,
@@ -24,7 +24,7 @@ from rowtui.core.clusters.schedulers.reason_table import (
 from rowtui.core.clusters.schedulers.slurm.reasons import SLURM
 from rowtui.core.workflow.duration import format_duration
 
-__all__ = ["TABLES", "Explanation", "Reasons", "explain"]
+__all__ = ["TABLES", "ReasonExplanation", "Reasons", "explain"]
 
 TABLES: tuple[Reasons, ...] = (SLURM, GRID_ENGINE)
 """Why jobs wait, by scheduler; the local scheduler uses Slurm's reasons.
@@ -33,7 +33,7 @@ The first table that contains a reason explains it.
 """
 
 
-def explain(job: Job, now: float) -> Explanation:
+def explain(job: Job, now: float) -> ReasonExplanation:
     """Return the explanation of a job for its user. `now`: epoch seconds."""
     match job.state:
         case JobState.PENDING:
@@ -45,7 +45,7 @@ def explain(job: Job, now: float) -> Explanation:
         case JobState.SUSPENDED if (told := _found(job.reason, (GRID_ENGINE,))) is not None:
             return told
         case JobState.UNKNOWN if job.reason.strip():
-            return Explanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
+            return ReasonExplanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
     if (cause := _CAUSES.get(job.reason)) is not None and job.state is JobState.FAILED:
         job = replace(job, state=cause)
     if job.state.bad:
@@ -67,10 +67,10 @@ def how_long(seconds: int) -> str:
     return f"{hours} h" if hours < 48 else f"{hours // 24:,} days"
 
 
-def _waits(job: Job, now: float) -> Explanation:
+def _waits(job: Job, now: float) -> ReasonExplanation:
     told = _found(job.reason, TABLES)
     if told is None:
-        told = Explanation(
+        told = ReasonExplanation(
             f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
         )
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
@@ -84,7 +84,7 @@ def _waits(job: Job, now: float) -> Explanation:
     return told._replace(sentence=sentence)
 
 
-def _held(job: Job) -> Explanation:
+def _held(job: Job) -> ReasonExplanation:
     told = _found(job.reason, TABLES)
     if told is not None and told.needs_person:
         return told
@@ -93,16 +93,16 @@ def _held(job: Job) -> Explanation:
     return HELD._replace(sentence=f"It is held: {_as_it_is(job)}.")
 
 
-def _runs(job: Job) -> Explanation:
+def _runs(job: Job) -> ReasonExplanation:
     if job.reason in _STARTING and (told := _found(job.reason, TABLES)) is not None:
         return told
     where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
     if job.limit is None or job.elapsed is None or job.limit > _YEAR:
-        return Explanation(f"It runs{where}.")
+        return ReasonExplanation(f"It runs{where}.")
     left = job.limit - job.elapsed
     if left <= 0:
-        return Explanation(f"It runs{where}; its time is up, and it is being stopped.")
-    return Explanation(f"It runs{where}; its time limit is reached in {how_long(left)}.")
+        return ReasonExplanation(f"It runs{where}; its time is up, and it is being stopped.")
+    return ReasonExplanation(f"It runs{where}; its time limit is reached in {how_long(left)}.")
 
 
 def _as_it_is(job: Job) -> str:
@@ -111,7 +111,7 @@ def _as_it_is(job: Job) -> str:
     return (words if words == reason else f"{words} ({reason})").removesuffix(".")
 
 
-def _failed(job: Job) -> Explanation:
+def _failed(job: Job) -> ReasonExplanation:
     """Explain a failed job: signals and exit codes are more precise than Slurm's reasons."""
     number, code = job.exit_signal, job.exit_code
     raised = _RAISED.match(job.reason)
@@ -131,13 +131,13 @@ def _failed(job: Job) -> Explanation:
         return _by_signal(code - 128, "A program in it was ended", f", exit code {code}", said)
     if code:
         sentence, hint = _EXIT_CODES.get(code, ("Its script failed", "Its log tells more."))
-        return Explanation(f"{sentence} ({said or f'exit code {code}'}).", hint)
+        return ReasonExplanation(f"{sentence} ({said or f'exit code {code}'}).", hint)
     if job.reason.strip() and job.reason != "NonZeroExitCode":
-        return Explanation(f"It failed: {_as_it_is(job)}.", "Its log may tell more.")
-    return Explanation("Its script failed.", "Its log tells more.")
+        return ReasonExplanation(f"It failed: {_as_it_is(job)}.", "Its log may tell more.")
+    return ReasonExplanation("Its script failed.", "Its log tells more.")
 
 
-def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> Explanation:
+def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> ReasonExplanation:
     try:
         name = signal.Signals(number).name
     except ValueError:
@@ -145,34 +145,36 @@ def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> E
     what, hint = _SIGNALS.get(name, ("", ""))
     colon = ": " if what else ""
     ended = f"{said[0].upper()}{said[1:]}" if said else f"{subject} by {name}{beside}"
-    return Explanation(f"{ended}{colon}{what}.", hint or "Its log may tell more.")
+    return ReasonExplanation(f"{ended}{colon}{what}.", hint or "Its log may tell more.")
 
 
-def _timed_out(job: Job) -> Explanation:
+def _timed_out(job: Job) -> ReasonExplanation:
     limit = f" of {format_duration(job.limit)}" if job.limit and 0 < job.limit < _YEAR else ""
     hint = "Ask for more time, or for fewer directories in one job; what was finished counts."
-    return Explanation(f"It was stopped at its time limit{limit}.", hint)
+    return ReasonExplanation(f"It was stopped at its time limit{limit}.", hint)
 
 
-def _node_failed(job: Job) -> Explanation:
+def _node_failed(job: Job) -> ReasonExplanation:
     node = f" ({foreign(job.nodes)})" if job.nodes.strip() else ""
     hint = "The job is not to blame: submit its directories again."
-    return Explanation(f"A node that it ran on failed{node}.", hint)
+    return ReasonExplanation(f"A node that it ran on failed{node}.", hint)
 
 
-def _cancelled(job: Job) -> Explanation:
+def _cancelled(job: Job) -> ReasonExplanation:
     # Slurm's reason is the one for which the job had waited before.
     when = "while it ran" if job.elapsed else "before it started"
     hint = "Submit its directories again if they still need it."
-    return Explanation(f"It was cancelled {when}.", hint)
+    return ReasonExplanation(f"It was cancelled {when}.", hint)
 
 
-def _refused(job: Job) -> Explanation:
+def _refused(job: Job) -> ReasonExplanation:
     why = f": {_as_it_is(job)}" if job.reason.strip() else ""
-    return Explanation(f"The scheduler refused it{why}.", "Its directories may be submitted again.")
+    return ReasonExplanation(
+        f"The scheduler refused it{why}.", "Its directories may be submitted again."
+    )
 
 
-def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
+def _found(reason: str, tables: tuple[Reasons, ...]) -> ReasonExplanation | None:
     text = reason.strip()
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
@@ -184,7 +186,7 @@ def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
 
 _YEAR = 366 * 86_400
 _STARTING = frozenset({"Prolog", "being started"})  # reasons of jobs that have their nodes
-_ENDED: Mapping[JobState, Callable[[Job], Explanation]] = {
+_ENDED: Mapping[JobState, Callable[[Job], ReasonExplanation]] = {
     JobState.FAILED: _failed,
     JobState.TIMEOUT: _timed_out,
     JobState.NODE_FAIL: _node_failed,
@@ -198,28 +200,28 @@ _CAUSES: Mapping[str, JobState] = {
     "the node failed": JobState.NODE_FAIL,
     "lost": JobState.LOST,
 }
-_STATES: Mapping[JobState, Explanation] = {
-    JobState.SUSPENDED: Explanation(
+_STATES: Mapping[JobState, ReasonExplanation] = {
+    JobState.SUSPENDED: ReasonExplanation(
         "It was stopped for the time being and keeps its memory; it goes on from there.",
         "An administrator or a job of higher priority did that: it need not be submitted again.",
     ),
-    JobState.COMPLETING: Explanation("It has ended, and the scheduler cleans up after it."),
-    JobState.COMPLETED: Explanation("It ended well."),
-    JobState.OUT_OF_MEMORY: Explanation(
+    JobState.COMPLETING: ReasonExplanation("It has ended, and the scheduler cleans up after it."),
+    JobState.COMPLETED: ReasonExplanation("It ended well."),
+    JobState.OUT_OF_MEMORY: ReasonExplanation(
         "It was ended since it used more memory than it had asked for.",
         "Ask for more memory, or let fewer processes run in one job.",
     ),
-    JobState.LOST: Explanation(
+    JobState.LOST: ReasonExplanation(
         "The scheduler had this job and knows nothing of it any more.",
         "Submit its directories again: should it turn up after all, it ends without running.",
     ),
-    JobState.UNKNOWN: Explanation("It is not known how this job is doing."),
-    JobState.RESERVED: Explanation("A plan holds its directories; it is about to be sent."),
-    JobState.NOT_REACHED: Explanation(
+    JobState.UNKNOWN: ReasonExplanation("It is not known how this job is doing."),
+    JobState.RESERVED: ReasonExplanation("A plan holds its directories; it is about to be sent."),
+    JobState.NOT_REACHED: ReasonExplanation(
         "A job before it ended, so that its turn never came.",
         "Submit its directories again if they still need it.",
     ),
-    JobState.NEVER_SENT: Explanation("It was never sent.", "Submit its directories again."),
+    JobState.NEVER_SENT: ReasonExplanation("It was never sent.", "Submit its directories again."),
 }
 
 # Slurm's codes in place of a signal: for a script that could not be started, and for memory.
@@ -228,40 +230,42 @@ _NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
 _OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
 _KILLED = re.compile(r"killed \(signal ([A-Z0-9]+)")
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
-_LAUNCH_FAILURE = Explanation(
+_LAUNCH_FAILURE = ReasonExplanation(
     "The scheduler could not start its script, or not open the file for its output.",
     "Does the folder of its log exist there, and may it be written? Then submit again.",
 )
 # How jobs ended, if the reason has more information than the state.
 ENDINGS = Reasons(
     {
-        "DependencyNeverSatisfied": Explanation(
+        "DependencyNeverSatisfied": ReasonExplanation(
             "It was cancelled since a job that it had to wait for did not end well.",
             "Submit again what failed, and then this.",
         ),
         "OutOfMemory": _STATES[JobState.OUT_OF_MEMORY],
-        "preempted": Explanation(
+        "preempted": ReasonExplanation(
             "A job of higher priority took its place.", "Submit its directories again."
         ),
-        "deadline": Explanation("It could not end before its deadline.", "Give it a later one."),
-        "boot fail": Explanation(
+        "deadline": ReasonExplanation(
+            "It could not end before its deadline.", "Give it a later one."
+        ),
+        "boot fail": ReasonExplanation(
             "Its node could not be started.", "The job is not to blame: submit it again."
         ),
-        "SystemFailure": Explanation(
+        "SystemFailure": ReasonExplanation(
             "The cluster failed while it ran.", "The job is not to blame: submit it again."
         ),
-        "InactiveLimit": Explanation(
+        "InactiveLimit": ReasonExplanation(
             "It was ended since it did nothing for too long.",
             "Its log may tell what it waited for.",
         ),
         "opening input/output file": _LAUNCH_FAILURE,
-        "the machine was restarted": Explanation(
+        "the machine was restarted": ReasonExplanation(
             "The machine was restarted while it ran.", "Submit its directories again."
         ),
-        "the machine was restarted while the job ran": Explanation(
+        "the machine was restarted while the job ran": ReasonExplanation(
             "The machine was restarted while it ran.", "Submit its directories again."
         ),
-        "the process that watched over the job was killed": Explanation(
+        "the process that watched over the job was killed": ReasonExplanation(
             "The process that watched over it was killed, and so it was ended.",
             "Submit its directories again.",
         ),
@@ -269,7 +273,7 @@ ENDINGS = Reasons(
     (
         (
             re.compile(r"Dependency: job (\d+) did not end well"),
-            lambda match: Explanation(
+            lambda match: ReasonExplanation(
                 f"It was cancelled since job {match[1]}, which it had to wait for, did not end"
                 " well.",
                 "Submit again what failed, and then this.",

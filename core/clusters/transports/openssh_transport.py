@@ -23,7 +23,7 @@ from pathlib import Path
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble, run_command
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble, SshTarget
-from rowtui.core.clusters.transports.remote_line import Answer, Line, remote_line
+from rowtui.core.clusters.transports.remote_line import RemoteLine, StreamReader, remote_line
 
 MOST_CHANNELS = 4  # as for asyncssh
 _SSH_FAILED = 255
@@ -119,7 +119,7 @@ class OpensshTransport:
             self._channels.release()
 
     async def _tried(
-        self, argv: Sequence[str], line: Line, stdin: bytes, deadline: float
+        self, argv: Sequence[str], line: RemoteLine, stdin: bytes, deadline: float
     ) -> CommandResult:
         """Run the command, and retry while it was certainly not sent. Raises: LoginError."""
         loop = asyncio.get_running_loop()
@@ -228,9 +228,12 @@ class OpensshTransport:
         return [*command, "--", target.host, *([line] if line is not None else [])]
 
     def _conclude(
-        self, argv: Sequence[str], line: Line, done: CommandResult, log: str
+        self, argv: Sequence[str], line: RemoteLine, done: CommandResult, log: str
     ) -> CommandResult:
-        stdout, stderr = Answer(line.start, self._limit), Answer(line.start, self._limit)
+        stdout, stderr = (
+            StreamReader(line.start, self._limit),
+            StreamReader(line.start, self._limit),
+        )
         stdout.add(done.stdout)
         stderr.add(done.stderr)
         said, ended = _ended(bytes(stderr.data), line.end)

@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST = 120_000
 
 
-class Line(NamedTuple):
+class RemoteLine(NamedTuple):
     """The text to be sent, and the markers for parsing its output.
 
     `end` is "" unless the line reports the exit status at the end of stderr.
@@ -44,7 +44,7 @@ def remote_line(
     cwd: Path | None = None,
     env: Mapping[str, str | None] | None = None,
     report_status: bool = False,
-) -> Line:
+) -> RemoteLine:
     """Return the line for one command. It first removes Slurm's options from the environment.
 
     With `report_status` the shell waits until the command has ended and prints its status, for
@@ -84,7 +84,7 @@ def remote_line(
     text = f"exec /bin/sh -c '{script}'"
     if len(text) > _LONGEST:
         raise ValueError(f"the command line has {len(text):,} characters, {_LONGEST:,} are allowed")
-    return Line(text, f"{start}\n".encode(), end.encode() if report_status else b"")
+    return RemoteLine(text, f"{start}\n".encode(), end.encode() if report_status else b"")
 
 
 class _Words:
@@ -134,7 +134,7 @@ def _clean() -> str:
 _CLEAN = _clean()
 
 
-class Answer:
+class StreamReader:
     """One stream of a line's output: the data after the marker, at most `limit` bytes."""
 
     __slots__ = ("_before", "_marker", "data", "limit", "spilled", "started")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.command_log import RanCommand
     from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.groups.model import Status
-    from rowtui.core.network.graph.job_model import JobState
-    from rowtui.core.project.change import Change
+    from rowtui.core.network.graph.job_model import GraphJobState
+    from rowtui.core.project.change import AmountChange
     from rowtui.core.project.context.cluster_views import ClusterDetail, ClusterNodes, ClustersView
-    from rowtui.core.project.context.questions import Question, Withdrawn
+    from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.queue.needs import QueueNeed
     from rowtui.core.project.queue.views import (
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     )
     from rowtui.core.project.review.views import (
         Budget,
-        Check,
         CheckState,
-        Exported,
-        Finding,
+        ExportedFiles,
+        PlanCheck,
+        PlanFinding,
         ScriptAsked,
         ScriptBefore,
     )
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         Edit,
         EditAsked,
         EndedJob,
-        Explanation,
         FailedJob,
         JobsView,
         JobView,
@@ -59,15 +58,15 @@ if TYPE_CHECKING:
         LogPage,
         LogState,
         LogTail,
+        PlacementExplanation,
         TransferView,
         WhatIfAsked,
     )
-    from rowtui.core.runs.limits.limits import Limits
-    from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, Waits
+    from rowtui.core.runs.limits.limits import RunLimits
+    from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import Progress
+    from rowtui.core.submission.sending.carry_out import SendingProgress
 
-    SubmitProgress = Progress  # one step of the submission of a plan
 
 __all__ = [
     "AS_IS",
@@ -75,9 +74,8 @@ __all__ = [
     "ENGINE_LOST",
     "Acted",
     "ActionSummary",
+    "AmountChange",
     "Budget",
-    "Change",
-    "Check",
     "CheckState",
     "ChosenJobs",
     "ClusterDetail",
@@ -90,29 +88,30 @@ __all__ = [
     "EditAsked",
     "EndedJob",
     "Engine",
-    "Explanation",
-    "Exported",
+    "ExportedFiles",
     "FailedJob",
     "FailureCause",
-    "Finding",
+    "GraphJobState",
     "GroupSummary",
     "GroupsPage",
     "JobDetail",
-    "JobState",
     "JobView",
     "JobsView",
-    "Limits",
     "ListAsked",
     "LogHit",
     "LogPage",
     "LogState",
     "LogTail",
+    "LoginQuestion",
     "MappingReview",
     "MarkedRow",
     "NetworkView",
     "PackChoice",
     "PackedPlan",
-    "Question",
+    "PlacementExplanation",
+    "PlanCheck",
+    "PlanFinding",
+    "ProjectSnapshot",
     "QueueAsked",
     "QueueNeed",
     "QueuePage",
@@ -120,14 +119,14 @@ __all__ = [
     "RanCommand",
     "RedoView",
     "RowKey",
+    "RunLimits",
     "SamplesPage",
     "ScriptAsked",
     "ScriptBefore",
-    "Snapshot",
-    "SubmitProgress",
+    "SendingProgress",
     "TransferView",
     "UntrustedFile",
-    "Waits",
+    "WaitPath",
     "WhatIfAsked",
     "Withdrawn",
 ]
@@ -137,24 +136,26 @@ _HOMES = {
     "clusters.schedulers.base": "JobAnswer",
     "base.errors": "Problem",
     "groups.model": "Status",
-    "network.graph.job_model": "JobState",
-    "project.change": "Change",
+    "network.graph.job_model": "GraphJobState",
+    "project.change": "AmountChange",
     "project.context.cluster_views": "ClusterDetail ClusterNodes ClustersView",
     "project.views.needs": "FailureCause MappingReview UntrustedFile",
     "project.planning.pack_views": "PackChoice PackedPlan",
-    "project.context.questions": "Question Withdrawn",
+    "project.context.questions": "LoginQuestion Withdrawn",
     "project.queue.needs": "QueueNeed",
     "project.queue.views": (
         "Acted ChosenJobs JobDetail MarkedRow QueueAsked QueuePage QueueRow RowKey"
     ),
-    "project.review.views": "Budget Check CheckState Exported Finding ScriptAsked ScriptBefore",
-    "project.views.views": (
-        "ClusterView Edit EditAsked EndedJob Explanation FailedJob JobsView JobView LogHit LogPage "
-        "LogState LogTail TransferView WhatIfAsked"
+    "project.review.views": (
+        "Budget PlanCheck CheckState ExportedFiles PlanFinding ScriptAsked ScriptBefore"
     ),
-    "runs.limits.limits": "Limits",
-    "runs.views": "NetworkView RedoView SamplesPage Waits",
-    "submission.sending.carry_out": "Progress SubmitProgress",
+    "project.views.views": (
+        "ClusterView Edit EditAsked EndedJob PlacementExplanation FailedJob JobsView JobView "
+        "LogHit LogPage LogState LogTail TransferView WhatIfAsked"
+    ),
+    "runs.limits.limits": "RunLimits",
+    "runs.views": "NetworkView RedoView SamplesPage WaitPath",
+    "submission.sending.release_held": "SendingProgress",
     "submission.plan.model": "Plan",
 }
 """The modules of the values that are imported above for type checking. They are imported at the
@@ -169,7 +170,7 @@ if not TYPE_CHECKING:
         for home, names in _HOMES.items():
             if name in names.split():
                 module = import_module(f"rowtui.core.{home}")
-                value = getattr(module, "Progress" if name == "SubmitProgress" else name)
+                value = getattr(module, name)
                 globals()[name] = value
                 return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -206,7 +207,7 @@ class ActionSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ProjectSnapshot:
     """The project as a whole at one generation. `at`: epoch seconds of the synchronisation."""
 
     generation: int
@@ -299,7 +300,7 @@ ENGINE_BACK = "engine back"
 class Engine(Protocol):
     """A project from the view of a screen. No method blocks the event loop."""
 
-    async def refresh(self, *, full: bool = False) -> Snapshot:
+    async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""
         ...
 
@@ -356,7 +357,7 @@ class Engine(Protocol):
         statuses: Sequence[Status],
         group: int,
         what_if: WhatIfAsked | None = None,
-    ) -> Explanation:
+    ) -> PlacementExplanation:
         """Explain where the job of group `group` (from 0) of these statuses would go."""
         ...
 
@@ -412,11 +413,11 @@ class Engine(Protocol):
         """
         ...
 
-    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         """Return a plan that retries the failed directories of these jobs."""
         ...
 
-    def review(self, plan: Plan) -> AsyncIterator[Check]:
+    def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         """Yield the checks of a plan: all as pending at once, then each again when it is done."""
         ...
 
@@ -433,14 +434,16 @@ class Engine(Protocol):
         """
         ...
 
-    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+    async def export_plan(
+        self, plan: Plan, folder: str, *, overwrite: bool = False
+    ) -> ExportedFiles:
         """Write all scripts and plan.json to a folder (relative to the project, or with `~`).
 
         Nothing is written if files exist there, unless `overwrite`. Raises: RowtuiError.
         """
         ...
 
-    def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan that the user confirmed."""
         ...
 
@@ -521,7 +524,7 @@ class Engine(Protocol):
         """Log in to a cluster; its prompts come from `questions`. Raises: RowtuiError."""
         ...
 
-    def questions(self) -> AsyncIterator[Question | Withdrawn]:
+    def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield the questions of logins to the user."""
         ...
 
@@ -576,7 +579,7 @@ class Engine(Protocol):
     async def network_samples(
         self,
         node: str,
-        states: Sequence[JobState],
+        states: Sequence[GraphJobState],
         start: int,
         length: int,
         *,
@@ -591,7 +594,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def network_waits(self, job: int) -> Waits:
+    async def network_waits(self, job: int) -> WaitPath:
         """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
         ...
 
@@ -616,7 +619,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
         """Drive the newest open run, or a new one, within limits that were confirmed.
 
         The run continues in the background; `changes` yields "network" after each of its steps.

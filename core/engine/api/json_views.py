@@ -17,21 +17,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rowtui.core.base import json_objects as to
-    from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
+    from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults
     from rowtui.core.clusters.schedulers.base import Job
     from rowtui.core.groups.model import JobRequest, Status
-    from rowtui.core.project.planning.asked import Asked
+    from rowtui.core.project.planning.asked import AskedAmounts
     from rowtui.core.project.planning.pack_views import (
         BundleView,
         NodeTypeView,
+        NodeUse,
         PackedDestination,
         PackedPlan,
-        Utilisation,
     )
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import ClusterView, Explanation, JobView, TransferView
+    from rowtui.core.project.views.views import (
+        ClusterView,
+        JobView,
+        PlacementExplanation,
+        TransferView,
+    )
     from rowtui.core.state.model import LastEnd, Submitted
-    from rowtui.core.submission.plan.model import Destination, InBundle, Packed, Plan, PlannedJob
+    from rowtui.core.submission.plan.model import (
+        InBundle,
+        Packed,
+        Plan,
+        PlannedDestination,
+        PlannedJob,
+    )
 
 _HOUR = 3600
 _CPU_HOURS = ("core-hours", "CPU-hours")  # the unit of packings without prices
@@ -53,7 +64,7 @@ def utc(at: float | None) -> str | None:
     return text.replace("+00:00", "Z")
 
 
-def cost_of(cost: Cost, price: float | None = None, currency: str = "") -> to.Cost:
+def cost_of(cost: Cost, price: float | None = None, currency: str = "") -> to.CostJson:
     """A cost, with what it is in money where that is known."""
     return {
         "cpu_hours": cost.cpu_hours,
@@ -63,19 +74,19 @@ def cost_of(cost: Cost, price: float | None = None, currency: str = "") -> to.Co
     }
 
 
-def cost_in(unit: str, value: float, hours: Cost) -> to.Cost:
+def cost_in(unit: str, value: float, hours: Cost) -> to.CostJson:
     """A cost that packing counts in `unit`: a currency, or CPU-hours. `hours`: of the same jobs."""
     if unit in _CPU_HOURS:
         return cost_of(Cost(value, hours.gpu_hours))
     return cost_of(hours, value, unit)
 
 
-def place_of(destination: Destination) -> to.Place:
+def place_of(destination: PlannedDestination) -> to.PlaceJson:
     """Where jobs go."""
     return {"cluster": destination.cluster, "partition": destination.partition or None}
 
 
-def transfers_of(views: Sequence[TransferView]) -> list[to.Transfer]:
+def transfers_of(views: Sequence[TransferView]) -> list[to.TransferJson]:
     """What is copied to clusters."""
     return [
         {
@@ -96,7 +107,7 @@ def transfers_of(views: Sequence[TransferView]) -> list[to.Transfer]:
 # -- jobs ------------------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
+class JobRecords(NamedTuple):
     """What is on record of the jobs of a project: their plans and views by token."""
 
     root: Path
@@ -104,15 +115,15 @@ class Known(NamedTuple):
     views: Mapping[str, JobView]
 
 
-def known_jobs(project: Project, views: Iterable[JobView]) -> Known:
+def known_jobs(project: Project, views: Iterable[JobView]) -> JobRecords:
     """What the project has on record, after `project.jobs` was asked for `views`."""
     by_token = {view.record.token: view for view in views}
-    return Known(project.root, project.jobs.planned(), by_token)
+    return JobRecords(project.root, project.jobs.planned(), by_token)
 
 
 def planned_job(
     job: PlannedJob, plan: Plan, *, state: str = "", reason: str = "", script: bool = False
-) -> to.Job:
+) -> to.JobJson:
     """A job that was not sent. `state`: "" for eligible or waiting."""
     return {
         **_asked(job),
@@ -141,7 +152,7 @@ def planned_job(
     }
 
 
-def _asked(job: PlannedJob) -> to.JobAmounts:
+def _asked(job: PlannedJob) -> to.JobAmountsJson:
     bundle = job.bundle
     return {
         "processes": job.processes,
@@ -162,7 +173,7 @@ def walltime_of(job: PlannedJob) -> int:
     return job.walltime_seconds if job.bundle is None else job.bundle.own_seconds
 
 
-def job_of(view: JobView, known: Known) -> to.Job:
+def job_of(view: JobView, known: JobRecords) -> to.JobJson:
     """A job that was sent."""
     from rowtui.core.submission.sending.fence import begun_at, command_end
 
@@ -200,7 +211,7 @@ def job_of(view: JobView, known: Known) -> to.Job:
     }
 
 
-def _unknown_amounts(view: JobView) -> to.JobAmounts:
+def _unknown_amounts(view: JobView) -> to.JobAmountsJson:
     """The fields of a job whose plan cannot be read."""
     return {
         "processes": None,
@@ -224,7 +235,7 @@ def elapsed_of(view: JobView, root: Path) -> float | None:
     return view.elapsed if seconds is None else round(seconds, 3)
 
 
-def jobs_of(views: Sequence[JobView], known: Known, error: str) -> to.Jobs:
+def jobs_of(views: Sequence[JobView], known: JobRecords, error: str) -> to.JobsJson:
     """`show jobs`."""
     return {
         "version": VERSION,
@@ -246,8 +257,8 @@ class Queued(NamedTuple):
 
 
 def cluster_queue(
-    cluster: ClusterView, rows: Iterable[Queued], known: Known | None, now: float
-) -> to.ClusterQueue:
+    cluster: ClusterView, rows: Iterable[Queued], known: JobRecords | None, now: float
+) -> to.ClusterQueueJson:
     """The jobs of one cluster. `known`: None outside of a project."""
     age = None if cluster.as_of is None else max(0.0, round(now - cluster.as_of, 3))
     return {
@@ -264,7 +275,7 @@ def cluster_queue(
     }
 
 
-def queue_row(row: Queued, cluster: str, known: Known | None, now: float) -> to.QueueRow:
+def queue_row(row: Queued, cluster: str, known: JobRecords | None, now: float) -> to.QueueRowJson:
     """One job of a queue: what is on record of it, and what the scheduler says."""
     from rowtui.core.clusters.schedulers.base import JobState
     from rowtui.core.clusters.schedulers.reasons import explain
@@ -274,7 +285,9 @@ def queue_row(row: Queued, cluster: str, known: Known | None, now: float) -> to.
     told = explain(job, now)
     views = [] if known is None else [known.views[it] for it in row.tokens if it in known.views]
     ours = [] if known is None else [job_of(view, known) for view in views]
-    record = cast("to.QueueRow", ours[0] if ours and not row.bundled else _of_others(row, known))
+    record = cast(
+        "to.QueueRowJson", ours[0] if ours and not row.bundled else _of_others(row, known)
+    )
     end = command_end(job.reason if not job.state.active else "", ended=False)
     code, signal = end.exit_code, end.signal
     if not job.state.active and code is None and signal is None:
@@ -311,7 +324,7 @@ def queue_row(row: Queued, cluster: str, known: Known | None, now: float) -> to.
     }
 
 
-def _of_others(row: Queued, known: Known | None) -> Any:
+def _of_others(row: Queued, known: JobRecords | None) -> Any:
     """The fields of a row that is no single job of this project."""
     planned = [] if known is None else [known.planned.get(it) for it in row.tokens]
     bundle = next((it.bundle for it in planned if it is not None and it.bundle), None)
@@ -349,7 +362,7 @@ def _of_others(row: Queued, known: Known | None) -> Any:
 # -- plans -----------------------------------------------------------------------------------------
 
 
-def plan_of(plan: Plan, *, scripts: bool = False) -> to.Plan:
+def plan_of(plan: Plan, *, scripts: bool = False) -> to.PlanJson:
     """A plan. `scripts`: with the script of each job."""
     return {
         "version": VERSION,
@@ -371,11 +384,11 @@ def plan_of(plan: Plan, *, scripts: bool = False) -> to.Plan:
 def sent_of(
     plan: Plan | None,
     answers: Mapping[str, str],
-    known: Known | None,
+    known: JobRecords | None,
     transfers: Sequence[TransferView] = (),
-) -> to.Sent:
+) -> to.SentJson:
     """What became of a plan. `answers`: errors by token, "" for what is about no single job."""
-    jobs: list[to.Job] = []
+    jobs: list[to.JobJson] = []
     if plan is not None and known is not None:
         for job in plan.jobs:
             view = known.views.get(job.token)
@@ -395,7 +408,7 @@ def sent_of(
     }
 
 
-def refused_of(plan: Plan) -> list[to.Refused]:
+def refused_of(plan: Plan) -> list[to.RefusedJson]:
     """The directories that a plan leaves out, with the reason."""
     return [
         {
@@ -411,9 +424,9 @@ def refused_of(plan: Plan) -> list[to.Refused]:
     ]
 
 
-def bundles_of(jobs: Iterable[PlannedJob]) -> list[to.Bundle]:
+def bundles_of(jobs: Iterable[PlannedJob]) -> list[to.BundleJson]:
     """The bundles of these jobs, in their order."""
-    found: dict[str, to.Bundle] = {}
+    found: dict[str, to.BundleJson] = {}
     for job in jobs:
         if job.bundle is None:
             continue
@@ -423,7 +436,7 @@ def bundles_of(jobs: Iterable[PlannedJob]) -> list[to.Bundle]:
     return list(found.values())
 
 
-def _bundle(bundle: InBundle) -> to.Bundle:
+def _bundle(bundle: InBundle) -> to.BundleJson:
     return {
         "token": bundle.token,
         "node_type": bundle.node_type or None,
@@ -445,7 +458,7 @@ def _hours_of(bundle: InBundle) -> Cost:
 # -- packings --------------------------------------------------------------------------------------
 
 
-def packed_of(packed: Packed, jobs: Iterable[PlannedJob]) -> to.PackedSummary:
+def packed_of(packed: Packed, jobs: Iterable[PlannedJob]) -> to.PackedSummaryJson:
     """What packing did at one destination. `jobs`: of the whole plan."""
     alone, together = Cost(), Cost()
     bundles: dict[str, InBundle] = {}
@@ -470,7 +483,7 @@ def packed_of(packed: Packed, jobs: Iterable[PlannedJob]) -> to.PackedSummary:
     }
 
 
-def packing_of(packed: PackedPlan) -> to.Packing:
+def packing_of(packed: PackedPlan) -> to.PackingJson:
     """`pack`: all destinations. Jobs are named by their tokens, as in the plan."""
     jobs = packed.plan.jobs
     return {
@@ -485,7 +498,7 @@ def packing_of(packed: PackedPlan) -> to.Packing:
 
 def _packed_destination(
     there: PackedDestination, jobs: Sequence[PlannedJob]
-) -> to.PackedDestination:
+) -> to.PackedDestinationJson:
     return {
         **packed_of(there.packed, jobs),
         "gap": there.gap,
@@ -503,12 +516,12 @@ def _packed_destination(
     }
 
 
-def utilisation_of(used: Utilisation) -> to.Utilisation:
+def utilisation_of(used: NodeUse) -> to.UtilisationJson:
     """Shares of what is paid for."""
     return {"cpus": used.cpus, "memory": used.memory, "gpus": used.gpus}
 
 
-def _node_type(kind: NodeTypeView, used: Utilisation) -> to.NodeType:
+def _node_type(kind: NodeTypeView, used: NodeUse) -> to.NodeTypeJson:
     return {
         "name": kind.name,
         "cpus": kind.amounts.cpus,
@@ -525,7 +538,7 @@ def _node_type(kind: NodeTypeView, used: Utilisation) -> to.NodeType:
     }
 
 
-def node_kind_of(kind: NodeKind) -> to.NodeKind:
+def node_kind_of(kind: NodeType) -> to.NodeKindJson:
     """A node type as clusters.toml describes it."""
     return {
         "name": kind.name,
@@ -545,7 +558,7 @@ def node_kind_of(kind: NodeKind) -> to.NodeKind:
 
 def _packed_bundle(
     bundle: BundleView, there: PackedDestination, jobs: Sequence[PlannedJob]
-) -> to.PackedBundle:
+) -> to.PackedBundleJson:
     """A bundle with its lanes: the amounts that its scheduler job asks for, as in the plan."""
     tokens = [at for lane in bundle.lanes for at in lane.jobs]
     sent = jobs[tokens[0]]
@@ -589,7 +602,7 @@ def _packed_bundle(
     }
 
 
-def cluster_of(cluster: Cluster) -> to.Cluster:
+def cluster_of(cluster: Cluster) -> to.ClusterJson:
     """A cluster as clusters.toml describes it."""
     remote, packing, budget = cluster.remote, cluster.packing, cluster.budget
     identify = cluster.identify
@@ -600,7 +613,7 @@ def cluster_of(cluster: Cluster) -> to.Cluster:
             "always": identify.always,
         },
         "scheduler": cluster.scheduler,
-        "partitions": [cast("to.Partition", each._asdict()) for each in cluster.partitions],
+        "partitions": [cast("to.PartitionJson", each._asdict()) for each in cluster.partitions],
         "submit_options": [*cluster.submit_options],
         "slurm_gpus_per_task": cluster.slurm_gpus_per_task,
         "source": cluster.source,
@@ -631,7 +644,7 @@ def cluster_of(cluster: Cluster) -> to.Cluster:
     }
 
 
-def _packing_defaults(packing: PackingDefaults) -> to.PackingDefaults:
+def _packing_defaults(packing: PackingDefaults) -> to.PackingDefaultsJson:
     return {
         "enabled": packing.enabled,
         "packer": packing.packer,
@@ -656,7 +669,7 @@ def directory_of(
     position: int,
     status: Status | None,
     submitted: Submitted | None = None,
-) -> to.Directory:
+) -> to.DirectoryJson:
     """One directory of an action. `submitted`: the job with which it is submitted."""
     from rowtui.core.groups.model import ENDED, Status
 
@@ -679,12 +692,12 @@ def directory_of(
     }
 
 
-def failure_of(end: LastEnd) -> to.Failure:
+def failure_of(end: LastEnd) -> to.FailureJson:
     """How the last job of a directory ended."""
     return failed_for(end.reason, job_label(end.job_id, end.token), end.cluster)
 
 
-def failed_for(reason: str, job: str | None, cluster: str) -> to.Failure:
+def failed_for(reason: str, job: str | None, cluster: str) -> to.FailureJson:
     """A failure by the reason on record."""
     from rowtui.core.submission.sending.fence import command_end
 
@@ -699,8 +712,8 @@ def failed_for(reason: str, job: str | None, cluster: str) -> to.Failure:
 
 
 def group_of(
-    request: JobRequest, asked: Asked, number: int, directories: list[to.Directory]
-) -> to.Group:
+    request: JobRequest, asked: AskedAmounts, number: int, directories: list[to.DirectoryJson]
+) -> to.GroupJson:
     """A group and what its job asks for, as mapping files have it. `number`: from 1."""
     from rowtui.core.project.planning.asked import as_asked
 
@@ -726,11 +739,11 @@ def group_of(
 # -- explanations ----------------------------------------------------------------------------------
 
 
-def explanation_of(explanation: Explanation, action: str, about: str) -> to.Explained:
+def explanation_of(explanation: PlacementExplanation, action: str, about: str) -> to.ExplainedJson:
     """An explanation as `rowtui explain --json` prints one. `about`: which directories."""
     from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 
-    decisions: list[to.GroupsDecision] = []
+    decisions: list[to.GroupsDecisionJson] = []
     if explanation.decision is not None:
         decisions.append(
             {

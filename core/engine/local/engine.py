@@ -19,55 +19,55 @@ from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine.api.engine import (
     AS_IS,
     Acted,
-    Change,
-    Check,
+    AmountChange,
     ChosenJobs,
     ClusterNodes,
     ClustersView,
     DirectoriesPage,
     Edit,
     EditAsked,
-    Explanation,
-    Exported,
+    ExportedFiles,
     FailedJob,
+    GraphJobState,
     GroupsPage,
     JobDetail,
-    JobState,
     JobsView,
     JobView,
-    Limits,
     ListAsked,
     LogTail,
     MarkedRow,
     NetworkView,
     PackChoice,
     PackedPlan,
+    PlacementExplanation,
+    PlanCheck,
+    ProjectSnapshot,
     QueueAsked,
     QueuePage,
     RedoView,
     RowKey,
+    RunLimits,
     SamplesPage,
     ScriptAsked,
     ScriptBefore,
-    Snapshot,
-    SubmitProgress,
+    SendingProgress,
     TransferView,
-    Waits,
+    WaitPath,
     WhatIfAsked,
 )
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.logs import Logs
-from rowtui.core.engine.local.pages import Pages
+from rowtui.core.engine.local.pages import ListPages
 from rowtui.core.engine.local.queue import QueueWork
 from rowtui.core.engine.local.review import ReviewWork
 from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
-from rowtui.core.project.context.questions import Question, Questions, Withdrawn
+from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.views.follow import Changes, look_at_touched
-from rowtui.core.project.views.needs import MappingReview, Needs, review, trust
+from rowtui.core.project.views.needs import MappingReview, ProjectNeeds, review, trust
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
@@ -96,16 +96,16 @@ class InProcessEngine:
         self._arrivals = Arrivals(project, self._records, say, self._tidy)
         self._turn = SavedTurn(self._records, self._arrivals)  # the lock for decisions
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by cluster
-        self._pages = Pages(project)
+        self._pages = ListPages(project)
         self._review = ReviewWork(project, self._turn)
         self._pages.generation = generation
         self._queue = QueueWork(project)
         self._clusters = ClustersWork(project, self._turn, self._briefly)
-        self._snapshots = Snapshots(project, Needs(project))
+        self._snapshots = Snapshots(project, ProjectNeeds(project))
         self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._packings = 0
-        self._questions = Questions()
+        self._questions = OpenQuestions()
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._network: NetworkWork | None = None
         follow_network(project)
@@ -117,7 +117,7 @@ class InProcessEngine:
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def refresh(self, *, full: bool = False) -> Snapshot:
+    async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         self._loop = asyncio.get_running_loop()
         await self._briefly("prepare", self._prepare)
@@ -297,7 +297,7 @@ class InProcessEngine:
         statuses: Sequence[Status],
         group: int,
         what_if: WhatIfAsked | None = None,
-    ) -> Explanation:
+    ) -> PlacementExplanation:
         """Explain where a group's job would go; with a `problem` if this cannot be determined."""
         project = self._project
         self._pages.action(action_index)
@@ -307,7 +307,7 @@ class InProcessEngine:
             try:
                 groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
             except RowtuiError as error:
-                return Explanation(
+                return PlacementExplanation(
                     self._pages.generation,
                     action_index,
                     group + 1,
@@ -409,17 +409,17 @@ class InProcessEngine:
         async with self._turn:
             return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 
-    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
-        from rowtui.core.project.failed_jobs import Choice
+        from rowtui.core.project.failed_jobs import ChosenFailures
         from rowtui.core.project.retry import plan_again
 
         project = self._project
-        choice = Choice(project.workflow.actions, tokens=frozenset(tokens))
+        choice = ChosenFailures(project.workflow.actions, tokens=frozenset(tokens))
         async with self._turn:
             return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
-    def review(self, plan: Plan) -> AsyncIterator[Check]:
+    def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         """Yield the checks of a plan."""
         return self._review.checks(plan)
 
@@ -434,11 +434,13 @@ class InProcessEngine:
             self._network.planned_less(plan, left)
         return left
 
-    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+    async def export_plan(
+        self, plan: Plan, folder: str, *, overwrite: bool = False
+    ) -> ExportedFiles:
         """Write a plan to a folder. Raises: RowtuiError."""
         return await self._review.export(plan, folder, overwrite=overwrite)
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan. Closing the iterator stops between two jobs."""
         # The user has confirmed sending, so unfinished earlier submissions may be completed.
         await self._ask_for_jobs(may_send=True)
@@ -521,7 +523,7 @@ class InProcessEngine:
         await self._project.reach.connect(cluster)
         await self._project.reach.prepare()
 
-    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield the questions of the logins that were started with `connect`."""
         async for question in self._questions.stream():
             yield question
@@ -579,7 +581,7 @@ class InProcessEngine:
     async def network_samples(
         self,
         node: str,
-        states: Sequence[JobState],
+        states: Sequence[GraphJobState],
         start: int,
         length: int,
         *,
@@ -592,7 +594,7 @@ class InProcessEngine:
             node, states, start, length, frozen=frozen, asked=asked, find=find
         )
 
-    async def network_waits(self, job: int) -> Waits:
+    async def network_waits(self, job: int) -> WaitPath:
         """Return what a job waits for. Raises: RowtuiError."""
         return await self._networks.waits(job)
 
@@ -608,7 +610,7 @@ class InProcessEngine:
         """Return how many further jobs depend on these. Raises: RowtuiError."""
         return await self._networks.dependents(jobs)
 
-    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
         """Drive a run within limits that were confirmed. Raises: RowtuiError."""
         await self._networks.start(limits, anew=anew)
 

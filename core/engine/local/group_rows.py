@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rowtui.core.state.pointer_values import PointerTexts
 
 
-class Verdict(NamedTuple):
+class GroupVerdict(NamedTuple):
     """What is wrong with a group of some size, in words."""
 
     problem: str = ""
@@ -36,12 +36,12 @@ class Verdict(NamedTuple):
         return self.problem or self.warning
 
 
-VerdictOf = Callable[[int], Verdict]
+VerdictOf = Callable[[int], GroupVerdict]
 
 
-def unknown_cluster(_: int) -> Verdict:
+def unknown_cluster(_: int) -> GroupVerdict:
     """Return the verdict for any size when the cluster is unknown."""
-    return Verdict("which cluster this is cannot be told now")
+    return GroupVerdict("which cluster this is cannot be told now")
 
 
 class GroupRows:
@@ -193,17 +193,17 @@ class GroupRows:
         if cluster is None:
             return unknown_cluster
         if mapped:
-            return lambda _: Verdict()
+            return lambda _: GroupVerdict()
         options = action.submit_options.get(cluster.name)
         named = options.partition if options else None
 
         @lru_cache(maxsize=1000)
-        def verdict_of(size: int) -> Verdict:
+        def verdict_of(size: int) -> GroupVerdict:
             choice = choose_partition(cluster, action.resources, size, named)
             if choice.partition is None and choice.refusals:
-                return Verdict("; ".join(str(refusal) for refusal in choice.refusals))
+                return GroupVerdict("; ".join(str(refusal) for refusal in choice.refusals))
             if too_large := machine_refusal(cluster, action.resources, size):
-                return Verdict(too_large)
-            return Verdict(warning="; ".join(choice.warnings))
+                return GroupVerdict(too_large)
+            return GroupVerdict(warning="; ".join(choice.warnings))
 
         return verdict_of

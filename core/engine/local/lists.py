@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KEPT = 8  # cached lists: 4 MB each at a million rows
 
 
-class Listed(NamedTuple):
+class ListedRows(NamedTuple):
     """Rows in the requested order. `of`: how many there are without the filter.
 
     `order` has a position (of a directory) or an index (of a group) for each row; None: 0, 1, 2...
@@ -63,7 +63,7 @@ class Listed(NamedTuple):
         return int(found[0]) if len(found) else None
 
 
-class Which(NamedTuple):
+class RequestedList(NamedTuple):
     """The requested list. When `go_on` returns False, the work ends with `Superseded`."""
 
     action: Action
@@ -82,7 +82,7 @@ class Lists:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._kept: OrderedDict[Hashable, Listed] = OrderedDict()
+        self._kept: OrderedDict[Hashable, ListedRows] = OrderedDict()
         self._newest: dict[str, Hashable] = {}
 
     def forget(self) -> None:
@@ -94,7 +94,7 @@ class Lists:
         self._newest[kind] = question
         return lambda: self._newest.get(kind) == question
 
-    def _keep(self, key: Hashable, compute: Callable[[], Listed]) -> Listed:
+    def _keep(self, key: Hashable, compute: Callable[[], ListedRows]) -> ListedRows:
         found = self._kept.get(key)
         if found is None:
             found = self._kept[key] = compute()
@@ -103,7 +103,7 @@ class Lists:
         self._kept.move_to_end(key)
         return found
 
-    def directories(self, which: Which) -> Listed:
+    def directories(self, which: RequestedList) -> ListedRows:
         """Return all directories of an action with these statuses, by name unless requested
         otherwise.
 
@@ -111,7 +111,7 @@ class Lists:
         """
         return self._keep(("directories", which.key), lambda: self._directories(which))
 
-    def _directories(self, which: Which) -> Listed:
+    def _directories(self, which: RequestedList) -> ListedRows:
         from rowtui.core.groups.listing import members_of
 
         row = self._project.status_row(which.action)
@@ -120,20 +120,20 @@ class Lists:
             raise RowtuiError(f"action '{which.action.name}': {row.problem}")
         positions = members_of(members)
         if which.asked == AS_IS:
-            return Listed(positions, len(positions))
+            return ListedRows(positions, len(positions))
         return self._some(row, positions, which)
 
-    def of_group(self, which: Which, group: int, positions: Sequence[int]) -> Listed:
+    def of_group(self, which: RequestedList, group: int, positions: Sequence[int]) -> ListedRows:
         """Return the directories of group `group`. Raises: as `directories`."""
         import numpy as np
 
-        def compute() -> Listed:
+        def compute() -> ListedRows:
             row = self._project.status_row(which.action)
             return self._some(row, np.asarray(positions, dtype=np.uint32), which)
 
         return self._keep(("group", group, which.key), compute)
 
-    def _some(self, row: ActionStatus, positions: Any, which: Which) -> Listed:
+    def _some(self, row: ActionStatus, positions: Any, which: RequestedList) -> ListedRows:
         from rowtui.core.groups.listing import Rows, chosen_rows, sorted_rows
 
         asked = which.asked
@@ -143,7 +143,7 @@ class Lists:
         chosen = chosen_rows(rows, wanted)
         if asked.sort:
             chosen = sorted_rows(rows, chosen, asked.sort, asked.descending)
-        return Listed(positions[chosen], len(positions), _pointers(wanted.fields, asked.sort))
+        return ListedRows(positions[chosen], len(positions), _pointers(wanted.fields, asked.sort))
 
     def _directory_columns(self, row: ActionStatus, positions: Any) -> Mapping[str, Coded]:
         import numpy as np
@@ -167,7 +167,9 @@ class Lists:
             "detail": _sparse(whys, count, positions),
         }
 
-    def groups(self, which: Which, cut: GroupCut, problem_of: Callable[[int], str]) -> Listed:
+    def groups(
+        self, which: RequestedList, cut: GroupCut, problem_of: Callable[[int], str]
+    ) -> ListedRows:
         """Return the groups of a cut, by number unless requested otherwise.
 
         `problem_of`: the problem text of a group size. Raises: FilterError, Superseded.
@@ -175,11 +177,13 @@ class Lists:
         if which.asked == AS_IS:
             return self._keep(
                 ("groups", which.key),
-                lambda: Listed(None, len(cut), sizes=cut.counted_sizes),
+                lambda: ListedRows(None, len(cut), sizes=cut.counted_sizes),
             )
         return self._keep(("groups", which.key), lambda: self._groups(which, cut, problem_of))
 
-    def _groups(self, which: Which, cut: GroupCut, problem_of: Callable[[int], str]) -> Listed:
+    def _groups(
+        self, which: RequestedList, cut: GroupCut, problem_of: Callable[[int], str]
+    ) -> ListedRows:
         import numpy as np
         from rowtui.core.groups.listing import chosen_rows, sorted_rows
 
@@ -192,7 +196,7 @@ class Lists:
         if asked.sort:
             chosen = sorted_rows(rows, chosen, asked.sort, asked.descending)
         sizes = np.diff(np.asarray(cut.begins, dtype=np.int64))[chosen]
-        return Listed(
+        return ListedRows(
             chosen, len(cut), _pointers(wanted.fields, asked.sort), _counted(sizes.tolist())
         )
 

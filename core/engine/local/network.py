@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.views.views import ListAsked
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.autopilot import Kind
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import with_what_follows
-from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, Waits
+from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, WaitPath
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -78,7 +78,7 @@ class NetworkWork:
     async def samples(
         self,
         node: str,
-        states: Sequence[JobState],
+        states: Sequence[GraphJobState],
         start: int,
         length: int,
         *,
@@ -102,7 +102,7 @@ class NetworkWork:
                 go_on=lambda: self._newest == question,
             )
 
-    async def waits(self, job: int) -> Waits:
+    async def waits(self, job: int) -> WaitPath:
         """See `Engine.network_waits`."""
         async with self._turn:
             return await asyncio.to_thread(self._networks.waits, job)
@@ -158,10 +158,10 @@ class NetworkWork:
                 if other not in seen:
                     seen.add(other)
                     todo.append(other)
-        over = (JobState.COMPLETED, JobState.CANCELLED, JobState.SKIPPED)
+        over = (GraphJobState.COMPLETED, GraphJobState.CANCELLED, GraphJobState.SKIPPED)
         return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
-    async def start(self, limits: Limits, *, anew: bool) -> None:
+    async def start(self, limits: RunLimits, *, anew: bool) -> None:
         """See `Engine.network_start`."""
         if self._ending and self._driver is not None:
             await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
@@ -177,7 +177,7 @@ class NetworkWork:
         finally:
             self._starting = False
 
-    def _begin(self, limits: Limits, anew: bool) -> Run:
+    def _begin(self, limits: RunLimits, anew: bool) -> Run:
         """Return the run to drive. Its limits are not changed while another process drives it."""
         latest = None if anew else self._networks.run()
         if latest is not None and not latest.status.is_over and (holder := latest.holder()):
@@ -189,9 +189,9 @@ class NetworkWork:
         try:
             async with contextlib.aclosing(driving) as telling:
                 async for told in telling:
-                    if told.kind is Kind.PROBLEM or not told.success:
+                    if told.kind is MessageKind.PROBLEM or not told.success:
                         self._project.notice(f"network: {told.sentence}")
-                    self._ending = told.kind in (Kind.PAUSED, Kind.OVER)
+                    self._ending = told.kind in (MessageKind.PAUSED, MessageKind.OVER)
                     self._say("network")
         except Exception as error:  # reported in any case, because the task is not awaited
             self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")

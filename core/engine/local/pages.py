@@ -18,9 +18,9 @@ from rowtui.core.engine.api.engine import (
     FailedJob,
     GroupsPage,
 )
+from rowtui.core.engine.local.cuts import Cuts
 from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, unknown_cluster
-from rowtui.core.engine.local.lists import Listed, Lists, Which, end_detail
-from rowtui.core.engine.local.live_cut import Cuts
+from rowtui.core.engine.local.lists import ListedRows, Lists, RequestedList, end_detail
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
 from rowtui.core.groups.request import job_cost
 from rowtui.core.project.views.views import AS_IS, ListAsked
@@ -44,7 +44,7 @@ class _Shown(NamedTuple):
     page: GroupsPage
 
 
-class Pages:
+class ListPages:
     """The lists of one project at one generation."""
 
     def __init__(self, project: Project) -> None:
@@ -77,9 +77,11 @@ class Pages:
             raise RowtuiError("the action is no longer in workflow.toml")
         return actions[index]
 
-    def which(self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked) -> Which:
+    def which(
+        self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked
+    ) -> RequestedList:
         """Return the requested list, registered as the newest of its kind. Raises: RowtuiError."""
-        which = Which(self.action(index), statuses, asked)
+        which = RequestedList(self.action(index), statuses, asked)
         # the whole list needs no computation, and must not end the request of a marking
         if asked == AS_IS:
             return which
@@ -97,7 +99,7 @@ class Pages:
         return found
 
     def kept_groups_page(
-        self, which: Which, start: int, length: int, find: str = ""
+        self, which: RequestedList, start: int, length: int, find: str = ""
     ) -> GroupsPage | None:
         """Return the cached page if it is the requested one and current; otherwise None."""
         shown = self._shown.get((which.action.index, which.statuses))
@@ -109,7 +111,9 @@ class Pages:
             return None
         return replace(shown.page, generation=self.generation)
 
-    def groups_page(self, which: Which, start: int, length: int, find: str = "") -> GroupsPage:
+    def groups_page(
+        self, which: RequestedList, start: int, length: int, find: str = ""
+    ) -> GroupsPage:
         """Return a page of groups; with a `problem` if there are no groups."""
         action = which.action
         try:
@@ -137,7 +141,7 @@ class Pages:
             self._shown[action.index, which.statuses] = shown
         return page
 
-    def _find_group(self, cut: GroupCut, listed: Listed, first: str) -> int | None:
+    def _find_group(self, cut: GroupCut, listed: ListedRows, first: str) -> int | None:
         """Return the place of the group that begins with this directory; None if there is none."""
         position = self._project.state.directories.position(first)
         if position is None:
@@ -146,7 +150,7 @@ class Pages:
         return None if at is None else listed.find(at)
 
     def group_directories_page(
-        self, which: Which, group: int | None, start: int, length: int
+        self, which: RequestedList, group: int | None, start: int, length: int
     ) -> DirectoriesPage:
         """Return a page of a group's directories, or of all groups' in order."""
         action = which.action
@@ -158,12 +162,12 @@ class Pages:
         if which.asked == AS_IS:
             first, last = begin + max(0, start), min(end, begin + max(0, start + length))
             positions = cut.span(first, max(first, last))
-            return self._directories_page(action, Listed(None, end - begin), start, positions)
+            return self._directories_page(action, ListedRows(None, end - begin), start, positions)
         listed = self.lists.of_group(which, -1 if group is None else group, cut.span(begin, end))
         return self._directories_page(action, listed, start, listed.page(start, length))
 
     def directories_page(
-        self, which: Which, start: int, length: int, find: str = ""
+        self, which: RequestedList, start: int, length: int, find: str = ""
     ) -> DirectoriesPage:
         """Return a page of all directories of an action."""
         listed = self.lists.directories(which)
@@ -177,7 +181,7 @@ class Pages:
     def _directories_page(
         self,
         action: Action,
-        listed: Listed,
+        listed: ListedRows,
         start: int,
         positions: Sequence[int],
         pointers: tuple[str, ...] = (),
@@ -258,7 +262,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
 
 
-def _total_cost(action: Action, listed: Listed) -> Cost:
+def _total_cost(action: Action, listed: ListedRows) -> Cost:
     costs = [(job_cost(action.resources, size), count) for size, count in listed.sizes]
     return Cost(
         sum(cost.cpu_hours * count for cost, count in costs),

@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
 from rowtui.core.clusters.schedulers.detail import Everybody, ask_detail, ask_everybody
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.entries import Entry, Foreign
+from rowtui.core.project.queue.entries import Foreign, QueueEntry
 from rowtui.core.project.queue.views import (
     EVERYBODY,
     MOST_SHOWN,
@@ -156,7 +156,7 @@ class QueueWork:
         self._details[key] = detail
         return detail
 
-    async def _ask_detail(self, key: RowKey, entry: Entry, estimate: bool) -> JobDetail:
+    async def _ask_detail(self, key: RowKey, entry: QueueEntry, estimate: bool) -> JobDetail:
         job = entry.view.record.key if entry.view is not None else JobKey(key.id, key.task)
         if not job.id:
             return JobDetail(key, self._clock(), problem="the job has no id yet")
@@ -179,7 +179,7 @@ class QueueWork:
             told.waiting, told.estimated, told.problem,
         )  # fmt: skip
 
-    def _local_detail(self, key: RowKey, entry: Entry) -> JobDetail:
+    def _local_detail(self, key: RowKey, entry: QueueEntry) -> JobDetail:
         """Return details from this machine's queue, which starts jobs in the order of their
         numbers.
         """

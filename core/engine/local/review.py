@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.project.review.before import ScriptsBefore
 from rowtui.core.project.review.review import review, scheduler_kinds
-from rowtui.core.project.review.views import Check, Exported, ScriptAsked, ScriptBefore
+from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
 from rowtui.core.project.review.without import export_plan, without
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ReviewWork:
         self._turn = turn
         self._before: ScriptsBefore | None = None
 
-    async def checks(self, plan: Plan) -> AsyncIterator[Check]:
+    async def checks(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         """See `Engine.review`. Clusters are queried without holding the lock of the records."""
         async with contextlib.aclosing(review(self._project, plan)) as checks:
             async for check in checks:
@@ -45,11 +45,11 @@ class ReviewWork:
         """See `Engine.without`."""
         return await asyncio.to_thread(without, plan, frozenset(tokens))
 
-    async def export(self, plan: Plan, folder: str, *, overwrite: bool) -> Exported:
+    async def export(self, plan: Plan, folder: str, *, overwrite: bool) -> ExportedFiles:
         """See `Engine.export_plan`."""
         return await asyncio.to_thread(self._export, plan, folder, overwrite)
 
-    def _export(self, plan: Plan, folder: str, overwrite: bool) -> Exported:
+    def _export(self, plan: Plan, folder: str, overwrite: bool) -> ExportedFiles:
         place = Path(os.path.expanduser(folder))
         if not place.is_absolute():
             place = self._project.root / place

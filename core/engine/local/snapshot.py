@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import ActionSummary, Snapshot
+from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
@@ -16,7 +16,7 @@ from rowtui.core.workflow.model import Condition, GroupRule, Resources
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.needs import Needs
+    from rowtui.core.project.views.needs import ProjectNeeds
 
 
 # One-line descriptions of an action's resources and grouping, for screens.
@@ -85,12 +85,12 @@ class Snapshots:
     An action's summary is made again when its status row changes.
     """
 
-    def __init__(self, project: Project, needs: Needs) -> None:
+    def __init__(self, project: Project, needs: ProjectNeeds) -> None:
         self._project = project
         self._needs = needs
         self._summaries: dict[int, tuple[ActionStatus, ActionSummary]] = {}
 
-    def take(self, generation: int) -> Snapshot:
+    def take(self, generation: int) -> ProjectSnapshot:
         """Return a snapshot of the project, after a synchronisation."""
         project = self._project
         directories = project.state.directories
@@ -100,7 +100,7 @@ class Snapshots:
             (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
         ]
         rows = project.status().rows
-        return Snapshot(
+        return ProjectSnapshot(
             generation=generation,
             at=time.time(),
             root=str(project.root),

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, Engine
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.engine.process.supervision import Supervised
-from rowtui.core.project.context.questions import Question, Withdrawn
+from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import SubmitProgress
+    from rowtui.core.engine.api.engine import SendingProgress
     from rowtui.core.submission.plan.model import Plan
 
 P = ParamSpec("P")
@@ -122,7 +122,7 @@ class ProcessEngine(Supervised):
 
     # Methods of more than one line
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan. Closing the iterator stops between two jobs."""
         try:
             async with aclosing(self.stream("submit", (plan,), {})) as steps:
@@ -147,7 +147,7 @@ class ProcessEngine(Supervised):
                 return
             yield ENGINE_BACK
 
-    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield the questions of logins; the open questions of a lost process are withdrawn."""
         while True:
             first = self.lives * LOGINS_OF_A_LIFE
@@ -156,7 +156,7 @@ class ProcessEngine(Supervised):
                 async with aclosing(self.stream("questions", (), {})) as news:
                     async for one in news:
                         number = first + one.number
-                        if isinstance(one, Question):
+                        if isinstance(one, LoginQuestion):
                             open_ones.add(number)
                         else:
                             open_ones.discard(number)

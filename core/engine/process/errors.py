@@ -20,7 +20,7 @@ class UnknownPlan(RowtuiError):
     """The engine does not have the plan of this name: send the whole plan."""
 
 
-class Told(NamedTuple):
+class SentError(NamedTuple):
     """An error as a value: its class by name, and the content of its instance."""
 
     module: str
@@ -29,11 +29,11 @@ class Told(NamedTuple):
     fields: dict[str, Any]
 
 
-def as_value(error: BaseException, log: Path) -> Told:
+def as_value(error: BaseException, log: Path) -> SentError:
     """Return an error as a value. A defect is logged, and only a sentence is sent to the screen."""
     if isinstance(error, RowtuiError):
         kind = type(error)
-        told = Told(kind.__module__, kind.__qualname__, error.args, dict(vars(error)))
+        told = SentError(kind.__module__, kind.__qualname__, error.args, dict(vars(error)))
         if _crosses(told):
             return told
         write_down(error)
@@ -42,19 +42,19 @@ def as_value(error: BaseException, log: Path) -> Told:
         arguments: tuple[Any, ...] = error.args
         if error.filename is not None:
             arguments = (error.errno, error.strerror, error.filename)
-        return Told("builtins", type(error).__qualname__, arguments, {})
+        return SentError("builtins", type(error).__qualname__, arguments, {})
     write_down(error)
     text = str(error) or "no more is known"
     return _sentence(f"{type(error).__name__}: {text}", f"the details are in {log}")
 
 
-def _sentence(message: str, hint: str) -> Told:
-    return Told(
+def _sentence(message: str, hint: str) -> SentError:
+    return SentError(
         RowtuiError.__module__, "RowtuiError", (message,), {"message": message, "hint": hint}
     )
 
 
-def _crosses(told: Told) -> bool:
+def _crosses(told: SentError) -> bool:
     try:
         from_value(pickle.loads(pickle.dumps(told)))  # noqa: S301
     except Exception:
@@ -62,7 +62,7 @@ def _crosses(told: Told) -> bool:
     return True
 
 
-def from_value(told: Told) -> Exception:
+def from_value(told: SentError) -> Exception:
     """Restore the error with its fields, without calling its constructor."""
     found: Any = import_module(told.module)
     for part in told.name.split("."):

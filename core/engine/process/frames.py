@@ -29,7 +29,7 @@ KEPT = 4
 """Plans that are kept: the one on the screen, and others that the user may return to."""
 
 
-class Known(NamedTuple):
+class PlanReference(NamedTuple):
     """A reference to a plan that the engine made."""
 
     plan_id: str
@@ -53,7 +53,9 @@ class SeenPlans:
     def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return arguments in which the engine's own plans are replaced by references."""
         return tuple(
-            Known(one.id) if isinstance(one, Plan) and self._plans.get(one.id) is one else one
+            PlanReference(one.id)
+            if isinstance(one, Plan) and self._plans.get(one.id) is one
+            else one
             for one in arguments
         )
 
@@ -74,9 +76,11 @@ class MadePlans:
 
     def whole(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arguments with whole plans. Raises: UnknownPlan."""
-        return tuple(self._find(one) if isinstance(one, Known) else one for one in arguments)
+        return tuple(
+            self._find(one) if isinstance(one, PlanReference) else one for one in arguments
+        )
 
-    def _find(self, known: Known) -> Plan:
+    def _find(self, known: PlanReference) -> Plan:
         plan = self._plans.get(known.plan_id)
         if plan is None:
             raise UnknownPlan(f"plan {known.plan_id} is not known here")

@@ -67,7 +67,7 @@ class EngineOptions(NamedTuple):
     demo: Demo | None = None
 
 
-class Opened(NamedTuple):
+class ProjectOpened(NamedTuple):
     """The message that the project is open, with its problems and notices."""
 
     problems: tuple[Problem, ...]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.engine.process.errors import as_value
-from rowtui.core.engine.process.options import EngineOptions, Opened, keep_little
+from rowtui.core.engine.process.options import EngineOptions, ProjectOpened, keep_little
 from rowtui.core.engine.process.start import as_line, read_line
 
 GRACE_SECONDS = 10.0
@@ -35,7 +35,7 @@ DEMO = "rowtui.core.demo.engine"
 """
 
 
-def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
+def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any]]:
     """Open the project; return its messages and a function that makes its engine.
 
     Raises: RowtuiError, OSError.
@@ -43,7 +43,9 @@ def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
     if options.demo is not None:
         import importlib
 
-        opened: tuple[Opened, Callable[[], Any]] = importlib.import_module(DEMO).open_demo(options)
+        opened: tuple[ProjectOpened, Callable[[], Any]] = importlib.import_module(DEMO).open_demo(
+            options
+        )
         return opened
     from rowtui.core.project.project import Project
 
@@ -56,11 +58,11 @@ def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
 
         return InProcessEngine(project, generation=options.generation)
 
-    return Opened(tuple(project.workflow.problems), project.take_notices()), make
+    return ProjectOpened(tuple(project.workflow.problems), project.take_notices()), make
 
 
 def main(
-    opening: Callable[[EngineOptions], tuple[Opened, Callable[[], Any]]] = open_engine,
+    opening: Callable[[EngineOptions], tuple[ProjectOpened, Callable[[], Any]]] = open_engine,
 ) -> None:
     """Serve the project of the options, which arrive first.
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.engine.process.errors import EngineLost, from_value, how_it_ended
-from rowtui.core.engine.process.options import EngineOptions, Opened
+from rowtui.core.engine.process.options import EngineOptions, ProjectOpened
 
 LARGEST_LOG = 1 << 20
 """Bytes; a longer log is truncated."""
@@ -32,7 +32,7 @@ END_SECONDS = 2.0
 PROGRAM = "from rowtui.core.engine.process.serve import main; main()"
 
 
-class Started:
+class EngineProcess:
     """An engine's process, from its start to its end."""
 
     def __init__(self, options: EngineOptions, program: str = PROGRAM) -> None:
@@ -60,7 +60,7 @@ class Started:
         with contextlib.suppress(OSError):  # it may have ended: `opened` reports this
             self.socket.sendall(as_line(options))
 
-    def opened(self) -> Opened:
+    def opened(self) -> ProjectOpened:
         """Wait until the project is open. Raises: the errors of opening it; EngineLost."""
         try:
             error, value = read_line(self.socket)
@@ -72,7 +72,7 @@ class Started:
         if error is not None:
             self.wait()
             raise from_value(error)
-        opened: Opened = value
+        opened: ProjectOpened = value
         return opened
 
     def wait(self, seconds: float = END_SECONDS) -> int | None:

@@ -17,10 +17,10 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.errors import EngineLost, UnknownPlan, from_value, how_it_ended
 from rowtui.core.engine.process.frames import SeenPlans
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.process.start import Started
+    from rowtui.core.engine.process.start import EngineProcess
 
 
 # One life of the engine's process: calls and streams over its socket, until it is lost.
@@ -34,7 +34,7 @@ Request = tuple[str, tuple[Any, ...], Mapping[str, Any]]
 class Life:
     """A serving process, from the view of the screen's event loop."""
 
-    def __init__(self, started: Started, on_lost: Callable[[Life], None]) -> None:
+    def __init__(self, started: EngineProcess, on_lost: Callable[[Life], None]) -> None:
         self.started = started
         self.lost: EngineLost | None = None
         self._on_lost = on_lost
@@ -169,7 +169,7 @@ CLOSE_SECONDS = 5.0
 class Supervised:
     """A process that is restarted soon after it was lost."""
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: EngineProcess) -> None:
         self.lives = 1
         self._started = started
         self._life: Life | None = None
@@ -240,7 +240,7 @@ class Supervised:
             await self._news.wait()
         return self._life
 
-    async def _begin(self, started: Started) -> None:
+    async def _begin(self, started: EngineProcess) -> None:
         life = Life(started, self._on_lost)
         await life.begin()
         self._life, self._lost = life, None
@@ -274,7 +274,7 @@ class Supervised:
             self._failures += 1
             try:
                 options = self._started.options._replace(generation=self._generation)
-                self._started = Started(options, self._started.program)
+                self._started = EngineProcess(options, self._started.program)
                 await asyncio.to_thread(self._started.opened)
                 self.lives += 1
                 await self._begin(self._started)

@@ -31,7 +31,7 @@ from rowtui.core.base.text import visible
 ROOM = "rowtui.core."
 
 
-class Known(NamedTuple):
+class RecordedClass(NamedTuple):
     """One class: its hints by field, and the fields without a default. An enum has no fields."""
 
     name: str
@@ -40,11 +40,11 @@ class Known(NamedTuple):
     required: frozenset[str]
 
 
-class Table(NamedTuple):
+class ClassTable(NamedTuple):
     """All classes, by name and by class; the methods with the hints of their parameters."""
 
-    by_name: Mapping[str, Known]
-    by_class: Mapping[type, Known]
+    by_name: Mapping[str, RecordedClass]
+    by_class: Mapping[type, RecordedClass]
     methods: Mapping[str, Mapping[str, Any]]
 
 
@@ -56,12 +56,12 @@ _PLAIN = (str, int, float, bool, bytes, type(None))
 
 
 @cache
-def table() -> Table:
+def table() -> ClassTable:
     """Return the classes of `Engine`. Raises: UnknownTypeError for one that cannot be recorded."""
     from rowtui.core.engine.api.engine import Engine
 
-    by_name: dict[str, Known] = {}
-    by_class: dict[type, Known] = {}
+    by_name: dict[str, RecordedClass] = {}
+    by_class: dict[type, RecordedClass] = {}
     methods: dict[str, Mapping[str, Any]] = {}
 
     def enter(hint: Any, where: str) -> None:
@@ -88,17 +88,17 @@ def table() -> Table:
         methods[name] = _resolved(method)
         for parameter, hint in methods[name].items():
             enter(hint, f"{name}.{parameter}")
-    return Table(by_name, by_class, methods)
+    return ClassTable(by_name, by_class, methods)
 
 
 def _is_value(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) or issubclass(cls, enum.Enum) or hasattr(cls, "_fields")
 
 
-def _known(cls: type) -> Known:
+def _known(cls: type) -> RecordedClass:
     name = f"{cls.__module__}.{cls.__qualname__}".removeprefix(ROOM)
     if issubclass(cls, enum.Enum):
-        return Known(name, cls, {}, frozenset())
+        return RecordedClass(name, cls, {}, frozenset())
     hints = _resolved(cls)
     if dataclasses.is_dataclass(cls):
         fields = dataclasses.fields(cls)
@@ -108,7 +108,9 @@ def _known(cls: type) -> Known:
     else:
         names = list(getattr(cls, "_fields"))  # noqa: B009 - a NamedTuple's, unknown to mypy
         required = set(names) - set(getattr(cls, "_field_defaults", {}))
-    return Known(name, cls, {one: hints[one] for one in names}, frozenset(required & set(names)))
+    return RecordedClass(
+        name, cls, {one: hints[one] for one in names}, frozenset(required & set(names))
+    )
 
 
 def _resolved(what: type | Callable[..., Any]) -> dict[str, Any]:
@@ -135,14 +137,14 @@ DEEPEST = 60
 """The limit of nested values; rowtui's own recordings are never deeper."""
 
 
-class Field(NamedTuple):
+class TextField(NamedTuple):
     """The place of a text: the class (or method) and its field."""
 
     owner: str = ""
     name: str = ""
 
 
-Masked = Callable[[Any, Field], Any]
+Masked = Callable[[Any, TextField], Any]
 """A function that replaces a text or number."""
 
 
@@ -150,15 +152,15 @@ class NotAValueError(ValueError):
     """An invalid part of a recording; the text describes the error."""
 
 
-NOWHERE = Field()
+NOWHERE = TextField()
 
 
-def as_it_is(value: Any, _: Field) -> Any:
+def as_it_is(value: Any, _: TextField) -> Any:
     """Return the value unchanged."""
     return value
 
 
-def encode(value: Any, mask: Masked = as_it_is, field: Field = NOWHERE) -> Any:
+def encode(value: Any, mask: Masked = as_it_is, field: TextField = NOWHERE) -> Any:
     """Return a value in the form of JSON.
 
     A value without such a form becomes the name of its class.
@@ -173,7 +175,7 @@ def encode(value: Any, mask: Masked = as_it_is, field: Field = NOWHERE) -> Any:
         for name, hint in known.hints.items():
             ours = typing.get_origin(hint) is typing.Literal  # words of rowtui itself
             told = as_it_is if ours else mask
-            fields[name] = encode(getattr(value, name), told, Field(known.name, name))
+            fields[name] = encode(getattr(value, name), told, TextField(known.name, name))
         return {"!": known.name, "v": fields}
     if isinstance(value, int | float | str):
         return mask(value, field)
@@ -239,7 +241,7 @@ def _decoded(data: Any, depth: int) -> Any:
     raise NotAValueError(f"the class {visible(name[:80])} is not known here")
 
 
-def _instance(known: Known, inner: Any, depth: int) -> Any:
+def _instance(known: RecordedClass, inner: Any, depth: int) -> Any:
     short = known.name.rpartition(".")[2]
     if issubclass(known.cls, enum.Enum):
         if not isinstance(inner, str) or inner not in known.cls.__members__:

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import Engine
-from rowtui.core.engine.recording.codec import Field, Masked, encode
+from rowtui.core.engine.recording.codec import Masked, TextField, encode
 from rowtui.core.engine.recording.tape import Tape
 from rowtui.core.project.queue.views import QueueAsked
 
@@ -92,7 +92,7 @@ class Masks:
         for word in secret_words:
             self._secret.update(found.lower() for found in WORD.findall(word))
 
-    def __call__(self, value: Any, field: Field) -> Any:
+    def __call__(self, value: Any, field: TextField) -> Any:
         """Return the text or number that replaces this one in this field."""
         kind = kind_of(field)
         if not isinstance(value, str):
@@ -155,7 +155,7 @@ class Masks:
         return made
 
 
-def kind_of(field: Field) -> str:
+def kind_of(field: TextField) -> str:
     """Return a field's kind: action, dir, user, path, text, value; "" for sentences and plain
     names.
     """
@@ -275,10 +275,10 @@ class RecordingEngine:
             entry["with"] = asked(name, args, options, self._mask)
             if "error" in outcome:
                 error = outcome["error"]
-                field = Field("RowtuiError", "message")
+                field = TextField("RowtuiError", "message")
                 entry["error"] = [self._mask(part, field) for part in (error.message, error.hint)]
             else:
-                entry["answer"] = encode(outcome["answer"], self._mask, Field(name, "answer"))
+                entry["answer"] = encode(outcome["answer"], self._mask, TextField(name, "answer"))
             self._tape.add(entry)
             if self._tape.full:
                 self.trouble = "the recording is full: what came later is not in it"
@@ -310,7 +310,7 @@ def asked(name: str, args: Any, options: Any, mask: Masked) -> dict[str, Any]:
     bound = _signature(name).bind(None, *args, **options)
     defaults = _signature(name).parameters
     return {
-        parameter: encode(_plain(value), mask, Field(name, parameter))
+        parameter: encode(_plain(value), mask, TextField(name, parameter))
         for parameter, value in bound.arguments.items()
         if parameter not in ("self", *PASSING) and value != defaults[parameter].default
     }

@@ -20,7 +20,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.recording.codec import NotAValueError, as_it_is, decode, table
 from rowtui.core.engine.recording.record import asked
-from rowtui.core.engine.recording.tape import Line, key_of, read_tape
+from rowtui.core.engine.recording.tape import TapeLine, key_of, read_tape
 from rowtui.core.project.views.views import FASTER, INJECT, PlayedState
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -49,7 +49,7 @@ class ReplayEngine:
         self._base, self._since = 0.0, steady()
         self._sped = asyncio.Event()
         self.length = lines[-1].at
-        self._answers: dict[tuple[str, str], list[Line]] = {}
+        self._answers: dict[tuple[str, str], list[TapeLine]] = {}
         for line in sorted(lines, key=lambda line: line.at):
             self._answers.setdefault((line.call, line.key), []).append(line)
         self._news = [line for line in lines if line.call in NEWS]

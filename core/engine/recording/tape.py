@@ -33,7 +33,7 @@ class Head(NamedTuple):
     made_by: str
 
 
-class Line(NamedTuple):
+class TapeLine(NamedTuple):
     """One answer: seconds since the beginning, the call, the line itself and its number."""
 
     at: float
@@ -90,10 +90,10 @@ class Tape:
         self._raw.close()
 
 
-def read_tape(path: Path) -> tuple[Head, list[Line], str]:
+def read_tape(path: Path) -> tuple[Head, list[TapeLine], str]:
     """Return the content of a recording, and a notice if it is truncated. Raises: RowtuiError."""
     shown = visible(str(path))
-    lines: list[Line] = []
+    lines: list[TapeLine] = []
     head: Head | None = None
     notice = ""
     try:
@@ -158,11 +158,11 @@ def _is_time(at: object) -> bool:
     return isinstance(at, int | float) and not isinstance(at, bool) and 0 <= at < 1e11
 
 
-def _line(entry: dict[str, Any], data: bytes, number: int, shown: str) -> Line:
+def _line(entry: dict[str, Any], data: bytes, number: int, shown: str) -> TapeLine:
     at, call = entry.get("t"), entry.get("call")
     if not _is_time(at) or not isinstance(call, str):
         raise RowtuiError(f"{shown}, line {number}: this is not what a recording holds")
-    return Line(float(at), call, key_of(entry.get("with")), data, number)  # type: ignore[arg-type]
+    return TapeLine(float(at), call, key_of(entry.get("with")), data, number)  # type: ignore[arg-type]
 
 
 def key_of(asked: Any) -> str:

@@ -35,7 +35,7 @@ _LONGEST_MESSAGE = 1000
 Run = Callable[[dict[str, Any]], Any]
 
 
-class Form(enum.Enum):
+class ExpressionKind(enum.Enum):
     """How a text is read."""
 
     BLOCK = "block"  # statements; the last one is an expression that gives the value
@@ -95,7 +95,7 @@ class Code:
     def __init__(
         self,
         text: str,
-        form: Form,
+        form: ExpressionKind,
         run: Run,
         *,
         findings: Findings | None = None,
@@ -129,14 +129,14 @@ def compile_block(text: str) -> Code:
     """Return code whose last statement gives the value."""
     literal = _literal(text)
     if literal is not _NOT_LITERAL:
-        return _constant(text, Form.BLOCK, literal)
-    return _compiled(text, Form.BLOCK, TextSource(text))
+        return _constant(text, ExpressionKind.BLOCK, literal)
+    return _compiled(text, ExpressionKind.BLOCK, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
 def compile_execute(text: str) -> Code:
     """Return code that is run for its effect."""
-    return _compiled(text, Form.EXECUTE, TextSource(text))
+    return _compiled(text, ExpressionKind.EXECUTE, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
@@ -149,8 +149,8 @@ def compile_text(text: str, *, as_tpv: bool) -> Code:
     if not _SPECIAL(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
         # Line ends are normalised as in a Python literal.
         value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-        return _constant(text, Form.TEXT, value)
-    return _compiled(text, Form.TEXT, text_source(text, as_tpv=as_tpv))
+        return _constant(text, ExpressionKind.TEXT, value)
+    return _compiled(text, ExpressionKind.TEXT, text_source(text, as_tpv=as_tpv))
 
 
 def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
@@ -224,7 +224,7 @@ def _literal(text: str) -> Any:
     return _NOT_LITERAL
 
 
-def _constant(text: str, form: Form, value: Any) -> Code:
+def _constant(text: str, form: ExpressionKind, value: Any) -> Code:
     return Code(text, form, lambda _: value, constant=True, value=value)
 
 
@@ -241,7 +241,7 @@ def without_warnings() -> Iterator[None]:
         yield
 
 
-def _compiled(text: str, form: Form, source: TextSource) -> Code:
+def _compiled(text: str, form: ExpressionKind, source: TextSource) -> Code:
     import ast
 
     from rowtui.core.mapping.code.analysis import analyse
@@ -254,7 +254,7 @@ def _compiled(text: str, form: Form, source: TextSource) -> Code:
         with without_warnings():
             tree = ast.parse(source.source)
             findings = analyse(tree)
-            if form is Form.EXECUTE:
+            if form is ExpressionKind.EXECUTE:
                 return Code(text, form, _run_statements(tree, findings), findings=findings)
             if not tree.body or not isinstance(tree.body[-1], ast.Expr):
                 return _without_value(text, form, tree, source)
@@ -316,7 +316,7 @@ def _run_statements(tree: Any, findings: Findings) -> Run:
     return run
 
 
-def _without_value(text: str, form: Form, tree: Any, source: TextSource) -> Code:
+def _without_value(text: str, form: ExpressionKind, tree: Any, source: TextSource) -> Code:
     line, column, error = 1, 1, IndexError("pop from empty list")
     message = "there is no code"
     if tree.body:
@@ -327,7 +327,9 @@ def _without_value(text: str, form: Form, tree: Any, source: TextSource) -> Code
     return _refused(text, form, SyntaxComplaint(message, line, column, "no_value"), error)
 
 
-def _refused(text: str, form: Form, complaint: SyntaxComplaint, error: BaseException) -> Code:
+def _refused(
+    text: str, form: ExpressionKind, complaint: SyntaxComplaint, error: BaseException
+) -> Code:
     kind, arguments = type(error), error.args
 
     def run(_: dict[str, Any]) -> Any:

@@ -76,7 +76,7 @@ class UnknownOperation(Exception):
     """An unknown operation inside a repeat."""
 
 
-class Part:
+class PatternPart:
     """A piece of the pattern: its first and last positions, and the ways in which it is empty."""
 
     __slots__ = ("empty", "first", "last")
@@ -111,7 +111,7 @@ class Automaton:
         self._ignore_case = bool(flags & re.IGNORECASE)
         self._repeated = 0
 
-    def build(self, tree: Any) -> Part:
+    def build(self, tree: Any) -> PatternPart:
         """Add the pattern after the start, and return the part of the whole pattern."""
         whole = self._sequence(tree)
         self._connect({START: 1}, whole.first)
@@ -124,7 +124,7 @@ class Automaton:
         for position, ways in last.items():
             _add(self.steps[position], first, ways)
 
-    def _position(self, chars: int) -> Part:
+    def _position(self, chars: int) -> PatternPart:
         if len(self.chars) >= _MOST_POSITIONS:
             raise TooLarge
         if self._ignore_case:
@@ -134,30 +134,30 @@ class Automaton:
         self.width.append(LONGEST_SUBJECT)
         self.is_plain.append(False)
         here = {len(self.chars) - 1: 1}
-        return Part(0, here, here)
+        return PatternPart(0, here, here)
 
-    def _sequence(self, tree: Any) -> Part:
-        whole = Part(1, {}, {})
+    def _sequence(self, tree: Any) -> PatternPart:
+        whole = PatternPart(1, {}, {})
         for operation, argument in tree:
             whole = self._join(whole, self._one(str(operation), argument))
         return whole
 
-    def _join(self, left: Part, right: Part) -> Part:
+    def _join(self, left: PatternPart, right: PatternPart) -> PatternPart:
         self._connect(left.last, right.first)
         first, last = dict(left.first), dict(right.last)
         _add(first, right.first, left.empty)
         _add(last, left.last, right.empty)
-        return Part(min(left.empty * right.empty, 1 << 20), first, last)
+        return PatternPart(min(left.empty * right.empty, 1 << 20), first, last)
 
-    def _either(self, parts: Iterable[Part]) -> Part:
-        whole = Part(0, {}, {})
+    def _either(self, parts: Iterable[PatternPart]) -> PatternPart:
+        whole = PatternPart(0, {}, {})
         for part in parts:
             whole.empty += part.empty
             _add(whole.first, part.first)
             _add(whole.last, part.last)
         return whole
 
-    def _one(self, name: str, argument: Any) -> Part:
+    def _one(self, name: str, argument: Any) -> PatternPart:
         if name == "LITERAL":
             return self._position(_char(argument))
         if name == "NOT_LITERAL":
@@ -180,19 +180,19 @@ class Automaton:
             self.conditional = True
             # matched from here, but no step leads on from it
             looked_at = self._sequence(argument[1])
-            return Part(1, looked_at.first if argument[0] > 0 else {}, {})
+            return PatternPart(1, looked_at.first if argument[0] > 0 else {}, {})
         if name == "FAILURE":
             return self._position(_NONE)
         if name == "GROUPREF_EXISTS":
             _, yes, no = argument
-            branches = [self._sequence(yes), self._sequence(no) if no else Part(1, {}, {})]
+            branches = [self._sequence(yes), self._sequence(no) if no else PatternPart(1, {}, {})]
             return self._either(branches)
         if self._repeated:
             raise UnknownOperation
         self.conditional = True  # a group reference, or an operation of a later Python: any text
         return self._loop(self._position(_ALL), 0, LONGEST_SUBJECT)
 
-    def _group(self, argument: Any) -> Part:
+    def _group(self, argument: Any) -> PatternPart:
         _, added, removed, tree = argument
         before = self._ignore_case
         self._ignore_case = (before or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
@@ -200,17 +200,17 @@ class Automaton:
         self._ignore_case = before
         return part
 
-    def _at(self, name: str) -> Part:
+    def _at(self, name: str) -> PatternPart:
         if name in ("AT_END", "AT_END_STRING"):
             return self._position(_NONE)  # nothing follows
         self.conditional = self.conditional or not name.startswith("AT_BEGINNING")
-        return Part(1, {}, {})
+        return PatternPart(1, {}, {})
 
-    def _repeat(self, least: int, most: int, tree: Any) -> Part:
+    def _repeat(self, least: int, most: int, tree: Any) -> PatternPart:
         most = min(int(most), LONGEST_SUBJECT)  # no subject has room for more rounds
         least = min(int(least), LONGEST_SUBJECT)
         if most == 0:
-            return Part(1, {}, {})
+            return PatternPart(1, {}, {})
         few = most <= _MOST_COPIES or (least == most <= 16)
         if few:
             return self._copies(least, most, tree)
@@ -221,17 +221,17 @@ class Automaton:
             self.is_plain[-1] = True
         return self._loop(part, least, most)
 
-    def _copies(self, least: int, most: int, tree: Any) -> Part:
-        whole = Part(1, {}, {})
+    def _copies(self, least: int, most: int, tree: Any) -> PatternPart:
+        whole = PatternPart(1, {}, {})
         copies = [self._sequence(tree) for _ in range(most)]
         for copy in reversed(copies[least:]):
             whole = self._join(copy, whole)
-            whole = Part(whole.empty + 1, whole.first, whole.last)
+            whole = PatternPart(whole.empty + 1, whole.first, whole.last)
         for copy in reversed(copies[:least]):
             whole = self._join(copy, whole)
         return whole
 
-    def _loop(self, part: Part, least: int, most: int) -> Part:
+    def _loop(self, part: PatternPart, least: int, most: int) -> PatternPart:
         """Connect the end of each round with the next one.
 
         An empty round ends the loop, as in Python.
@@ -245,4 +245,4 @@ class Automaton:
             self._connect({position: ways * rounds}, part.first)
         last: dict[int, int] = {}
         _add(last, part.last, 1 + min(part.empty, 2))
-        return Part((least == 0) + part.empty, part.first, last)
+        return PatternPart((least == 0) + part.empty, part.first, last)

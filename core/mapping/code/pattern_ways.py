@@ -16,7 +16,7 @@ from rowtui.core.mapping.code.pattern_automaton import (
     LONGEST_SUBJECT,
     START,
     Automaton,
-    Part,
+    PatternPart,
     TooLarge,
     UnknownOperation,
 )
@@ -125,7 +125,7 @@ def _is_exponential(automaton: Automaton, component: list[int]) -> bool:
     return False
 
 
-def _has_few_ways(automaton: Automaton, component: list[int], whole: Part) -> bool:
+def _has_few_ways(automaton: Automaton, component: list[int], whole: PatternPart) -> bool:
     """Whether the number of paths from the start is small enough for a matcher in a second or two.
 
     The function visits the components from the start on. For each number of loops that a path has

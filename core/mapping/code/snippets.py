@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.mapping.code.expressions import (
     Code,
-    Form,
+    ExpressionKind,
     compile_block,
     compile_execute,
     compile_text,
@@ -16,17 +16,17 @@ from rowtui.core.mapping.code.expressions import (
 )
 from rowtui.core.mapping.code.text_source import TextSource, text_source
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, env_key
-from rowtui.core.mapping.model.origin import Origin, Place
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 
 
-class Piece(NamedTuple):
+class CodeSnippet(NamedTuple):
     """One code, its place, and its field."""
 
     field: str
     code: Code
     origin: Origin
 
-    def place_of(self, at: tuple[int, int]) -> Place:
+    def place_of(self, at: tuple[int, int]) -> FilePosition:
         """Return the place in the file of a line and column of the code, both from 1."""
         place = self.origin.place
         return place._replace(line=place.line + at[0] - 1, column=at[1]) if at[0] > 1 else place
@@ -34,45 +34,45 @@ class Piece(NamedTuple):
 
 def syntax_of(code: Code, *, as_tpv: bool) -> tuple[ast.Module, TextSource]:
     """Return the syntax tree of a code without a syntax error, and the source for its places."""
-    is_text = code.form is Form.TEXT
+    is_text = code.form is ExpressionKind.TEXT
     source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
     with without_warnings():
         return ast.parse(source.source), source
 
 
-def pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
+def pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[CodeSnippet]:
     """Yield all code of an entity, with the code of its rules."""
     yield from own_pieces(entity, text_as_tpv=text_as_tpv)
     for rule in entity.rules.values():
         yield from rule_pieces(rule, text_as_tpv=text_as_tpv)
 
 
-def rule_pieces(rule: Rule, *, text_as_tpv: bool) -> Iterator[Piece]:
+def rule_pieces(rule: Rule, *, text_as_tpv: bool) -> Iterator[CodeSnippet]:
     """Yield all code of a rule."""
     condition = rule.if_condition
     if isinstance(condition, str):
-        yield Piece("if", compile_block(condition), rule.whence("if_condition"))
+        yield CodeSnippet("if", compile_block(condition), rule.whence("if_condition"))
     if rule.execute:
-        yield Piece("execute", compile_execute(rule.execute), rule.whence("execute"))
+        yield CodeSnippet("execute", compile_execute(rule.execute), rule.whence("execute"))
     if rule.fail:
-        yield Piece("fail", compile_text(rule.fail, as_tpv=text_as_tpv), rule.whence("fail"))
+        yield CodeSnippet("fail", compile_text(rule.fail, as_tpv=text_as_tpv), rule.whence("fail"))
     yield from own_pieces(rule, text_as_tpv=text_as_tpv)
 
 
-def own_pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
+def own_pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[CodeSnippet]:
     """Yield all code of an entity except the code of its rules."""
     for name in (*AMOUNTS, *BOUNDS):
         value = getattr(entity, name)
         if isinstance(value, str):
-            yield Piece(name, compile_block(value), entity.whence(name))
+            yield CodeSnippet(name, compile_block(value), entity.whence(name))
     if entity.rank:
-        yield Piece("rank", compile_block(entity.rank), entity.whence("rank"))
+        yield CodeSnippet("rank", compile_block(entity.rank), entity.whence("rank"))
     for field, value, origin in _texts(entity):
         for text in _strings(value):
-            yield Piece(field, compile_text(text, as_tpv=text_as_tpv), origin)
+            yield CodeSnippet(field, compile_text(text, as_tpv=text_as_tpv), origin)
 
 
-def unique_pieces(entities: Iterable[Entity], *, text_as_tpv: bool) -> Iterator[Piece]:
+def unique_pieces(entities: Iterable[Entity], *, text_as_tpv: bool) -> Iterator[CodeSnippet]:
     """Yield all code of several entities. Code that several entities inherit comes once."""
     rules: set[int] = set()
     seen: set[tuple[str, Code, Origin]] = set()

@@ -11,8 +11,8 @@ from typing import Any
 
 from rowtui.core.mapping.code.expressions import Code, compile_block
 from rowtui.core.mapping.engine.evaluate import StopMapping
-from rowtui.core.mapping.engine.lookup import Lookup
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.engine.lookup import EntityLookup
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.entities import Entity
 
 # Look up entities without running code, for trusted and untrusted files.
@@ -21,13 +21,13 @@ from rowtui.core.mapping.model.entities import Entity
 # docs/mapping.md, "Files".
 
 
-class StaticLookup(Lookup):
+class StaticLookup(EntityLookup):
     """A lookup in which only errors stop a job."""
 
     def why_unusable(self, kind: str, key: str, entity: Entity) -> StopMapping | None:
         """Return why an entity cannot be used, which is an error, or None."""
         stop = super().why_unusable(kind, key, entity)
-        return None if stop is not None and stop.outcome is Outcome.UNTRUSTED else stop
+        return None if stop is not None and stop.outcome is MappingOutcome.UNTRUSTED else stop
 
 
 _LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")

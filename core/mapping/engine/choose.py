@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import Code
-from rowtui.core.mapping.engine.destinations import Offer, amount_text, fits
+from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text, fits
 from rowtui.core.mapping.engine.evaluate import (
     Evaluator,
     Namespace,
@@ -23,13 +23,13 @@ from rowtui.core.mapping.engine.evaluate import (
     amounts_program,
     run_amounts,
 )
-from rowtui.core.mapping.engine.jobs import Settled
+from rowtui.core.mapping.engine.jobs import JobWithAmounts
 from rowtui.core.mapping.engine.namespace import update
 from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
-from rowtui.core.mapping.model.decision import Outcome, Placement
+from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity, combine
 from rowtui.core.mapping.model.origin import Origin
-from rowtui.core.mapping.model.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 from rowtui.core.mapping.model.tags import IncompatibleTagsError
 
 
@@ -153,7 +153,7 @@ def _are_numbers(amounts: Amounts) -> bool:
 class Chooser:
     """Ranks and chooses for one mapper. `offers`: all destinations by id."""
 
-    def __init__(self, offers: Mapping[str, Offer], evaluator: Evaluator) -> None:
+    def __init__(self, offers: Mapping[str, DestinationOffer], evaluator: Evaluator) -> None:
         self.offers = offers
         self._order = {name: at for at, name in enumerate(offers)}
         self.evaluator = evaluator
@@ -163,10 +163,10 @@ class Chooser:
 
     def choose(
         self,
-        settled: Settled,
+        settled: JobWithAmounts,
         namespace: Namespace,
         request: MappingRequest,
-        facts: Facts,
+        facts: ClusterFacts,
         watcher: ChoiceWatcher | None,
     ) -> Placement:
         """Return the placement on the first destination in order that takes the job.
@@ -175,7 +175,7 @@ class Chooser:
         """
         notices: list[str] = []
         amounts = settled.amounts
-        fitting: Iterable[Offer] = (
+        fitting: Iterable[DestinationOffer] = (
             each.offer for each in settled.plan.suited if fits(each.offer, amounts, request, facts)
         )
         # In the order of scores, the first destination nearly always takes the job, and the others
@@ -205,7 +205,7 @@ class Chooser:
             except StopMapping as stop:
                 if self.evaluator.dialect.fail_ends_all:
                     raise
-                why, wait, origin = stop.message, stop.outcome is Outcome.WAITS, stop.origin
+                why, wait, origin = stop.message, stop.outcome is MappingOutcome.WAITS, stop.origin
             except IncompatibleTagsError as error:
                 why, wait, origin = error.message, False, offer.entity.origin
             else:
@@ -221,9 +221,9 @@ class Chooser:
             if wait:
                 waits = waits or reason
         if waits:
-            raise StopMapping(Outcome.WAITS, waits, None, "JobNotReadyException")
+            raise StopMapping(MappingOutcome.WAITS, waits, None, "JobNotReadyException")
         raise StopMapping(
-            Outcome.NOWHERE,
+            MappingOutcome.NOWHERE,
             f"no destination takes {visible(request.tool_id)}"
             + (f" ({first[0]})" if first[0] else ""),
             first[1],
@@ -232,13 +232,13 @@ class Chooser:
 
     def _ranked(
         self,
-        settled: Settled,
+        settled: JobWithAmounts,
         namespace: Namespace,
-        fitting: Sequence[Offer],
+        fitting: Sequence[DestinationOffer],
         notices: list[str],
         watcher: ChoiceWatcher | None,
-    ) -> Sequence[Offer]:
-        ranked: Sequence[Offer] = fitting
+    ) -> Sequence[DestinationOffer]:
+        ranked: Sequence[DestinationOffer] = fitting
         by = "score"
         code = settled.plan.rank
         if code is not None:
@@ -248,7 +248,7 @@ class Chooser:
                 ranked = self._by_code(code, fitting, namespace, origin)
                 by = str(origin)
             except StopMapping as stop:
-                if self.evaluator.dialect.fail_ends_all or stop.outcome is not Outcome.ERROR:
+                if self.evaluator.dialect.fail_ends_all or stop.outcome is not MappingOutcome.ERROR:
                     raise
                 notices.append(f"the rank function of {origin} failed ({stop.message}); by score")
         if watcher is not None:
@@ -256,8 +256,8 @@ class Chooser:
         return ranked
 
     def _by_code(
-        self, code: Code, fitting: Sequence[Offer], namespace: Namespace, origin: Origin
-    ) -> Sequence[Offer]:
+        self, code: Code, fitting: Sequence[DestinationOffer], namespace: Namespace, origin: Origin
+    ) -> Sequence[DestinationOffer]:
         # As in TPV, candidates are in the order of the files; `sorted` is stable.
         candidates = sorted((offer.entity for offer in fitting), key=lambda d: self._order[d.id])
         namespace["candidate_destinations"] = candidates
@@ -273,7 +273,7 @@ class Chooser:
             isinstance(each, Destination) and each.id in self.offers for each in value
         ):
             message = f"rank must give a list of destinations, not {visible(_words(value))}"
-            raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+            raise StopMapping(MappingOutcome.ERROR, message, origin, "TypeError")
         chosen = [self.offers[each.id] for each in value]
         if self.evaluator.dialect.sampling_repeats:
             return chosen
@@ -281,9 +281,9 @@ class Chooser:
 
     def _try(
         self,
-        offer: Offer,
+        offer: DestinationOffer,
         laid: _Laid,
-        settled: Settled,
+        settled: JobWithAmounts,
         namespace: Namespace,
         watcher: ChoiceWatcher | None,
     ) -> Placement:
@@ -310,7 +310,7 @@ class Chooser:
             name = str(evaluator.value(laid.name, namespace, over.whence("name_override")))
         tags = laid.tags.filled(namespace, evaluator)
         return Placement(
-            Outcome.CHOSEN,
+            MappingOutcome.CHOSEN,
             destination=offer.entity.id,
             name=name,
             runner=getattr(entity, "runner", None) or "",
@@ -328,7 +328,7 @@ class Chooser:
         return value
 
 
-def _too_large(placement: Placement, request: MappingRequest, facts: Facts) -> str:
+def _too_large(placement: Placement, request: MappingRequest, facts: ClusterFacts) -> str:
     """Return why a cluster that is a single machine can never run the job, or "".
 
     Only the amounts after the destination's rules are compared, since rules may lower amounts.

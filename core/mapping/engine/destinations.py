@@ -13,11 +13,11 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
 from rowtui.core.clusters.partition import fewer_directories, partition_checks
 from rowtui.core.mapping.engine.evaluate import StopMapping
-from rowtui.core.mapping.model.decision import Check, Outcome
+from rowtui.core.mapping.model.decision import ConstraintCheck, MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity
-from rowtui.core.mapping.model.origin import Origin, Place
-from rowtui.core.mapping.model.request import Amounts, Facts, MappingRequest, WhatIf
+from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
 from rowtui.core.mapping.model.tags import score, tag_clashes
 
 # Partitions as destinations, so that projects without a mapping file are mapped too.
@@ -35,7 +35,7 @@ def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
 
     Ids are `cluster/partition`, or the cluster's name.
     """
-    place = Place("" if cluster.source == "built-in" else cluster.source)
+    place = FilePosition("" if cluster.source == "built-in" else cluster.source)
     if not cluster.has_partitions:
         return (_destination(cluster.name, cluster.name, "", place),)
     return tuple(
@@ -44,7 +44,7 @@ def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
     )
 
 
-def _destination(name: str, runner: str, partition: str, place: Place) -> Destination:
+def _destination(name: str, runner: str, partition: str, place: FilePosition) -> Destination:
     destination = Destination(name, Origin(CLUSTER, name, place))
     destination.runner = runner
     if partition:
@@ -52,7 +52,7 @@ def _destination(name: str, runner: str, partition: str, place: Place) -> Destin
     return destination
 
 
-class Offer(NamedTuple):
+class DestinationOffer(NamedTuple):
     """A destination with its partition. None: not known here."""
 
     entity: Destination
@@ -66,18 +66,18 @@ class Offer(NamedTuple):
 class Scored(NamedTuple):
     """A destination whose tags suit a job, and its score."""
 
-    offer: Offer
+    offer: DestinationOffer
     score: int
 
 
 def offers_of(
     destinations: Sequence[Destination], clusters: dict[str, Cluster] | None
-) -> tuple[Offer, ...]:
+) -> tuple[DestinationOffer, ...]:
     """Return the destinations with their partitions. `clusters` None: no cluster is known."""
     return tuple(_offer(entity, clusters) for entity in destinations)
 
 
-def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
+def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> DestinationOffer:
     cluster = (clusters or {}).get(entity.runner or "")
     name = partition_name(entity)
     partition = None
@@ -93,7 +93,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
         for least in [getattr(entity, f"min_accepted_{what}")]
         if most is not None or least is not None
     )
-    return Offer(entity, cluster, partition, name, limits)
+    return DestinationOffer(entity, cluster, partition, name, limits)
 
 
 def partition_name(entity: Destination) -> str:
@@ -105,7 +105,9 @@ def partition_name(entity: Destination) -> str:
     return entity.id.removeprefix(f"{runner}/") if entity.id.startswith(f"{runner}/") else ""
 
 
-def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[Scored, ...]:
+def suited(
+    entity: Entity, offers: Sequence[DestinationOffer], dialect: Dialect
+) -> tuple[Scored, ...]:
     """Return the destinations whose tags suit a job, best first; ties in the order of the files."""
     job = entity.tpv_tags
     found = []
@@ -117,7 +119,9 @@ def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[S
     return tuple(sorted(found, key=lambda each: -each.score))
 
 
-def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
+def fits(
+    offer: DestinationOffer, amounts: Amounts, request: MappingRequest, facts: ClusterFacts
+) -> bool:
     """Whether everything except the tags allows a job on a destination."""
     for at, most, least in offer.limits:
         asked = amounts[at]
@@ -148,10 +152,10 @@ def _number(what: str, asked: Any) -> float:
         return float(asked)
     except (TypeError, ValueError, OverflowError) as error:
         message = f"{what} is {visible(repr(asked)[:60])}, which is not a number"
-        raise StopMapping(Outcome.ERROR, message, None, type(error).__name__) from error
+        raise StopMapping(MappingOutcome.ERROR, message, None, type(error).__name__) from error
 
 
-def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
+def _named_elsewhere(offer: DestinationOffer, request: MappingRequest) -> bool:
     """Whether workflow.toml names another partition of this cluster for the job."""
     return (
         request.partition is not None
@@ -162,7 +166,7 @@ def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
     )
 
 
-def _wanted_elsewhere(offer: Offer, what_if: WhatIf) -> str:
+def _wanted_elsewhere(offer: DestinationOffer, what_if: WhatIf) -> str:
     """Return the place where the job has to go instead, or "" if it may go here."""
     if what_if.destination and offer.entity.id != what_if.destination:
         return what_if.destination
@@ -171,7 +175,9 @@ def _wanted_elsewhere(offer: Offer, what_if: WhatIf) -> str:
     return ""
 
 
-def _of_partition(offer: Offer, amounts: Amounts, request: MappingRequest) -> Sequence[Any]:
+def _of_partition(
+    offer: DestinationOffer, amounts: Amounts, request: MappingRequest
+) -> Sequence[Any]:
     assert request.totals is not None
     assert offer.cluster is not None
     assert offer.partition is not None
@@ -200,11 +206,15 @@ def whole(amount: Any) -> int:
 
 
 def checks(
-    offer: Offer, entity: Entity, amounts: Amounts, request: MappingRequest, facts: Facts
-) -> tuple[Check, ...]:
+    offer: DestinationOffer,
+    entity: Entity,
+    amounts: Amounts,
+    request: MappingRequest,
+    facts: ClusterFacts,
+) -> tuple[ConstraintCheck, ...]:
     """Return every constraint of a destination on a job, passed or not."""
     destination = offer.entity
-    found: list[Check] = []
+    found: list[ConstraintCheck] = []
     if destination.abstract:
         found.append(_check("abstract", "a place to run", "only there to inherit from", False))
     if facts.reachable is not None and destination.runner not in facts.reachable:
@@ -234,11 +244,13 @@ def checks(
             hint = ""
             if not passed and bound == "max" and needs_its_amount(what, asked, request):
                 hint = _fewer(what, limit, request)
-            found.append(Check(name, shown, f"{words} {amount_text(limit)}", passed, hint, origin))
+            found.append(
+                ConstraintCheck(name, shown, f"{words} {amount_text(limit)}", passed, hint, origin)
+            )
     found += _tag_checks(destination, entity)
     if request.totals is not None and offer.cluster is not None and offer.partition is not None:
         found += [
-            Check(each.constraint, each.asked, each.offered, each.passed, each.hint)
+            ConstraintCheck(each.constraint, each.asked, each.offered, each.passed, each.hint)
             for each in _of_partition(offer, amounts, request)
         ]
     return tuple(found)
@@ -272,7 +284,7 @@ def _within(what: str, asked: Any, bound: str, limit: float) -> bool:
     return number <= limit if bound == "max" else number >= limit
 
 
-def _tag_checks(destination: Destination, entity: Entity) -> list[Check]:
+def _tag_checks(destination: Destination, entity: Entity) -> list[ConstraintCheck]:
     clashes = {
         tag: (mine, its)
         for tag, mine, its in tag_clashes(entity.tpv_tags, destination.tpv_dest_tags)
@@ -299,8 +311,10 @@ def _verb(strength: str) -> str:
     return f"{strength}s" if strength else "does not have"
 
 
-def _check(constraint: str, asked: str, offered: str, passed: bool, hint: str = "") -> Check:
-    return Check(constraint, asked, offered, passed, hint)
+def _check(
+    constraint: str, asked: str, offered: str, passed: bool, hint: str = ""
+) -> ConstraintCheck:
+    return ConstraintCheck(constraint, asked, offered, passed, hint)
 
 
 def amount_text(amount: Any) -> str:

@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import (
     Code,
     ExpressionError,
-    Form,
+    ExpressionKind,
     compile_block,
     compile_text,
     evaluate,
@@ -27,7 +27,7 @@ from rowtui.core.mapping.galaxy.modules import (
     TryNextDestinationOrWait,
     tpv_names,
 )
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Entity
 from rowtui.core.mapping.model.origin import Origin
@@ -41,7 +41,7 @@ class StopMapping(Exception):
     """Ends the mapping of one request with this outcome."""
 
     def __init__(
-        self, outcome: Outcome, message: str, origin: Origin | None = None, cause: str = ""
+        self, outcome: MappingOutcome, message: str, origin: Origin | None = None, cause: str = ""
     ) -> None:
         super().__init__(message)
         self.outcome, self.message, self.origin, self.cause = outcome, message, origin, cause
@@ -97,13 +97,13 @@ class Evaluator:
             return code.value
         if code.own_namespace and self.dialect.input_size_by_text:
             namespace = self._as_tpv(code, namespace)
-        if code.changes_things and code.form is not Form.EXECUTE:
+        if code.changes_things and code.form is not ExpressionKind.EXECUTE:
             namespace = _with_own_entity(namespace)
         if code.may_run_long:
             if code in self._too_slow:
                 seconds = self.limit.seconds
                 message = f"it takes more than {seconds:g} s, and is not run until its file changes"
-                raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
+                raise StopMapping(MappingOutcome.ERROR, message, origin, "TimeLimitError")
             self._running = code
         try:
             return evaluate(code, namespace, self.limit)
@@ -113,16 +113,22 @@ class Evaluator:
                 place = place._replace(line=place.line + error.line - 1, column=0)
             cause = type(error.cause).__name__ if error.cause is not None else "SyntaxError"
             raise StopMapping(
-                Outcome.ERROR, error.message, origin._replace(place=place), cause
+                MappingOutcome.ERROR, error.message, origin._replace(place=place), cause
             ) from error
         except TimeLimitError as error:
             self._too_slow.add(code)
-            raise StopMapping(Outcome.ERROR, error.message, origin, "TimeLimitError") from error
+            raise StopMapping(
+                MappingOutcome.ERROR, error.message, origin, "TimeLimitError"
+            ) from error
         except JobNotReadyException as error:
             words = str(error) or "it is not ready yet"
-            raise StopMapping(Outcome.WAITS, words, origin, "JobNotReadyException") from error
+            raise StopMapping(
+                MappingOutcome.WAITS, words, origin, "JobNotReadyException"
+            ) from error
         except JobMappingException as error:
-            raise StopMapping(Outcome.FAILED, str(error), origin, "JobMappingException") from error
+            raise StopMapping(
+                MappingOutcome.FAILED, str(error), origin, "JobMappingException"
+            ) from error
         except (TryNextDestinationOrFail, TryNextDestinationOrWait) as error:
             wait = isinstance(error, TryNextDestinationOrWait)
             raise TryNextError(str(error), origin, wait=wait) from error
@@ -150,7 +156,7 @@ def _with_own_entity(namespace: Namespace) -> Namespace:
     return {**namespace, "entity": own, "self": own if namespace.get("self") is entity else entity}
 
 
-class Step(NamedTuple):
+class AmountStep(NamedTuple):
     """One amount or bound to compute. `code` None: `value` is used unchanged.
 
     `bounded`: the entity sets a bound for this amount.
@@ -163,7 +169,7 @@ class Step(NamedTuple):
     bounded: bool = False
 
 
-Program = tuple[Step, ...]
+Program = tuple[AmountStep, ...]
 
 
 def amounts_program(entity: Entity) -> Program:
@@ -176,16 +182,16 @@ def amounts_program(entity: Entity) -> Program:
     )
 
 
-def _step(name: str, value: Any, entity: Entity) -> Step:
+def _step(name: str, value: Any, entity: Entity) -> AmountStep:
     origin = entity.whence(name)
     bounds = (getattr(entity, f"{bound}_{name}", None) for bound in ("min", "max"))
     bounded = name in AMOUNTS and any(bound is not None for bound in bounds)
     if isinstance(value, str):
         code = compile_block(value)
         if code.constant:
-            return Step(name, None, code.value, origin, bounded)
-        return Step(name, code, None, origin, bounded)
-    return Step(name, None, value, origin, bounded)
+            return AmountStep(name, None, code.value, origin, bounded)
+        return AmountStep(name, code, None, origin, bounded)
+    return AmountStep(name, None, value, origin, bounded)
 
 
 def run_amounts(
@@ -220,7 +226,7 @@ def _clamped_here(
         return clamped(name, value, bounds, dialect)
     except TypeError as error:  # dialect tpv3 does not check the types of amounts
         message = f"{name} is {visible(repr(value)[:60])}, which its bounds cannot be compared with"
-        raise StopMapping(Outcome.ERROR, message, origin, "TypeError") from error
+        raise StopMapping(MappingOutcome.ERROR, message, origin, "TypeError") from error
 
 
 def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) -> Any:
@@ -247,7 +253,9 @@ def _as_number(name: str, value: Any, origin: Origin) -> float:
         return int(number) if number.is_integer() else number
     except Exception as error:
         message = f"{name} must be a number, not an object of class {type(value).__name__}"
-        raise StopMapping(Outcome.ERROR, visible(message), origin, type(error).__name__) from error
+        raise StopMapping(
+            MappingOutcome.ERROR, visible(message), origin, type(error).__name__
+        ) from error
 
 
 def _refuse_others(name: str, value: Any, origin: Origin) -> None:
@@ -263,7 +271,7 @@ def _refuse_others(name: str, value: Any, origin: Origin) -> None:
         message = f"{name} must be a number, not {shown} ({type(value).__name__})"
         if isinstance(value, (set, dict)):
             message += "; an amount is an expression as it is, without braces"
-    raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+    raise StopMapping(MappingOutcome.ERROR, message, origin, "TypeError")
 
 
 def lower(one: Any, other: Any) -> Any:

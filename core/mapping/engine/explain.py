@@ -12,15 +12,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.engine.destinations import Offer, amount_text, checks, needs_its_amount
-from rowtui.core.mapping.engine.jobs import Settled
+from rowtui.core.mapping.engine.destinations import (
+    DestinationOffer,
+    amount_text,
+    checks,
+    needs_its_amount,
+)
+from rowtui.core.mapping.engine.jobs import JobWithAmounts
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import (
     Candidate,
-    Change,
-    Check,
+    ConstraintCheck,
     Contribution,
     Decision,
+    LiftingChange,
     Matched,
     Placement,
     Refusal,
@@ -31,7 +36,7 @@ from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
-    Facts,
+    ClusterFacts,
     MappingRequest,
     WhatIf,
 )
@@ -51,7 +56,7 @@ class _Notes:
     def begin(self) -> None:
         self.rules: list[RuleOutcome] = []
         self.lanes: list[tuple[Entity, dict[str, Any]]] = []
-        self.job: Settled | None = None
+        self.job: JobWithAmounts | None = None
         self.order: list[str] = []
         self.by = "score"
         self.turns: dict[str, str] = {}
@@ -68,7 +73,7 @@ class _Notes:
     def lane(self, entity: Entity, found: dict[str, Any]) -> None:
         self.lanes.append((entity, dict(found)))
 
-    def settled(self, settled: Settled) -> None:
+    def settled(self, settled: JobWithAmounts) -> None:
         self.job = settled
 
     def ranked(self, destinations: Sequence[str], by: str) -> None:
@@ -85,7 +90,7 @@ class _Notes:
 def decide(
     mapper: Mapper,
     request: MappingRequest,
-    facts: Facts = NOTHING_KNOWN,
+    facts: ClusterFacts = NOTHING_KNOWN,
     *,
     changes: bool = True,
 ) -> Decision:
@@ -139,7 +144,7 @@ def _effect(rule: Rule) -> str:
 
 
 def _destinations(
-    mapper: Mapper, notes: _Notes, request: MappingRequest, facts: Facts
+    mapper: Mapper, notes: _Notes, request: MappingRequest, facts: ClusterFacts
 ) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
     assert notes.job is not None
     entity, amounts = notes.job.plan.entity, notes.job.amounts
@@ -150,7 +155,7 @@ def _destinations(
         found = checks(offer, entity, amounts, request, facts)
         sealed = mapper.sealed.get(name)
         if sealed is not None:
-            found = (Check("trust", "trusted code", sealed.message, False), *found)
+            found = (ConstraintCheck("trust", "trusted code", sealed.message, False), *found)
         failed = tuple(check for check in found if not check.passed)
         where = (name, offer.entity.runner or "", offer.partition_name)
         # a rank function may name destinations that do not fit
@@ -179,8 +184,8 @@ def _destinations(
 
 
 def _admitting(
-    mapper: Mapper, refusal: Refusal, request: MappingRequest, facts: Facts, amounts: Amounts
-) -> Iterator[Change]:
+    mapper: Mapper, refusal: Refusal, request: MappingRequest, facts: ClusterFacts, amounts: Amounts
+) -> Iterator[LiftingChange]:
     """Yield single changes, or all of them together if no single change suffices."""
     singles = [
         (words, what_if)
@@ -207,16 +212,16 @@ def _tested(
     mapper: Mapper,
     destination: str,
     request: MappingRequest,
-    facts: Facts,
+    facts: ClusterFacts,
     remedy: tuple[str, WhatIf],
-) -> Change | None:
+) -> LiftingChange | None:
     """Return the change if the mapper takes the destination when it runs with the change."""
     words, what_if = remedy
     asked = request._replace(what_if=_together([request.what_if or WhatIf(), what_if]))
     again = decide(mapper, asked, facts, changes=False)
     for candidate in again.candidates:
         if candidate.destination == destination and candidate.rank and not candidate.tried:
-            return Change(words, what_if, candidate.chosen)
+            return LiftingChange(words, what_if, candidate.chosen)
     return None
 
 
@@ -225,7 +230,7 @@ _LIMITED = {"maximum_cpus_per_job": "cores", "maximum_gpus_per_job": "gpus"}
 
 
 def _remedies(
-    offer: Offer, check: Check, amounts: Amounts, request: MappingRequest
+    offer: DestinationOffer, check: ConstraintCheck, amounts: Amounts, request: MappingRequest
 ) -> Iterator[tuple[str, WhatIf]]:
     """Yield possible remedies for one failed check: words and the change.
 
@@ -265,7 +270,7 @@ def _amount(what: str, amounts: Amounts, limit: Any) -> tuple[str, WhatIf]:
     return words, WhatIf(amounts=Amounts()._replace(**{what: limit}))
 
 
-def _tag_remedy(check: Check) -> Iterator[tuple[str, WhatIf]]:
+def _tag_remedy(check: ConstraintCheck) -> Iterator[tuple[str, WhatIf]]:
     shown = visible(check.tag)
     if "does not have" in check.asked:
         yield f"accept tag {shown}", WhatIf(add_tags=((check.tag, "accept"),))

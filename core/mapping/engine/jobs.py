@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.mapping.code.expressions import Code, compile_block
-from rowtui.core.mapping.engine.destinations import Offer, Scored, suited
+from rowtui.core.mapping.engine.destinations import DestinationOffer, Scored, suited
 from rowtui.core.mapping.engine.evaluate import (
     EVALUATED,
     Evaluator,
@@ -28,7 +28,7 @@ from rowtui.core.mapping.engine.evaluate import (
 )
 from rowtui.core.mapping.engine.namespace import update
 from rowtui.core.mapping.engine.rules import RuleState, RuleWatcher, run_rules
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Entity, combine
 from rowtui.core.mapping.model.origin import Origin
@@ -63,7 +63,11 @@ class JobPlan:
     )
 
     def __init__(
-        self, lanes: Sequence[Entity], entity: Entity, offers: Sequence[Offer], dialect: Dialect
+        self,
+        lanes: Sequence[Entity],
+        entity: Entity,
+        offers: Sequence[DestinationOffer],
+        dialect: Dialect,
     ) -> None:
         self.lanes = tuple(lanes)
         self.entity = entity
@@ -88,7 +92,7 @@ def _as_evaluated(entity: Entity) -> Entity:
     return new
 
 
-class Settled(NamedTuple):
+class JobWithAmounts(NamedTuple):
     """A job with its amounts."""
 
     plan: JobPlan
@@ -99,7 +103,7 @@ class Lanes:
     """The entities shared by similar jobs, before their rules."""
 
     def __init__(
-        self, entities: Sequence[Entity], offers: Sequence[Offer], evaluator: Evaluator
+        self, entities: Sequence[Entity], offers: Sequence[DestinationOffer], evaluator: Evaluator
     ) -> None:
         """Raises: StopMapping if the entities contradict each other."""
         self.evaluator = evaluator
@@ -114,7 +118,7 @@ class Lanes:
 
     def settle(
         self, namespace: Namespace, what_if: WhatIf | None, watcher: JobWatcher | None
-    ) -> Settled:
+    ) -> JobWithAmounts:
         """Run the rules and compute the amounts. Raises: StopMapping, TryNextError."""
         states = [
             run_rules(state, namespace, self.evaluator, watcher, announce=True)
@@ -127,7 +131,7 @@ class Lanes:
         amounts = self._amounts(plan, namespace, watcher)
         if self.evaluator.dialect.early:
             namespace["entity"] = namespace["self"] = _with(entity, amounts)
-        return Settled(plan, amounts)
+        return JobWithAmounts(plan, amounts)
 
     def _plan(self, states: Sequence[RuleState], what_if: WhatIf | None) -> JobPlan:
         entities = [state.entity for state in states]
@@ -180,7 +184,7 @@ def combined(entities: Sequence[Entity], dialect: Dialect) -> Entity:
         sides = [each for each in entities if error.tag in each.tpv_tags.strengths()]
         said = "; ".join(str(each.whence(f"tags.{error.tag}")) for each in sides)
         raise StopMapping(
-            Outcome.INCOMPATIBLE,
+            MappingOutcome.INCOMPATIBLE,
             f"{error.message}: {said}",
             sides[-1].whence(f"tags.{error.tag}") if sides else None,
             "IncompatibleTagsException",

@@ -16,7 +16,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
-from rowtui.core.mapping.model.decision import Matched, Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome, Matched
 from rowtui.core.mapping.model.entities import AMOUNTS, KINDS, Destination, Entity, Tool, inherit
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
@@ -25,7 +25,7 @@ UNKNOWN_TOOL = "unknown_tool_id"
 _LONGEST_ID = 512  # characters that patterns are matched with
 
 
-class Found(NamedTuple):
+class LookupResult(NamedTuple):
     """The result of a lookup. `stop`: why a job with this match cannot be mapped at all."""
 
     entity: Entity | None = None
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     stop: StopMapping | None = None
 
 
-class Lookup:
+class EntityLookup:
     """The entities of one configuration, by the names that they match."""
 
     def __init__(self, configuration: Configuration) -> None:
@@ -42,10 +42,10 @@ class Lookup:
         self._ids = {
             kind: _Ids(configuration.of_kind(kind)) for kind in ("tools", "roles", "users")
         }
-        self._found: dict[tuple[str, str], Found] = {}
-        self._tools: dict[tuple[str, str, Amounts, Amounts], Found] = {}
+        self._found: dict[tuple[str, str], LookupResult] = {}
+        self._tools: dict[tuple[str, str, Amounts, Amounts], LookupResult] = {}
 
-    def tool(self, request: MappingRequest) -> Found:
+    def tool(self, request: MappingRequest) -> LookupResult:
         """Return the tool entity of a job; there is always one, unless the job must stop."""
         key = (request.tool_id, request.tool_type, request.declared, request.assumed)
         found = self._tools.get(key)
@@ -53,15 +53,15 @@ class Lookup:
             found = self._tools[key] = self._tool(request)
         return found
 
-    def role(self, name: str) -> Found:
+    def role(self, name: str) -> LookupResult:
         """Return the entity of a role, if any matches."""
         return self._lookup("roles", name)
 
-    def user(self, name: str) -> Found:
+    def user(self, name: str) -> LookupResult:
         """Return the entity of a user, if any matches."""
         return self._lookup("users", name)
 
-    def _tool(self, request: MappingRequest) -> Found:
+    def _tool(self, request: MappingRequest) -> LookupResult:
         name = (request.tool_id or UNKNOWN_TOOL)[:_LONGEST_ID]
         of_job = Origin("request", name)
         label = f"tool_provided_resources_{request.tool_id}"
@@ -76,21 +76,23 @@ class Lookup:
         if found.entity is None and found.stop is None:
             unknown = Tool(name, of_job)
             unknown.speak(self.dialect)
-            return Found(unknown, found.matched)
+            return LookupResult(unknown, found.matched)
         if not found.matched and found.entity is not None and self.dialect.keeps_id:
             entity = found.entity.shallow()
             entity.id = name
-            return Found(entity, found.matched)
+            return LookupResult(entity, found.matched)
         return found
 
-    def _lookup(self, kind: str, name: str) -> Found:
+    def _lookup(self, kind: str, name: str) -> LookupResult:
         key = (kind, name)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._matching(kind, name[:_LONGEST_ID], None, None)
         return found
 
-    def _matching(self, kind: str, name: str, under: Entity | None, over: Entity | None) -> Found:
+    def _matching(
+        self, kind: str, name: str, under: Entity | None, over: Entity | None
+    ) -> LookupResult:
         """Combine the defaults and every match in order, each inheriting from those before it."""
         entities = self.configuration.of_kind(kind)
         chain = [] if under is None else [under]
@@ -108,15 +110,15 @@ class Lookup:
                 matched.append(Matched(entity.origin, key, name))
                 stop = self._why_not(kind, key, entity)
                 if stop is not None:
-                    return Found(None, tuple(matched), stop)
+                    return LookupResult(None, tuple(matched), stop)
                 chain.append(entity)
         if default is not None:
             stop = self._why_not(kind, default.id, default, is_default=True)
             if stop is not None:
-                return Found(None, tuple(matched), stop)
+                return LookupResult(None, tuple(matched), stop)
         if not chain:
-            return Found(None, tuple(matched))
-        return Found(reduce(lambda a, b: inherit(b, a, self.dialect), chain), tuple(matched))
+            return LookupResult(None, tuple(matched))
+        return LookupResult(reduce(lambda a, b: inherit(b, a, self.dialect), chain), tuple(matched))
 
     def default(self, kind: str) -> Entity | None:
         """Return the entity of a kind that all others inherit from, if it exists."""
@@ -128,7 +130,7 @@ class Lookup:
     ) -> StopMapping | None:
         if entity.abstract and not is_default:
             message = f"{entity.kind} {visible(key)} is abstract: it is only there to inherit from"
-            return StopMapping(Outcome.FAILED, message, entity.origin, "JobMappingException")
+            return StopMapping(MappingOutcome.FAILED, message, entity.origin, "JobMappingException")
         return self.why_unusable(kind, key, entity)
 
     def why_unusable(self, kind: str, key: str, entity: Entity) -> StopMapping | None:
@@ -136,11 +138,11 @@ class Lookup:
         problem = self.configuration.broken.get((kind, key))
         if problem is not None:
             message = one_line(problem)
-            return StopMapping(Outcome.BROKEN, message, entity.origin, "InvalidFileError")
+            return StopMapping(MappingOutcome.BROKEN, message, entity.origin, "InvalidFileError")
         sealed = sealed_origin(entity)
         if sealed is not None:
             message = f"{sealed.place.file} is not trusted yet"
-            return StopMapping(Outcome.UNTRUSTED, message, sealed)
+            return StopMapping(MappingOutcome.UNTRUSTED, message, sealed)
         return None
 
     def destinations(self, added: tuple[Destination, ...] = ()) -> list[Destination]:

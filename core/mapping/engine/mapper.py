@@ -18,11 +18,11 @@ from rowtui.core.mapping.code.expressions import Code
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
-from rowtui.core.mapping.engine.destinations import Offer, offers_of
+from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
 from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
 from rowtui.core.mapping.engine.helper_functions import Helpers
-from rowtui.core.mapping.engine.jobs import JobWatcher, Lanes, Settled
-from rowtui.core.mapping.engine.lookup import Found, Lookup
+from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
+from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
 from rowtui.core.mapping.engine.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.galaxy.modules import (
     ShownMapper,
@@ -32,17 +32,17 @@ from rowtui.core.mapping.galaxy.modules import (
     tpv_names,
 )
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.decision import Matched, Outcome, Placement
+from rowtui.core.mapping.model.decision import MappingOutcome, Matched, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity
 from rowtui.core.mapping.model.pools import pools_of, refuse_over_budget
-from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, Facts, MappingRequest
+from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, ClusterFacts, MappingRequest
 
 _MOST_REMEMBERED = 100_000  # cached placements of one set of entities
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
 _LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 
 
-class Watcher(JobWatcher, ChoiceWatcher, Protocol):
+class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
     """Receives every step of a mapping."""
 
     def matched(self, matched: Sequence[Matched]) -> None:
@@ -53,7 +53,7 @@ class Watcher(JobWatcher, ChoiceWatcher, Protocol):
         """Receive the start of the mapping of a job, which may be repeated."""
         ...
 
-    def settled(self, settled: Settled) -> None:
+    def settled(self, settled: JobWithAmounts) -> None:
         """Receive the job with its amounts."""
         ...
 
@@ -113,7 +113,7 @@ class Mapper:
         self.configuration = configuration
         self.dialect = dialect = configuration.dialect
         self.evaluator = Evaluator(dialect, TimeLimit(seconds))
-        self.lookup = Lookup(configuration)
+        self.lookup = EntityLookup(configuration)
         self._remember = remember
         everything = self.lookup.destinations(tuple(added))
         known = None if clusters is None else dict(clusters)
@@ -123,7 +123,7 @@ class Mapper:
             for offer in offers
             if (stop := self._why_not(offer.entity)) is not None
         }
-        self.all_offers: dict[str, Offer] = {offer.entity.id: offer for offer in offers}
+        self.all_offers: dict[str, DestinationOffer] = {offer.entity.id: offer for offer in offers}
         self.offers = {
             name: offer for name, offer in self.all_offers.items() if name not in self.sealed
         }
@@ -178,7 +178,7 @@ class Mapper:
 
     # Results
 
-    def place(self, request: MappingRequest, facts: Facts = NOTHING_KNOWN) -> Placement:
+    def place(self, request: MappingRequest, facts: ClusterFacts = NOTHING_KNOWN) -> Placement:
         """Return where a job goes and with which values, or why nowhere.
 
         Never raises for the contents of files.
@@ -202,7 +202,9 @@ class Mapper:
             placement = memory[key] = self._place(plan, request, facts, None)
         return self._within_budget(placement, plan, request, facts)
 
-    def watch(self, request: MappingRequest, facts: Facts, watcher: Watcher) -> Placement:
+    def watch(
+        self, request: MappingRequest, facts: ClusterFacts, watcher: MappingWatcher
+    ) -> Placement:
         """Return the result of `place`; a watcher receives every step, and no cache is used."""
         request = _wondered(request)
         plan = self._plan(request)
@@ -241,7 +243,11 @@ class Mapper:
         return ()
 
     def _place(
-        self, plan: _Plan, request: MappingRequest, facts: Facts, watcher: Watcher | None
+        self,
+        plan: _Plan,
+        request: MappingRequest,
+        facts: ClusterFacts,
+        watcher: MappingWatcher | None,
     ) -> Placement:
         if plan.stop is not None:
             return _stopped(plan.stop)
@@ -263,31 +269,37 @@ class Mapper:
         except (RecursionError, SystemExit, GeneratorExit) as error:
             name = type(error).__name__
             message = f"the mapping of this job ended in {name}, which an object of its code raised"
-            return Placement(Outcome.ERROR, message=message, cause=name)
+            return Placement(MappingOutcome.ERROR, message=message, cause=name)
         except TimeLimitError as error:  # raised by code that the analysis took for short
-            return Placement(Outcome.ERROR, message=error.message, cause="TimeLimitError")
+            return Placement(MappingOutcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
-            if stop.outcome is Outcome.NOWHERE and self.sealed:
+            if stop.outcome is MappingOutcome.NOWHERE and self.sealed:
                 stop = self._blame_sealed(stop)
             return _stopped(stop)
         except TryNextError as error:
             cause = f"TryNextDestinationOr{'Wait' if error.wait else 'Fail'}"
             message = f"only rules of destinations can say: try the next ({error.message})"
-            return Placement(Outcome.ERROR, message=message, origin=error.origin, cause=cause)
+            return Placement(
+                MappingOutcome.ERROR, message=message, origin=error.origin, cause=cause
+            )
 
     def _settled(
-        self, lanes: Lanes, request: MappingRequest, facts: Facts, watcher: Watcher | None
-    ) -> tuple[Namespace, Settled]:
+        self,
+        lanes: Lanes,
+        request: MappingRequest,
+        facts: ClusterFacts,
+        watcher: MappingWatcher | None,
+    ) -> tuple[Namespace, JobWithAmounts]:
         """Return a job's namespace and its amounts. Raises the same errors as `Lanes.settle`."""
         namespace = self._names.build(request, facts, lanes.context)
         return namespace, lanes.settle(namespace, request.what_if, watcher)
 
     def _blame_sealed(self, stop: StopMapping) -> StopMapping:
-        untrusted = [s for s in self.sealed.values() if s.outcome is Outcome.UNTRUSTED]
+        untrusted = [s for s in self.sealed.values() if s.outcome is MappingOutcome.UNTRUSTED]
         return untrusted[0] if untrusted else stop
 
     def _within_budget(
-        self, placement: Placement, plan: _Plan, request: MappingRequest, facts: Facts
+        self, placement: Placement, plan: _Plan, request: MappingRequest, facts: ClusterFacts
     ) -> Placement:
         if not self._has_pools or not placement.chosen:
             return placement
@@ -342,11 +354,11 @@ class Mapper:
         self, request: MappingRequest
     ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
         if self.configuration.unusable:
-            return [], (), StopMapping(Outcome.BROKEN, self.configuration.unusable)
+            return [], (), StopMapping(MappingOutcome.BROKEN, self.configuration.unusable)
         if self.configuration.sealed_globals:
             name = self.configuration.sealed_globals
             message = f"{name} is not trusted yet, and its `global` section concerns every job"
-            return [], (), StopMapping(Outcome.UNTRUSTED, message)
+            return [], (), StopMapping(MappingOutcome.UNTRUSTED, message)
         found = [self.lookup.tool(request)]
         if request.user is not None:
             found += self._of_user(request)
@@ -354,7 +366,7 @@ class Mapper:
         stop = next((one.stop for one in found if one.stop is not None), None)
         return [one.entity for one in found if one.entity is not None], matched, stop
 
-    def _of_user(self, request: MappingRequest) -> list[Found]:
+    def _of_user(self, request: MappingRequest) -> list[LookupResult]:
         assert request.user is not None
         found = []
         for role in request.user.roles:  # the first role with any match is used
@@ -376,7 +388,7 @@ class Mapper:
             own.may_run_long or shared.may_run_long,
         )
 
-    def _show_loads(self, facts: Facts) -> None:
+    def _show_loads(self, facts: ClusterFacts) -> None:
         """Provide the load of each destination to expressions, as `d.load`."""
         if facts.loads is self._shown_loads:
             return

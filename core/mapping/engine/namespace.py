@@ -11,26 +11,33 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rowtui.core.mapping.engine.evaluate import Namespace
-from rowtui.core.mapping.galaxy.modules import App, Job, JobWrapper, Tool, User, read_only
-from rowtui.core.mapping.model.request import Facts, MappingRequest
+from rowtui.core.mapping.galaxy.modules import (
+    App,
+    GalaxyJob,
+    GalaxyTool,
+    GalaxyUser,
+    JobWrapper,
+    read_only,
+)
+from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest
 
 Getter = Callable[[MappingRequest], Any]
 
 
-def tool_of(request: MappingRequest) -> Tool:
+def tool_of(request: MappingRequest) -> GalaxyTool:
     """Return the action, in the form in which TPV provides tools."""
-    return Tool(
+    return GalaxyTool(
         id=request.tool_id, name=request.tool_id, version=request.version,
         tool_type=request.tool_type,
     )  # fmt: skip
 
 
-def user_of(request: MappingRequest) -> User | None:
+def user_of(request: MappingRequest) -> GalaxyUser | None:
     """Return the user, or None if the request has no user."""
     person = request.user
     if person is None:
         return None
-    return User(
+    return GalaxyUser(
         name=person.name,
         email=person.email or person.name,
         roles=person.roles,
@@ -38,9 +45,9 @@ def user_of(request: MappingRequest) -> User | None:
     )
 
 
-def job_of(request: MappingRequest) -> Job:
+def job_of(request: MappingRequest) -> GalaxyJob:
     """Return the job."""
-    return Job(
+    return GalaxyJob(
         state=request.state,
         attempt=request.attempt,
         params=read_only(dict(request.params)),
@@ -128,7 +135,9 @@ class Names:
             (name, value) for name, value in fixed.items() if name in wanted or name in always
         )
 
-    def build(self, request: MappingRequest, facts: Facts, context: Mapping[str, Any]) -> Namespace:
+    def build(
+        self, request: MappingRequest, facts: ClusterFacts, context: Mapping[str, Any]
+    ) -> Namespace:
         """Return the names for one request; `context`: the variables of its entities."""
         namespace = self._same.copy()
         for name, get in self._getters:
@@ -153,7 +162,7 @@ def deciders(read: frozenset[str]) -> tuple[Getter, ...]:
     return tuple(dict.fromkeys(each for each in found if each is not _decided))
 
 
-def _by_destination(facts: Facts, name: str) -> Mapping[str, Any]:
+def _by_destination(facts: ClusterFacts, name: str) -> Mapping[str, Any]:
     """Return `cluster/partition` -> its load, or its expected wait."""
     found = {
         f"{cluster}/{partition}" if partition else cluster: (

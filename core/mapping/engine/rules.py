@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from rowtui.core.mapping.code.expressions import Code, compile_block, compile_execute
 from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import Entity, Rule, inherit
 from rowtui.core.mapping.model.origin import Origin
@@ -136,13 +136,13 @@ def _holds(compiled: CompiledRule, namespace: Namespace, evaluator: Evaluator) -
         return bool(value)
     except Exception as error:  # a class of the site may raise any exception
         message = f"the condition has no truth value: {type(error).__name__}: {error}"
-        raise StopMapping(Outcome.ERROR, message, origin, type(error).__name__) from error
+        raise StopMapping(MappingOutcome.ERROR, message, origin, type(error).__name__) from error
 
 
 def _fail(rule: Rule, namespace: Namespace, evaluator: Evaluator) -> None:
     origin = rule.whence("fail")
     message = evaluator.value(evaluator.text(str(rule.fail)), namespace, origin)
-    raise StopMapping(Outcome.FAILED, str(message), origin, "JobMappingException")
+    raise StopMapping(MappingOutcome.FAILED, str(message), origin, "JobMappingException")
 
 
 def apply_rule(rule: Rule, entity: Entity, dialect: Dialect) -> Entity:
@@ -207,7 +207,7 @@ def _settle_shapes(entity: Entity, origin: Origin) -> None:
     if wrong or not isinstance(entity.id, str):
         what = wrong[0] if wrong else "id"
         message = f"the code of execute left {what} as something that it cannot be"
-        raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+        raise StopMapping(MappingOutcome.ERROR, message, origin, "TypeError")
     entity.tpv_tags = entity.tpv_tags.over(entity.tpv_tags)
 
 

@@ -18,11 +18,11 @@ from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.shapes import as_number
 from rowtui.core.mapping.files.test_request import kind_of_node, quoted
-from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
 from rowtui.core.mapping.model.entities import AMOUNTS
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain, read_yaml
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable, plain, read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 
 CASE_KEYS: Mapping[str, str] = {
@@ -50,7 +50,7 @@ CASE_KEYS: Mapping[str, str] = {
 EXPECT_KEYS: Mapping[str, str] = {
     "destination": "the id (or name) of the destination, or a list of which one is right",
     "not_destination": "destinations, one or a list, where it may not go",
-    "outcome": "how it ends: " + ", ".join(outcome.value for outcome in Outcome),
+    "outcome": "how it ends: " + ", ".join(outcome.value for outcome in MappingOutcome),
     "cores": "the cores that it gets",
     "mem": "the memory that it gets, in GB",
     "gpus": "the GPUs that it gets",
@@ -58,13 +58,13 @@ EXPECT_KEYS: Mapping[str, str] = {
     "env": "environment variables with their values; null: not there",
     "message": "a regular expression that is found in the message",
 }
-_SAID_OUTCOMES = tuple(outcome.value for outcome in Outcome)
+_SAID_OUTCOMES = tuple(outcome.value for outcome in MappingOutcome)
 
 
-class Expected(NamedTuple):
+class ExpectedDecision(NamedTuple):
     """The expected result. None and empty values are not compared."""
 
-    outcome: Outcome | None = None
+    outcome: MappingOutcome | None = None
     destinations: tuple[str, ...] = ()
     not_destinations: tuple[str, ...] = ()
     amounts: Amounts = Amounts()
@@ -77,9 +77,9 @@ class Case(NamedTuple):
     """One request and its expected result."""
 
     name: str
-    place: Place
+    place: FilePosition
     request: MappingRequest
-    expected: Expected
+    expected: ExpectedDecision
 
 
 class Cases(NamedTuple):
@@ -135,7 +135,7 @@ def _run(mapper: Mapper, case: Case) -> CaseResult:
 # Comparing
 
 
-def _differences(expected: Expected, placement: Placement) -> Iterator[str]:
+def _differences(expected: ExpectedDecision, placement: Placement) -> Iterator[str]:
     names = {placement.destination, placement.name} if placement.chosen else set()
     went = f"it goes to {visible(placement.destination)}" if placement.chosen else _ended(placement)
     if expected.outcome is not None and placement.outcome is not expected.outcome:
@@ -214,16 +214,18 @@ class _Reading:
         self.file = file
         self.problems: list[Problem] = []
 
-    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+    def wrong(self, place: FilePosition, message: str, hint: str = "") -> None:
         self.problems.append(Problem(place.file, place.line, place.column, message, hint))
 
     def cases(self, root: Node | None) -> Iterator[Case]:
-        if isinstance(root, Table):
+        if isinstance(root, YamlTable):
             self.unknown(root, {"cases": ""}, "the file")
             entry = root.entries.get("cases")
             root = entry[1] if entry else None
         if root is None or (isinstance(root, Scalar) and root.value is None):
-            self.wrong(Place(self.file), "there are no cases", "begin each of them with `- name:`")
+            self.wrong(
+                FilePosition(self.file), "there are no cases", "begin each of them with `- name:`"
+            )
             return
         if not isinstance(root, Items):
             message = f"cases are a list, but this is {kind_of_node(root)}"
@@ -236,7 +238,7 @@ class _Reading:
                 yield case
 
     def case(self, node: Node, number: int) -> Case | None:
-        if not isinstance(node, Table):
+        if not isinstance(node, YamlTable):
             self.wrong(node.place, f"case {number} must be a map, not {kind_of_node(node)}")
             return None
         name = self.text(node, "name", f"case {number}") or f"case {number}"
@@ -253,7 +255,7 @@ class _Reading:
         request = self.request(node, tools[0], words)
         return Case(name, node.place, request, self.expected(node, words))
 
-    def request(self, node: Table, tool: str, words: str) -> MappingRequest:
+    def request(self, node: YamlTable, tool: str, words: str) -> MappingRequest:
         amounts = Amounts(*(self.number(node, what, words) for what in AMOUNTS))
         attempt = self.number(node, "attempt", words)
         if attempt is not None and (attempt < 1 or attempt != int(attempt)):
@@ -277,7 +279,7 @@ class _Reading:
             cluster=self.text(node, "cluster", words),
         )
 
-    def person(self, node: Table, words: str) -> Person | None:
+    def person(self, node: YamlTable, words: str) -> Person | None:
         name = self.text(node, "user", words)
         roles = self.texts(node, "roles", words)
         if not name:
@@ -287,27 +289,27 @@ class _Reading:
             return None
         return Person(name, roles, name if "@" in name else "")
 
-    def expected(self, node: Table, words: str) -> Expected:
+    def expected(self, node: YamlTable, words: str) -> ExpectedDecision:
         entry = node.entries.get("expect")
         table = entry[1] if entry else None
-        if not isinstance(table, Table) or not table.entries:
+        if not isinstance(table, YamlTable) or not table.entries:
             place = entry[0].place if entry else node.place
             hint = "write `expect:` and below it `destination:` or what else is to come out"
             self.wrong(place, f"{words} expects nothing", hint)
-            return Expected()
+            return ExpectedDecision()
         words = f"`expect` of {words}"
         self.unknown(table, EXPECT_KEYS, words)
         outcome = self.outcome(table, words)
         destinations = self.texts(table, "destination", words)
         there = [key for key in (*AMOUNTS, "params", "env") if key in table.entries]
         if outcome is None and (destinations or there):
-            outcome = Outcome.CHOSEN
-        elif outcome not in {None, Outcome.CHOSEN} and (destinations or there):
+            outcome = MappingOutcome.CHOSEN
+        elif outcome not in {None, MappingOutcome.CHOSEN} and (destinations or there):
             key = "destination" if destinations else there[0]
             place = table.entries[key][0].place
             assert outcome is not None
             self.wrong(place, f"{words}: a job that ends as {outcome.value} has no {quoted(key)}")
-        return Expected(
+        return ExpectedDecision(
             outcome,
             destinations,
             self.texts(table, "not_destination", words),
@@ -317,7 +319,7 @@ class _Reading:
             self.pattern(table, words),
         )
 
-    def outcome(self, table: Table, words: str) -> Outcome | None:
+    def outcome(self, table: YamlTable, words: str) -> MappingOutcome | None:
         said = self.text(table, "outcome", words)
         if not said:
             return None
@@ -326,9 +328,9 @@ class _Reading:
             message = f"{words}: there is no outcome {quoted(said)}"
             self.wrong(table.entries["outcome"][1].place, message, hint)
             return None
-        return Outcome(said)
+        return MappingOutcome(said)
 
-    def pattern(self, table: Table, words: str) -> str:
+    def pattern(self, table: YamlTable, words: str) -> str:
         text = self.text(table, "message", words)
         try:
             compile_pattern(text)
@@ -339,7 +341,7 @@ class _Reading:
 
     # Values of one kind
 
-    def unknown(self, table: Table, known: Iterable[str], words: str) -> None:
+    def unknown(self, table: YamlTable, known: Iterable[str], words: str) -> None:
         names = list(known)
         for name, (key, _) in table.entries.items():
             if name not in names:
@@ -351,7 +353,7 @@ class _Reading:
         message = f"{quoted(key.text)} of {words} must be {wanted}, but is {found}"
         self.wrong(node.place if isinstance(node, Scalar) else key.place, message)
 
-    def text(self, table: Table, name: str, words: str) -> str:
+    def text(self, table: YamlTable, name: str, words: str) -> str:
         entry = table.entries.get(name)
         if entry is None:
             return ""
@@ -361,7 +363,7 @@ class _Reading:
         self.mismatch(key, node, words, "text")
         return ""
 
-    def number(self, table: Table, name: str, words: str) -> int | float | None:
+    def number(self, table: YamlTable, name: str, words: str) -> int | float | None:
         entry = table.entries.get(name)
         if entry is None:
             return None
@@ -372,7 +374,7 @@ class _Reading:
             return None
         return value
 
-    def list_of(self, table: Table, name: str, words: str) -> Sequence[Node]:
+    def list_of(self, table: YamlTable, name: str, words: str) -> Sequence[Node]:
         entry = table.entries.get(name)
         if entry is None:
             return ()
@@ -382,7 +384,7 @@ class _Reading:
         self.mismatch(key, node, words, "a list")
         return ()
 
-    def texts(self, table: Table, name: str, words: str) -> tuple[str, ...]:
+    def texts(self, table: YamlTable, name: str, words: str) -> tuple[str, ...]:
         """Return one text, or a list of texts."""
         entry = table.entries.get(name)
         if entry is None:
@@ -394,12 +396,12 @@ class _Reading:
             self.mismatch(key, node, words, "text, or a list of texts")
         return tuple(found)
 
-    def table(self, table: Table, name: str, words: str) -> dict[str, Any]:
+    def table(self, table: YamlTable, name: str, words: str) -> dict[str, Any]:
         entry = table.entries.get(name)
         if entry is None:
             return {}
         key, node = entry
-        if isinstance(node, Table):
+        if isinstance(node, YamlTable):
             found = plain(node)
             assert isinstance(found, dict)
             return found

@@ -17,61 +17,18 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urldefrag
 
-from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.https import Answer, Known, NoAnswerError, ask, header, refuse_url
+from rowtui.core.mapping.files.https import (
+    CacheValidators,
+    HttpsResponse,
+    NoAnswerError,
+    ask,
+    header,
+    refuse_url,
+)
 from rowtui.core.mapping.files.trust import LARGEST_SOURCE, day, digest_of
-
-# Find the other files that a mapping file names in `global.include`.
-#
-# The input is the bytes of a file; the output is the entries with their places, and the problems of
-# this key.
-
-
-class Include(NamedTuple):
-    """One entry of `global.include` and its place."""
-
-    name: str
-    file: str
-    line: int
-    column: int
-
-
-ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, ...]]]
-
-
-def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:
-    """Return the files that `global.include` names, and only the problems of this key.
-
-    Other problems of the file are reported when it is loaded.
-    """
-    if b"include" not in data:
-        return (), ()
-    from rowtui.core.mapping.yaml.text import Items, Scalar, Table, read_yaml
-
-    try:
-        root = read_yaml(data, file)
-    except InvalidFileError:
-        return (), ()
-    settings = root.entries.get("global") if isinstance(root, Table) else None
-    entry = (
-        settings[1].entries.get("include") if settings and isinstance(settings[1], Table) else None
-    )
-    if entry is None or (isinstance(entry[1], Scalar) and entry[1].value is None):
-        return (), ()
-    found: list[Include] = []
-    problems: list[Problem] = []
-    for node in entry[1].items if isinstance(entry[1], Items) else [entry[1]]:
-        _, line, column = node.place
-        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
-            found.append(Include(node.value, file, line, column))
-        else:
-            message = "`include` names something that is not a file, a folder or an https URL"
-            hint = "include: [tools.yml, site/, https://example.org/mapping.yml]"
-            problems.append(Problem(file, line, column, message, hint))
-    return tuple(found), tuple(problems)
-
 
 FRESH_SECONDS = 600.0  # a copy younger than this is used without a request
 _PAUSE_SECONDS = 60.0  # after a failure, the copy is used for this long before the next request
@@ -124,7 +81,7 @@ def fetch(
     pause = min(_PAUSE_SECONDS, fresh_seconds)
     if copy is not None and copy.failure and 0 <= now - copy.failed_at < pause:
         return _older(url, copy, copy.failure)
-    known = None if copy is None else Known(copy.url, copy.etag, copy.modified)
+    known = None if copy is None else CacheValidators(copy.url, copy.etag, copy.modified)
     try:
         answer = ask(url, known, seconds, most_bytes)
         if answer.data is not None:
@@ -152,7 +109,7 @@ def _older(url: str, copy: _Copy | None, why: str, hint: str = "") -> Fetched:
     return Fetched(copy.data, copy.digest, copy.at, True, notice)
 
 
-def _refuse_content(answer: Answer, check: Callable[[bytes], str] | None) -> None:
+def _refuse_content(answer: HttpsResponse, check: Callable[[bytes], str] | None) -> None:
     """Refuse content that is no file: servers send status 200 for log-in and error pages too."""
     data = answer.data or b""
     start = data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")

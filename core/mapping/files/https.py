@@ -63,7 +63,7 @@ class NoAnswerError(Exception):
         self.hint = hint
 
 
-class Answer(NamedTuple):
+class HttpsResponse(NamedTuple):
     """The response of the server; `data` is None if the content has not changed."""
 
     data: bytes | None
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
     modified: str = ""
 
 
-class Known(NamedTuple):
+class CacheValidators(NamedTuple):
     """The validators of the cached copy, so that unchanged content is not sent again."""
 
     url: str
@@ -81,14 +81,14 @@ class Known(NamedTuple):
     modified: str
 
 
-def ask(url: str, known: Known | None, seconds: float, most_bytes: int) -> Answer:
+def ask(url: str, known: CacheValidators | None, seconds: float, most_bytes: int) -> HttpsResponse:
     """Run one transfer in a thread of its own.
 
     Without the thread, the time limit would not apply to a hanging name lookup and to bytes that
     arrive slowly.
     """
     transfer = _Transfer(url, known, seconds, most_bytes)
-    outcome: list[Answer | BaseException] = []
+    outcome: list[HttpsResponse | BaseException] = []
 
     def run() -> None:
         try:
@@ -113,7 +113,9 @@ def ask(url: str, known: Known | None, seconds: float, most_bytes: int) -> Answe
 class _Transfer:
     """The requests for one URL and its redirects; `stop` ends them from another thread."""
 
-    def __init__(self, url: str, known: Known | None, seconds: float, most_bytes: int) -> None:
+    def __init__(
+        self, url: str, known: CacheValidators | None, seconds: float, most_bytes: int
+    ) -> None:
         self.url = url
         self.known = known
         self.seconds = seconds
@@ -122,7 +124,7 @@ class _Transfer:
         self._stopped = False
         self._socket: socket.socket | None = None
 
-    def run(self) -> Answer:
+    def run(self) -> HttpsResponse:
         """Send the request, follow redirects, and read. Raises: NoAnswerError."""
         url = self.url
         try:
@@ -182,9 +184,9 @@ class _Transfer:
                 headers["If-Modified-Since"] = self.known.modified
         return headers
 
-    def _read(self, response: http.client.HTTPResponse, url: str) -> Answer:
+    def _read(self, response: http.client.HTTPResponse, url: str) -> HttpsResponse:
         if response.status == 304 and self.known is not None and self.known.url == url:
-            return Answer(None, url)
+            return HttpsResponse(None, url)
         if response.status != 200:
             reason = f"{response.status} {visible(response.reason[:100])}".strip()
             raise NoAnswerError(f"the server answered {reason}")
@@ -201,7 +203,7 @@ class _Transfer:
             raise NoAnswerError(f"it has more than the {self.most_bytes:,} bytes allowed")
         if response.length:
             raise NoAnswerError(f"the transfer broke off after {len(data):,} bytes")
-        return Answer(
+        return HttpsResponse(
             bytes(data),
             url,
             headers.get("Content-Type", ""),

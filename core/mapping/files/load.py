@@ -13,7 +13,7 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.context_names import check_variable
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import Source
+from rowtui.core.mapping.files.sources import MappingSource
 from rowtui.core.mapping.lint.check import check_configuration
 from rowtui.core.mapping.model.configuration import (
     KIND_NAMES,
@@ -23,11 +23,13 @@ from rowtui.core.mapping.model.configuration import (
 )
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, Said, inherit
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 
-def load_mapping(sources: Sequence[Source], problems: Sequence[Problem] = ()) -> Configuration:
+def load_mapping(
+    sources: Sequence[MappingSource], problems: Sequence[Problem] = ()
+) -> Configuration:
     """Return the configuration of these sources. `problems`: the problems of finding them."""
     files = [
         parse_mapping(source.data, source.name, digest=source.digest, sealed=not source.trusted)
@@ -74,7 +76,7 @@ class _Merging:
             )
         return DIALECTS[said[-1].dialect or ""] if said else SEED
 
-    def complain(self, place: Place, message: str, hint: str = "") -> Problem:
+    def complain(self, place: FilePosition, message: str, hint: str = "") -> Problem:
         problem = Problem(place.file, place.line, place.column, message, hint)
         self.problems.append(problem)
         return problem
@@ -173,7 +175,7 @@ class _Merging:
         hint = f"by way of {visible(child.inherits or '')}"
         self.note_broken(kind, child, self.once(place, message, hint))
 
-    def once(self, place: Place, message: str, hint: str) -> Problem:
+    def once(self, place: FilePosition, message: str, hint: str) -> Problem:
         problem = Problem(place.file, place.line, place.column, message, hint)
         if problem not in self.problems:
             self.problems.append(problem)

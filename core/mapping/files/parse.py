@@ -24,17 +24,17 @@ from rowtui.core.mapping.model.fields import (
     SECTIONS,
     SINGULAR,
     TOP_LEVEL,
-    Field,
+    EntityField,
 )
-from rowtui.core.mapping.model.origin import Origin, Place
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, read_yaml
+from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable, read_yaml
 from rowtui.core.workflow.toml_file import did_you_mean
 
 
 class _Known(NamedTuple):
     """A property of one kind of entity, and its reader."""
 
-    field: Field
+    field: EntityField
     read: Reader
 
 
@@ -103,7 +103,7 @@ class _Parsing:
     def file(self, root: Node) -> None:
         """Parse the top level."""
         top = self._section_subject("the file")
-        if not isinstance(root, Table):
+        if not isinstance(root, YamlTable):
             hint = "it begins with `tools:`, `destinations:` or another section"
             message = f"a mapping file is a map of sections, but this is {kind_of_node(root)}"
             top.wrong(root.place, message, hint)
@@ -181,7 +181,7 @@ class _Parsing:
         """Parse all entities of one kind."""
         subject = self._section_subject(f"the section {quoted(kind)}")
         entities = self.entities.setdefault(kind, {})
-        if isinstance(node, Table):
+        if isinstance(node, YamlTable):
             for name, (entity_key, body) in node.entries.items():
                 entities[name] = self._entity(kind, entity_key, body)
         elif not isinstance(node, Scalar) or node.value is not None:
@@ -195,7 +195,7 @@ class _Parsing:
         entity = KINDS[kind](key.text, Origin(word, key.text, key.place, "", self.sealed))
         silenced = self._silence(key) if self._lines else None
         subject = Subject(entity, f"{word} {quoted(key.text)}", self.problems, silenced)
-        if not isinstance(body, Table):
+        if not isinstance(body, YamlTable):
             is_empty = isinstance(body, Scalar) and body.value is None
             found = "has no properties" if is_empty else f"must be a map, not {kind_of_node(body)}"
             hint = f"write {visible(key.text)}: {{}} for an entity without properties"
@@ -210,7 +210,7 @@ class _Parsing:
         self._settle((kind, key.text), subject)
         return entity
 
-    def _properties(self, subject: Subject, holder: str, body: Table) -> None:
+    def _properties(self, subject: Subject, holder: str, body: YamlTable) -> None:
         known = _KNOWN[holder]
         for name, (key, node) in body.entries.items():
             found = known.get(name)
@@ -221,8 +221,8 @@ class _Parsing:
 
     def _rules(self, owner: Subject, key: Scalar, node: Node) -> dict[str, Rule]:
         """Return the rules of an entity by id, from a list or a map."""
-        named: list[tuple[Scalar | None, Place, Node]]
-        if isinstance(node, Table):
+        named: list[tuple[Scalar | None, FilePosition, Node]]
+        if isinstance(node, YamlTable):
             named = [(inner, inner.place, body) for inner, body in node.entries.values()]
         elif isinstance(node, Items):
             named = [(_label_of(item), item.place, item) for item in node.items]
@@ -244,13 +244,13 @@ class _Parsing:
         return rules
 
     def _rule(
-        self, owner: Subject, position: int, label: Scalar | None, place: Place, body: Node
+        self, owner: Subject, position: int, label: Scalar | None, place: FilePosition, body: Node
     ) -> Rule | None:
         """Return one rule; a rule without an id gets an id that is unique among all files."""
         entity = owner.entity
         short = f"#{position}" if label is None else label.text
         words = f"rule {quoted(short)} of {owner.words}"
-        if not isinstance(body, Table):
+        if not isinstance(body, YamlTable):
             message = f"{words} must be a map, not {kind_of_node(body)}"
             owner.wrong(place, message, "write `if` and what changes then")
             return None
@@ -293,7 +293,7 @@ class _Parsing:
 
 def _label_of(item: Node) -> Scalar | None:
     """Return the `id` of a rule in a list."""
-    if not isinstance(item, Table) or "id" not in item.entries:
+    if not isinstance(item, YamlTable) or "id" not in item.entries:
         return None
     label = item.entries["id"][1]
     return label if isinstance(label, Scalar) and label.text and label.value is not None else None

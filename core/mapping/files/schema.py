@@ -21,7 +21,7 @@ from rowtui.core.mapping.model.fields import (
     SECTIONS,
     SINGULAR,
     TOP_LEVEL,
-    Field,
+    EntityField,
     Shape,
 )
 from rowtui.core.mapping.model.tags import STRENGTHS
@@ -121,7 +121,7 @@ def _entity(holder: str) -> Schema:
     return schema
 
 
-def _shape(field: Field, holder: str) -> Schema:
+def _shape(field: EntityField, holder: str) -> Schema:
     if field.shape == "tags":
         return _tags(("require", "reject") if holder == "pools" else STRENGTHS)
     return _SHAPES[field.shape]

@@ -16,11 +16,11 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.files.test_request import Subject, kind_of_node, quoted, value_place
 from rowtui.core.mapping.model.entities import Destination, Pool, env_key
-from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, Field
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.tags import STRENGTHS, SchedulingTags
 from rowtui.core.mapping.yaml.parser import MOST_DIGITS
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, plain
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable, plain
 from rowtui.core.workflow.toml_file import did_you_mean
 
 TRUTH_WORDS: Mapping[str, bool] = {
@@ -33,7 +33,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE_NUMBER = re.compile(r"\s*[-+]?[0-9_]+(?:\.0+)?\s*")
 
 
-def _set(subject: Subject, field: Field, key: Scalar, node: Node, value: Any) -> None:
+def _set(subject: Subject, field: EntityField, key: Scalar, node: Node, value: Any) -> None:
     setattr(subject.entity, field.attribute, value)
     subject.say(field.attribute, value, value_place(key, node))
 
@@ -45,7 +45,7 @@ def _in_quotes(node: Node) -> str:
     return f'write it in quotes: "{visible(node.text)}"'
 
 
-def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _amount(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     value = node.value if type(node) is Scalar else None
     kind = type(value)
     if kind is int or (isinstance(value, float) and not isnan(value)) or (kind is str and value):
@@ -59,7 +59,7 @@ def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
         subject.mismatch(key, node, "a number or an expression", hint)
 
 
-def _number(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _number(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     value = as_number(node)
     if value is not None:
         _set(subject, field, key, node, value)
@@ -93,7 +93,7 @@ def _as_whole_number(node: Node) -> int | float | None:
     return None if isinstance(text, str) and not _WHOLE_NUMBER.fullmatch(text) else value
 
 
-def _text(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _text(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     if not isinstance(node, Scalar) or not isinstance(node.value, str):
         subject.mismatch(key, node, "text", _in_quotes(node))
     elif not node.value.strip():
@@ -102,14 +102,14 @@ def _text(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
         _set(subject, field, key, node, node.value)
 
 
-def _code(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _code(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     if isinstance(node, Scalar) and isinstance(node.value, str):
         _set(subject, field, key, node, node.value)
     else:
         subject.mismatch(key, node, "text", _in_quotes(node))
 
 
-def _condition(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _condition(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     if isinstance(node, Scalar) and (isinstance(node.value, str) or node.value in (0, 1)):
         value = node.value if isinstance(node.value, bool) else node.text
         _set(subject, field, key, node, value)
@@ -117,7 +117,7 @@ def _condition(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
         subject.mismatch(key, node, "an expression, or true or false", _in_quotes(node))
 
 
-def _flag(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _flag(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     """Read a flag as TPV does: any number is accepted, and spaces around a word are ignored."""
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, str):
@@ -125,11 +125,13 @@ def _flag(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
     _set_truth(subject, field, key, node, None if value is None else bool(value))
 
 
-def _boolean(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _boolean(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     _set_truth(subject, field, key, node, as_boolean(node))
 
 
-def _set_truth(subject: Subject, field: Field, key: Scalar, node: Node, value: bool | None) -> None:
+def _set_truth(
+    subject: Subject, field: EntityField, key: Scalar, node: Node, value: bool | None
+) -> None:
     if value is None:
         subject.mismatch(key, node, "true or false", _TRUTH_HINT)
     else:
@@ -147,7 +149,7 @@ def as_boolean(node: Node) -> bool | None:
     return bool(value) if value in (0, 1) else None
 
 
-def variables(subject: Subject, table: Table) -> dict[str, tuple[Any, Place]]:
+def variables(subject: Subject, table: YamlTable) -> dict[str, tuple[Any, FilePosition]]:
     """Return context variables by name, with their places; unreadable names are reported."""
     found = {}
     for name, (key, node) in table.entries.items():
@@ -162,7 +164,7 @@ def variables(subject: Subject, table: Table) -> dict[str, tuple[Any, Place]]:
     return found
 
 
-def _variables(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+def _variables(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
     table = subject.table(key, node, "a map of variables")
     if table is None:
         return
@@ -171,7 +173,7 @@ def _variables(subject: Subject, _field: Field, key: Scalar, node: Node) -> None
         subject.say(f"context.{name}", value, place)
 
 
-def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+def _params(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
     table = subject.table(key, node)
     if table is None:
         return
@@ -197,7 +199,7 @@ def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
 
 def _in_bare_braces(node: Node) -> str:
     """Return the expression in `{cores}` without quotes, which YAML reads as a map; else ""."""
-    if not isinstance(node, Table) or len(node.entries) != 1:
+    if not isinstance(node, YamlTable) or len(node.entries) != 1:
         return ""
     [(key, value)] = node.entries.values()
     if not isinstance(value, Scalar) or value.value is not None:
@@ -210,8 +212,8 @@ def _quotes_missing(node: Node) -> str:
     return f'put it in quotes if it is an expression: "{{{bare}}}"' if bare else ""
 
 
-def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
-    if isinstance(node, Table):
+def _env(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
+    if isinstance(node, YamlTable):
         for name, (inner, value) in node.entries.items():
             if not _is_text_key(subject, key, inner):
                 continue
@@ -221,7 +223,7 @@ def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
                 subject.mismatch(inner, value, "text or a number", _quotes_missing(value))
     elif isinstance(node, Items):
         for item in node.items:
-            if isinstance(item, Table):
+            if isinstance(item, YamlTable):
                 _env_entry(subject, item)
             else:
                 message = f"an entry of `env` of {subject.words} is {kind_of_node(item)}"
@@ -231,7 +233,7 @@ def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
         subject.mismatch(key, node, "a map or a list", hint)
 
 
-def _env_entry(subject: Subject, table: Table) -> None:
+def _env_entry(subject: Subject, table: YamlTable) -> None:
     entry = {}
     place = table.place
     good = True
@@ -264,14 +266,14 @@ def _add_env(subject: Subject, key: Scalar, entry: dict[str, str], node: Node | 
     subject.say(f"env.{env_key(entry)}", entry.get("value", entry), place)
 
 
-def _handlers(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+def _handlers(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
     table = subject.table(key, node, "a map of handlers")
     if table is None:
         return
     for name, (inner, handler) in table.entries.items():
         if not _is_text_key(subject, key, inner):
             continue
-        if not isinstance(handler, Table):
+        if not isinstance(handler, YamlTable):
             hint = "write `condition` and `destination` below it"
             subject.mismatch(inner, handler, "a map", hint)
             continue
@@ -287,12 +289,12 @@ def _handlers(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
         subject.say(f"resubmit.{name}", values, inner.place)
 
 
-def _tags(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _tags(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     table = subject.table(key, node, "a map of lists of tags")
     if table is None:
         return
     lists: dict[str, list[str]] = {}
-    places: dict[str, tuple[str, Place]] = {}
+    places: dict[str, tuple[str, FilePosition]] = {}
     for strength, (inner, listed) in table.entries.items():
         if strength not in STRENGTHS:
             subject.unexpected(inner, f"`{key.text}` of {subject.words}", STRENGTHS)
@@ -312,7 +314,7 @@ def _listed_tags(
     strength: str,
     key: Scalar,
     node: Node,
-    places: dict[str, tuple[str, Place]],
+    places: dict[str, tuple[str, FilePosition]],
 ) -> list[str]:
     if not isinstance(node, Items):
         hint = f"write {strength}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
@@ -331,14 +333,14 @@ def _listed_tags(
     return tags
 
 
-def _twice(subject: Subject, strength: str, item: Scalar, other: str, place: Place) -> None:
+def _twice(subject: Subject, strength: str, item: Scalar, other: str, place: FilePosition) -> None:
     message = f"the tag {quoted(item.text)} of {subject.words} is there twice"
     lists = f"in {quoted(other)}" if other == strength else f"in {quoted(other)} as well"
     where = f"{lists}, at line {place.line}, column {place.column}"
     subject.wrong(item.place, f"{message}: {where}", "keep one of them")
 
 
-def _texts(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _texts(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     if not isinstance(node, Items):
         hint = f"write {key.text}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
         subject.mismatch(key, node, "a list", hint)
@@ -354,7 +356,7 @@ def _texts(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
     _set(subject, field, key, node, texts)
 
 
-def _oversize(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _oversize(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     table = subject.table(key, node)
     if table is None:
         return
@@ -382,12 +384,12 @@ _OVERSIZE_READ: Mapping[str, Callable[[Node], Any]] = {
 }
 
 
-def _ignored(subject: Subject, _field: Field, key: Scalar, _node: Node) -> None:
+def _ignored(subject: Subject, _field: EntityField, key: Scalar, _node: Node) -> None:
     message = f"{quoted(key.text)} inside {subject.words} is ignored"
     subject.doubt(key.place, message, "the key above is the id; remove this line")
 
 
-def _label(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+def _label(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
     if not isinstance(node, Scalar):
         subject.mismatch(key, node, "text")
     elif node.text != subject.entity.origin.rule and node.text:
@@ -395,11 +397,11 @@ def _label(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
         subject.doubt(key.place, message, "the key above is the id; remove this line")
 
 
-def _not_here(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+def _not_here(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
     """`parse` reads these properties itself."""
 
 
-Reader = Callable[[Subject, Field, Scalar, Node], None]
+Reader = Callable[[Subject, EntityField, Scalar, Node], None]
 READ: Mapping[str, Reader] = {
     "amount": _amount,
     "number": _number,

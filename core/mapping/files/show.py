@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from rowtui.core.mapping.code.static_values import StaticLookup, number
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.jobs import combined
-from rowtui.core.mapping.engine.lookup import Found, Lookup
+from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.model.decision import Matched, Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome, Matched
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, BUDGETS, Entity, Rule, env_key
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import MappingRequest, Person
@@ -68,7 +68,9 @@ class EffectiveEntity(NamedTuple):
     hint: str = ""
 
 
-def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None) -> EffectiveEntity:
+def effective(
+    mapper: Mapper | EntityLookup, tool_id: str, user: Person | None = None
+) -> EffectiveEntity:
     """Return the values for jobs of `tool_id` by `user`. Never raises for contents of files."""
     lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
     found = _found(lookup, tool_id, user)
@@ -95,7 +97,7 @@ def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None)
     return answer._replace(id=whole.id, values=tuple(values), rules=rules)
 
 
-def _found(lookup: Lookup, tool_id: str, user: Person | None) -> list[Found]:
+def _found(lookup: EntityLookup, tool_id: str, user: Person | None) -> list[LookupResult]:
     found = [lookup.tool(MappingRequest(tool_id))]
     if user is not None:
         roles = map(lookup.role, user.roles)
@@ -104,10 +106,14 @@ def _found(lookup: Lookup, tool_id: str, user: Person | None) -> list[Found]:
     return found
 
 
-def _untrusted(found: Sequence[Found]) -> str:
+def _untrusted(found: Sequence[LookupResult]) -> str:
     for one in found:
         stop = one.stop
-        if stop is not None and stop.outcome is Outcome.UNTRUSTED and stop.origin is not None:
+        if (
+            stop is not None
+            and stop.outcome is MappingOutcome.UNTRUSTED
+            and stop.origin is not None
+        ):
             return stop.origin.place.file
     return ""
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.fetch import Include, ReadIncludes, read_includes
+from rowtui.core.mapping.files.includes import Include, ReadIncludes, read_includes
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
     TrustStore,
@@ -32,7 +32,7 @@ PROJECT_FILES = ("mapping.yml", "mapping.yaml")
 _ENDINGS = (".yml", ".yaml")
 
 
-class Source(NamedTuple):
+class MappingSource(NamedTuple):
     """One mapping file as read.
 
     `name`: for the user, a path below the project or with ~, or the URL. `trusted`: whether its
@@ -50,14 +50,14 @@ class Source(NamedTuple):
     place: str = ""
 
 
-class Found(NamedTuple):
+class FoundSources(NamedTuple):
     """The sources in the order in which they are merged, and the problems of reading them."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[MappingSource, ...]
     problems: tuple[Problem, ...] = ()
 
 
-class Places(NamedTuple):
+class UserFolders(NamedTuple):
     """The user's folders. `configuration` and `home` are None if there is no home."""
 
     configuration: Path | None
@@ -83,13 +83,13 @@ class Fetching(NamedTuple):
 _USUALLY = Fetching()
 
 
-def user_places(environ: Mapping[str, str]) -> Places:
+def user_places(environ: Mapping[str, str]) -> UserFolders:
     """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
     from rowtui.core.base.files import own_config_folder
 
     own = own_config_folder(environ)
     home = environ.get("HOME")
-    return Places(
+    return UserFolders(
         None if own is None else own / "mapping",
         _xdg(environ, "XDG_DATA_HOME", ".local/share") / "rowtui/trust",
         _xdg(environ, "XDG_CACHE_HOME", ".cache") / "rowtui/mapping",
@@ -108,11 +108,11 @@ def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
 def find_sources(
     project_root: Path | None,
     *,
-    places: Places,
+    places: UserFolders,
     now: float,
     includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
-) -> Found:
+) -> FoundSources:
     """Return the user's mapping files, sorted by name, then the project's.
 
     `now`: seconds since 1970.
@@ -130,18 +130,18 @@ def find_sources(
         else:
             for path in there:
                 walk.add_file(path, None, project_root)
-    return Found(tuple(walk.sources), tuple(walk.problems))
+    return FoundSources(tuple(walk.sources), tuple(walk.problems))
 
 
 def sources_from(
     names: Sequence[str],
     *,
     base: Path,
-    places: Places,
+    places: UserFolders,
     now: float,
     includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
-) -> Found:
+) -> FoundSources:
     """Return the files, folders and URLs that the user named, instead of the usual ones.
 
     `base`: the folder that relative names start from.
@@ -149,13 +149,13 @@ def sources_from(
     walk = _Walk(base, places, now, includes, fetching)
     for name in names:
         walk.add_named(name, base, None)
-    return Found(tuple(walk.sources), tuple(walk.problems))
+    return FoundSources(tuple(walk.sources), tuple(walk.problems))
 
 
 class _Asker(NamedTuple):
     """The file that includes another one, and its entry."""
 
-    source: Source
+    source: MappingSource
     include: Include
 
 
@@ -165,7 +165,7 @@ class _Walk:
     def __init__(
         self,
         root: Path | None,
-        places: Places,
+        places: UserFolders,
         now: float,
         includes: ReadIncludes,
         fetching: Fetching,
@@ -177,7 +177,7 @@ class _Walk:
         self.fetching = fetching
         self.store = TrustStore(places.trust)
         self.fetch_until = time.monotonic() + fetching.total_seconds
-        self.sources: list[Source] = []
+        self.sources: list[MappingSource] = []
         self.problems: list[Problem] = []
         self._seen: set[str] = set()
         self._open: dict[str, str] = {}  # the chain of includes: place -> name
@@ -337,25 +337,25 @@ class _Walk:
         self._seen.add(place)
         return True
 
-    def _judged(self, name: str, data: bytes, place: str, objection: str | None) -> Source:
+    def _judged(self, name: str, data: bytes, place: str, objection: str | None) -> MappingSource:
         """Return a source with the verdict on its code.
 
         `objection`: why it is not the user's own configuration, None if it is elsewhere.
         """
         digest = digest_of(data)
         if objection == "":
-            return Source(name, data, digest, True, "your own configuration", "", place)
+            return MappingSource(name, data, digest, True, "your own configuration", "", place)
         record = self.store.record(digest)
         if record is not None:
             because = f"you trusted this content on {day(record.at)}"
-            return Source(name, data, digest, True, because, "", place)
+            return MappingSource(name, data, digest, True, because, "", place)
         if objection:
             message = f"its code does not run, as if it were not yours: {objection}"
             hint = "chmod go-w what others can write, or look at it with `rowtui mapping trust`"
             self.problems.append(Problem(name, 0, 0, message, hint, "warning"))
-        return Source(name, data, digest, False, "", "", place)
+        return MappingSource(name, data, digest, False, "", "", place)
 
-    def _add(self, source: Source, place: str, add: Callable[[str, _Asker], None]) -> None:
+    def _add(self, source: MappingSource, place: str, add: Callable[[str, _Asker], None]) -> None:
         """Append a source, after the files that it includes."""
         self._open[place] = source.name
         found, problems = self.includes(source.data, source.name)
@@ -413,10 +413,10 @@ def _joined(url: str, name: str) -> str:
 
 def _unreadable(data: bytes) -> str:
     """Return why new content is no YAML map; "" if it is one."""
-    from rowtui.core.mapping.yaml.text import Table, read_yaml
+    from rowtui.core.mapping.yaml.text import YamlTable, read_yaml
 
     try:
         root = read_yaml(data, "it")
     except InvalidFileError as error:
         return str(error.problems[0])
-    return "" if isinstance(root, Table) else "it is not a YAML map"
+    return "" if isinstance(root, YamlTable) else "it is not a YAML map"

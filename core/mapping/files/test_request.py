@@ -13,8 +13,8 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity, Said
 from rowtui.core.mapping.model.fields import UNKNOWN_KEY
-from rowtui.core.mapping.model.origin import Origin, Place
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table
+from rowtui.core.mapping.model.origin import FilePosition, Origin
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _ALL_CODES: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ def quoted(name: str) -> str:
 
 def kind_of_node(node: Node) -> str:
     """Return the kind of a node with its article: `a map`, `a list`, `text`, ..."""
-    if isinstance(node, Table):
+    if isinstance(node, YamlTable):
         return "a map"
     if isinstance(node, Items):
         return "a list"
@@ -60,21 +60,21 @@ class Subject:
         self.silenced = silenced
         self.error: Problem | None = None
 
-    def say(self, field: str, value: Any, place: Place) -> None:
+    def say(self, field: str, value: Any, place: FilePosition) -> None:
         """Do the same as `Entity.say` without `_replace`, which would take most of the time."""
         entity = self.entity
         kind, name, _, rule, sealed = entity.origin
         said = Said(value, Origin(kind, name, place, rule, sealed))
         entity.said[field] = (said, *entity.said.get(field, ()))
 
-    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+    def wrong(self, place: FilePosition, message: str, hint: str = "") -> None:
         """Record an error."""
         problem = Problem(*place, message, hint)
         self.problems.append(problem)
         if self.error is None:
             self.error = problem
 
-    def doubt(self, place: Place, message: str, hint: str = "") -> None:
+    def doubt(self, place: FilePosition, message: str, hint: str = "") -> None:
         """Record a warning."""
         self.problems.append(Problem(*place, message, hint, "warning"))
 
@@ -94,17 +94,17 @@ class Subject:
         message = f"{quoted(key.text)} of {self.words} must be {wanted}, but is {found}"
         self.wrong(node.place if isinstance(node, Scalar) else key.place, message, hint)
 
-    def table(self, key: Scalar, node: Node, wanted: str = "a map") -> Table | None:
+    def table(self, key: Scalar, node: Node, wanted: str = "a map") -> YamlTable | None:
         """Return the node as a map; for any other node, record a problem and return None."""
-        if isinstance(node, Table):
+        if isinstance(node, YamlTable):
             return node
         self.mismatch(key, node, wanted, f"write `{visible(key.text)}:` and indented below it keys")
         return None
 
 
-def value_place(key: Scalar, node: Node) -> Place:
+def value_place(key: Scalar, node: Node) -> FilePosition:
     """Return the place of a value: the first line of a text; the key of a map or list."""
     if type(node) is not Scalar:
         return key.place
     place = node.place
-    return place if node.text_line == place.line else Place(place.file, node.text_line, 1)
+    return place if node.text_line == place.line else FilePosition(place.file, node.text_line, 1)

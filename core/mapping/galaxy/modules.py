@@ -26,23 +26,40 @@ from rowtui.core.mapping.engine.routing import (
 )
 from rowtui.core.mapping.galaxy.objects import (
     App,
-    History,
+    GalaxyHistory,
+    GalaxyJob,
+    GalaxyObject,
+    GalaxyRole,
+    GalaxyTool,
+    GalaxyUser,
     HistoryTag,
-    Job,
     JobWrapper,
     NotInRowtui,
-    Role,
-    Shown,
     ShownMapper,
-    Tool,
-    User,
 )
 
 __all__ = [
-    "FLOW_EXCEPTIONS", "App", "History", "HistoryTag", "IncompatibleTagsException", "Job",
-    "JobMappingException", "JobNotReadyException", "JobWrapper", "NotInRowtui", "Role",
-    "ShownMapper", "Tool", "TryNextDestinationOrFail", "TryNextDestinationOrWait", "User",
-    "expression_builtins", "has_in_module", "log", "read_only", "tpv_names",
+    "FLOW_EXCEPTIONS",
+    "App",
+    "GalaxyHistory",
+    "GalaxyJob",
+    "GalaxyRole",
+    "GalaxyTool",
+    "GalaxyUser",
+    "HistoryTag",
+    "IncompatibleTagsException",
+    "JobMappingException",
+    "JobNotReadyException",
+    "JobWrapper",
+    "NotInRowtui",
+    "ShownMapper",
+    "TryNextDestinationOrFail",
+    "TryNextDestinationOrWait",
+    "expression_builtins",
+    "has_in_module",
+    "log",
+    "read_only",
+    "tpv_names",
 ]  # fmt: skip
 
 log = logging.getLogger("rowtui.mapping")
@@ -182,11 +199,11 @@ def _tpv_names() -> dict[str, Any]:
     }
 
 
-class _Internal(Shown):
+class _Internal(GalaxyObject):
     """A class inside TPV that code can name, but not use."""
 
 
-class _Util(Shown):
+class _Util(GalaxyObject):
     """TPV's module of internal functions."""
 
     __slots__ = ()

@@ -28,7 +28,7 @@ class NotInRowtui(RowtuiError, AttributeError):
         )
 
 
-class Shown:
+class GalaxyObject:
     """An object for expressions; `_called` is its name in expressions."""
 
     __slots__ = ()
@@ -53,7 +53,7 @@ _put = object.__setattr__
 _NOTHING: Mapping[str, Any] = ReadOnlyDict()
 
 
-class Tool(Shown):
+class GalaxyTool(GalaxyObject):
     """An action. `resource_fields`: the amounts that it declares itself (cores, max_mem, ...)."""
 
     __slots__ = ("id", "name", "resource_fields", "tool_type", "version")
@@ -92,7 +92,7 @@ class Tool(Shown):
         return self.name
 
 
-class Role(Shown):
+class GalaxyRole(GalaxyObject):
     """A group of the user."""
 
     __slots__ = ("name",)
@@ -107,12 +107,12 @@ class Role(Shown):
         return f"Role({self.name!r})"
 
     @property
-    def role(self) -> Role:
+    def role(self) -> GalaxyRole:
         """The role itself: Galaxy's `user.roles` are links to roles."""
         return self
 
 
-class User(Shown):
+class GalaxyUser(GalaxyObject):
     """The submitting user. `username` is the `name`; `roles` are given by name.
 
     `id` is a number that stays the same for the same name, unless it is given.
@@ -160,11 +160,11 @@ class User(Shown):
         return self.name
 
     @property
-    def roles(self) -> list[Role]:
+    def roles(self) -> list[GalaxyRole]:
         """The user's groups."""
-        return [Role(name) for name in self._roles]
+        return [GalaxyRole(name) for name in self._roles]
 
-    def all_roles(self) -> list[Role]:
+    def all_roles(self) -> list[GalaxyRole]:
         """Return the user's groups."""
         return self.roles
 
@@ -181,7 +181,7 @@ class HistoryTag(NamedTuple):
         return self.value
 
 
-class History(Shown):
+class GalaxyHistory(GalaxyObject):
     """The history of the job: for expressions that read the tags of histories."""
 
     __slots__ = ("tags",)
@@ -194,7 +194,7 @@ class History(Shown):
         _put(self, "tags", [HistoryTag(name, value or None) for name, _, value in parts])
 
 
-class Job(Shown):
+class GalaxyJob(GalaxyObject):
     """The job. `input_size`: GB (2^30 bytes) of its declared inputs.
 
     `attempt`: from 1; `destination_params`: of the attempt before, None in the first attempt.
@@ -249,12 +249,12 @@ class Job(Shown):
         return self.state
 
     @property
-    def history(self) -> History:
+    def history(self) -> GalaxyHistory:
         """The tags that came with the job."""
-        return History(self._history_tags)
+        return GalaxyHistory(self._history_tags)
 
 
-class App(Shown):
+class App(GalaxyObject):
     """A replacement for Galaxy's app without its functions.
 
     `jobs`: (tool id, user name) of each job that is queued or running, for `helpers`.
@@ -268,14 +268,14 @@ class App(Shown):
         _put(self, "jobs", jobs)
 
 
-class JobWrapper(Shown):
+class JobWrapper(GalaxyObject):
     """A replacement for Galaxy's handle on a running job, without its functions."""
 
     __slots__ = ()
     _called = "job_wrapper"
 
 
-class ShownMapper(Shown):
+class ShownMapper(GalaxyObject):
     """The mapper. `destinations`: the destinations that jobs may go to, by id."""
 
     __slots__ = ("default_inherits", "destinations", "global_context")

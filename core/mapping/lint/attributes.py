@@ -13,13 +13,19 @@ from typing import NamedTuple
 
 from rowtui.core.mapping.code.expressions import Code
 from rowtui.core.mapping.code.names import path_of
-from rowtui.core.mapping.code.snippets import Piece, syntax_of
+from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.namespace import INPUTS, KNOWN_NAMES, NEVER_HIDDEN
-from rowtui.core.mapping.galaxy.objects import App, History, Job, JobWrapper, ShownMapper
-from rowtui.core.mapping.galaxy.objects import Tool as ShownTool
-from rowtui.core.mapping.galaxy.objects import User as ShownUser
-from rowtui.core.mapping.lint.findings import Finding, Severity, shortened, whose
+from rowtui.core.mapping.galaxy.objects import (
+    App,
+    GalaxyHistory,
+    GalaxyJob,
+    GalaxyTool,
+    GalaxyUser,
+    JobWrapper,
+    ShownMapper,
+)
+from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import (
     AMOUNTS,
@@ -71,7 +77,7 @@ def _said(holder: Entity, name: str) -> Said:
     return chain[-1] if chain else Said(holder.context[name], holder.origin)
 
 
-def hiding_findings(variables: Mapping[str, Said]) -> Iterator[Finding]:
+def hiding_findings(variables: Mapping[str, Said]) -> Iterator[LintFinding]:
     """Yield M503."""
     for name, said in variables.items():
         of_all = said.origin.kind == "global"
@@ -84,18 +90,18 @@ def hiding_findings(variables: Mapping[str, Said]) -> Iterator[Finding]:
         elif name in _BUILTINS:
             message = f"the variable {shown} hides Python's own {name}"
         if message:
-            yield Finding("M503", said.origin.place, message, _ANOTHER)
+            yield LintFinding("M503", said.origin.place, message, _ANOTHER)
 
 
 def unread_findings(
     variables: Mapping[str, Said], read: frozenset[str], unknown: frozenset[str]
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     """Yield M504. `unknown`: unknown names that code reads, which may be misspelt variables."""
     for name, said in variables.items():
         if name not in read and name not in KNOWN_NAMES and name != INPUTS:
             message = f"nothing reads the variable {shortened(name)}"
             hint = did_you_mean(name, sorted(unknown))
-            yield Finding("M504", said.origin.place, message, hint, "note")
+            yield LintFinding("M504", said.origin.place, message, hint, "note")
 
 
 class _Kind(NamedTuple):
@@ -123,10 +129,12 @@ _ENTITY = _of_entities(Tool, Role, User, Destination)
 _OBJECTS: Mapping[str, _Kind] = {
     "entity": _ENTITY,
     "self": _ENTITY,
-    "tool": _Kind(_names_of(ShownTool), of_galaxy=True),
-    "action": _Kind(_names_of(ShownTool), of_galaxy=True),
-    "user": _Kind(_names_of(ShownUser), of_galaxy=True),
-    "job": _Kind(_names_of(Job), {"history": _Kind(_names_of(History), {}, True)}, True),
+    "tool": _Kind(_names_of(GalaxyTool), of_galaxy=True),
+    "action": _Kind(_names_of(GalaxyTool), of_galaxy=True),
+    "user": _Kind(_names_of(GalaxyUser), of_galaxy=True),
+    "job": _Kind(
+        _names_of(GalaxyJob), {"history": _Kind(_names_of(GalaxyHistory), {}, True)}, True
+    ),
     "app": _Kind(_names_of(App), of_galaxy=True),
     "job_wrapper": _Kind(_names_of(JobWrapper), of_galaxy=True),
     "mapper": _Kind(_names_of(ShownMapper)),
@@ -142,7 +150,7 @@ _EMPTY = {
 _GUARDS = ("hasattr", "getattr", "except")
 
 
-class Missing(NamedTuple):
+class MissingAttribute(NamedTuple):
     """An attribute that an object lacks (`hint`: a similar name), or that is always empty."""
 
     name: str
@@ -152,8 +160,8 @@ class Missing(NamedTuple):
 
 
 def attribute_findings(
-    piece: Piece, hidden: frozenset[str], stored: frozenset[str], *, as_tpv: bool
-) -> Iterator[Finding]:
+    piece: CodeSnippet, hidden: frozenset[str], stored: frozenset[str], *, as_tpv: bool
+) -> Iterator[LintFinding]:
     """Yield M506 and M507, for code without a syntax error.
 
     `hidden`: names that are no objects here; `stored`: attributes that code sets.
@@ -169,12 +177,12 @@ def attribute_findings(
         if lacking:
             message = f"{where} reads `{name}`, which is always empty: rowtui has no {lacking}"
             advice = "TPV may answer otherwise; decide by `values`, `directories` or `roles` here"
-            yield Finding("M507", place, message, advice)
+            yield LintFinding("M507", place, message, advice)
             continue
         guarded = any(word in piece.code.text for word in _GUARDS)
         severity: Severity = "warning" if guarded else "error"
         message = f"{where} reads {shortened(name)}, which rowtui does not have"
-        yield Finding("M506", place, message, hint, severity)
+        yield LintFinding("M506", place, message, hint, severity)
 
 
 def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
@@ -190,7 +198,7 @@ def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
                     yield each.value
 
 
-def _missing(code: Code, *, as_tpv: bool) -> Iterator[Missing]:
+def _missing(code: Code, *, as_tpv: bool) -> Iterator[MissingAttribute]:
     tree, source = syntax_of(code, as_tpv=as_tpv)
     objects = {**_OBJECTS, **dict.fromkeys(_candidates(tree), _DESTINATION)}
     for name in _bound_names(tree):
@@ -208,7 +216,7 @@ def _missing(code: Code, *, as_tpv: bool) -> Iterator[Missing]:
             continue
         seen.add(found[0])
         at = source.position_of_node(node.lineno, node.col_offset + 1)
-        yield Missing(found[0], at, found[1], found[2])
+        yield MissingAttribute(found[0], at, found[1], found[2])
 
 
 def _first_missing(path: list[str], kind: _Kind) -> tuple[str, str, str] | None:

@@ -14,11 +14,11 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.context_names import check_variable
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
-from rowtui.core.mapping.code.snippets import Piece, own_pieces, rule_pieces
+from rowtui.core.mapping.code.snippets import CodeSnippet, own_pieces, rule_pieces
 from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 NO_DEFAULT = "M208"  # the code of this finding in lint
@@ -44,11 +44,13 @@ class _Checking:
         self.dialect = configuration.dialect
         self.problems: list[Problem] = []
         self.broken: dict[tuple[str, str], Problem] = {}
-        self.said: set[tuple[Place, str]] = set()
+        self.said: set[tuple[FilePosition, str]] = set()
         # by identity, since children share rules with their parents
         self.of_rules: dict[int, Problem | None] = {}
 
-    def note(self, place: Place, message: str, hint: str = "", severity: str = "error") -> Problem:
+    def note(
+        self, place: FilePosition, message: str, hint: str = "", severity: str = "error"
+    ) -> Problem:
         """Record a problem once for each place, since every child repeats inherited code."""
         problem = Problem(place.file, place.line, place.column, message, hint, severity)
         if (place, message) not in self.said:
@@ -85,7 +87,7 @@ class _Checking:
         found = [self.code(piece) for piece in rule_pieces(rule, text_as_tpv=as_tpv)]
         return next((each for each in found if each is not None), None)
 
-    def code(self, piece: Piece) -> Problem | None:
+    def code(self, piece: CodeSnippet) -> Problem | None:
         """Return the error in a piece of code, or None."""
         if piece.code.syntax_error is None:
             return None
@@ -95,7 +97,7 @@ class _Checking:
         problem = self.syntax(piece, severity)
         return problem if severity == "error" else None
 
-    def syntax(self, piece: Piece, severity: str) -> Problem:
+    def syntax(self, piece: CodeSnippet, severity: str) -> Problem:
         complaint = piece.code.syntax_error
         assert complaint is not None
         place = piece.origin.place
@@ -170,7 +172,7 @@ _UNIT = re.compile(r"\s*[\d.]+\s*[A-Za-z]+\s*")
 _ONE_EQUALS = re.compile(r"[^=<>!:]=[^=]")
 
 
-def _what_was_meant(piece: Piece) -> str:
+def _what_was_meant(piece: CodeSnippet) -> str:
     """Return a hint for the commonest mistakes in code, or "" for other mistakes."""
     text = piece.code.text.strip()
     if piece.field in (*AMOUNTS, *BOUNDS) and _UNIT.fullmatch(text):
@@ -180,7 +182,7 @@ def _what_was_meant(piece: Piece) -> str:
     return ""
 
 
-def _whose(piece: Piece) -> str:
+def _whose(piece: CodeSnippet) -> str:
     origin = piece.origin
     whose = f"{origin.kind} {visible(origin.id)}"
     return f"rule {visible(origin.rule)} of {whose}" if origin.rule else whose

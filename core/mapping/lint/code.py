@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.expressions import Code, Form
-from rowtui.core.mapping.code.snippets import Piece, syntax_of, unique_pieces
+from rowtui.core.mapping.code.expressions import Code, ExpressionKind
+from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of, unique_pieces
 from rowtui.core.mapping.code.static_values import looks_at_its_names
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
 from rowtui.core.mapping.galaxy.modules import has_in_module, tpv_names
@@ -28,11 +28,11 @@ from rowtui.core.mapping.lint.attributes import (
     unread_findings,
     variables_of,
 )
-from rowtui.core.mapping.lint.findings import Finding, Severity, shortened, whose
+from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.dialect import Dialect
 from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
@@ -59,7 +59,7 @@ _PACKAGES = {
 _FILLED = ("env", "params", "resubmit", "destination_name_override", "tags")
 
 
-def code_findings(configuration: Configuration) -> Iterator[Finding]:
+def code_findings(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield all findings M5xx."""
     as_tpv = configuration.dialect.text_as_tpv
     everything = [
@@ -98,8 +98,8 @@ def _known(configuration: Configuration, context: Variables) -> frozenset[str]:
 
 
 def _names(
-    kind: str, piece: Piece, known: frozenset[str], context: Variables, dialect: Dialect
-) -> Iterator[Finding]:
+    kind: str, piece: CodeSnippet, known: frozenset[str], context: Variables, dialect: Dialect
+) -> Iterator[LintFinding]:
     code = piece.code
     doubtful = code.names - known
     if not doubtful or looks_at_its_names(code):
@@ -121,7 +121,7 @@ def _names(
             piece.field == "rank" and not dialect.fail_ends_all
         )
         severity: Severity = "warning" if context.in_code or harmless else "error"
-        yield Finding(
+        yield LintFinding(
             "M501", place, f"name {shortened(name)} is not known in {where}", hint, severity
         )
 
@@ -137,14 +137,14 @@ def _hint(name: str, known: frozenset[str]) -> str:
     return "a variable of one's own goes into `context`"
 
 
-def _has_amounts(kind: str, piece: Piece) -> bool:
+def _has_amounts(kind: str, piece: CodeSnippet) -> bool:
     """Whether cores, mem and gpus are computed before this piece runs."""
     if kind == "destinations":
         return True
     return piece.field not in {*_OF_AMOUNTS, "if", "execute", "fail"}
 
 
-def _there(kind: str, piece: Piece) -> frozenset[str]:
+def _there(kind: str, piece: CodeSnippet) -> frozenset[str]:
     """Return the amounts that exist when a piece runs, and the names that only ranks have."""
     if _has_amounts(kind, piece):
         field = piece.field.partition(".")[0]
@@ -157,10 +157,10 @@ def _there(kind: str, piece: Piece) -> frozenset[str]:
     return frozenset()
 
 
-def _too_early(piece: Piece, name: str, place: Place) -> Finding:
+def _too_early(piece: CodeSnippet, name: str, place: FilePosition) -> LintFinding:
     where = f"`{piece.field}` of {whose(piece.origin)}"
     if piece.field in {"if", "execute", "fail"}:
-        return Finding(
+        return LintFinding(
             "M502",
             place,
             f"{where} reads {name}, which is worked out only after all rules",
@@ -168,14 +168,14 @@ def _too_early(piece: Piece, name: str, place: Place) -> Finding:
             "error",
         )
     if name == piece.field:
-        return Finding(
+        return LintFinding(
             "M502",
             place,
             f"{where} reads {name} itself, which is not there yet",
             "It replaces what was said before: write the whole expression again",
             "error",
         )
-    return Finding(
+    return LintFinding(
         "M502",
         place,
         f"{where} reads {name}, which is worked out later",
@@ -184,7 +184,9 @@ def _too_early(piece: Piece, name: str, place: Place) -> Finding:
     )
 
 
-def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int]], frozenset[str]]:
+def _read_names(
+    piece: CodeSnippet, *, as_tpv: bool
+) -> tuple[dict[str, tuple[int, int]], frozenset[str]]:
     """Return the names that code reads and never binds, with their first place in its text.
 
     The second result is the names that only occur in `except` clauses, which are read only when an
@@ -228,10 +230,10 @@ class _Import(NamedTuple):
     at: tuple[int, int]
 
 
-def _imported(piece: Piece) -> Iterator[Finding]:
+def _imported(piece: CodeSnippet) -> Iterator[LintFinding]:
     """Yield M505 and M508."""
     code = piece.code
-    if code.form is Form.TEXT or ("import" not in code.text and "sleep" not in code.text):
+    if code.form is ExpressionKind.TEXT or ("import" not in code.text and "sleep" not in code.text):
         return
     imports, sleeps = _imports(code)
     waiting: set[str] = set()
@@ -244,18 +246,18 @@ def _imported(piece: Piece) -> Iterator[Finding]:
             if not has_in_module(each.module, each.name):
                 message = f"{where} imports {shortened(missing)}, which rowtui does not have"
                 hint = "docs/mapping.md lists what can be imported from TPV and Galaxy"
-                yield Finding("M508", piece.place_of(each.at), message, hint, severity)
+                yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
         elif not _is_installed(root):
             message = f"{where} imports {shortened(root)}, which is not installed"
             package = _PACKAGES.get(root, root)
             hint = f"Install {package} beside rowtui: {sys.executable} -m pip install {package}"
-            yield Finding("M508", piece.place_of(each.at), message, hint, severity)
+            yield LintFinding("M508", piece.place_of(each.at), message, hint, severity)
         elif root in _NETWORK:
             waiting.add(root)
     if not waiting and not sleeps:
         return
     does = f"uses {', '.join(sorted(waiting))}" if waiting else "calls time.sleep"
-    yield Finding(
+    yield LintFinding(
         "M505",
         piece.origin.place,
         f"{where} {does}: it runs under a time limit",

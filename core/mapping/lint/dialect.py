@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rowtui.core.mapping.code.context_names import overridden
-from rowtui.core.mapping.code.snippets import Piece, unique_pieces
+from rowtui.core.mapping.code.snippets import CodeSnippet, unique_pieces
 from rowtui.core.mapping.code.static_values import looks_at_its_names, number
-from rowtui.core.mapping.lint.findings import Finding, shortened, title, whose
+from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
 from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity, Rule, Said
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4
 _TELLING = WORDS_OF_TPV3 - {"abstract"}  # `abstract` has the same meaning in both dialects
 
 
-def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
+def dialect_findings(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield all findings M1xx."""
     if configuration.dialect.name == "seed":
         for file in configuration.files:
@@ -48,9 +48,9 @@ def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
 # Seed
 
 
-def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
+def _words_of_tpv3(file: MappingFile) -> Iterator[LintFinding]:
     """Yield one note for a file that uses words of TPV 3."""
-    found: dict[str, Place] = {}
+    found: dict[str, FilePosition] = {}
     for kind, entities in file.entities.items():
         for entity in entities.values():
             if kind == "pools":
@@ -74,7 +74,7 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
         if file.dialect is None
         else ". For what TPV 3 does write `dialect: tpv3` under `global:`"
     )
-    yield Finding(
+    yield LintFinding(
         "M101",
         min(found.values()),
         f"words of TPV 3 in a file that is read in dialect seed: {shown}{more}",
@@ -86,13 +86,13 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
 # TPV 3
 
 
-def _destination(configuration: Configuration, entity: Destination) -> Iterator[Finding]:
+def _destination(configuration: Configuration, entity: Destination) -> Iterator[LintFinding]:
     for name in AMOUNTS:
         value = getattr(entity, name)
         accepted = f"max_accepted_{name}"
         if value is None or number(value) == 0 or getattr(entity, accepted):
             continue
-        yield Finding(
+        yield LintFinding(
             "M102",
             entity.whence(name).place,
             f"`{name}` of {title(entity)} forces every job there to this value",
@@ -104,7 +104,7 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
         return
     for field, word in _WORD_OF_FIELD.items():
         if getattr(parent, field) and not getattr(entity, field):
-            yield Finding(
+            yield LintFinding(
                 "M109",
                 entity.whence("inherits").place,
                 f"{title(entity)} does not inherit `{word}` of {title(parent)}",
@@ -112,12 +112,12 @@ def _destination(configuration: Configuration, entity: Destination) -> Iterator[
             )
 
 
-def _bounds_of_zero(entity: Entity) -> Iterator[Finding]:
+def _bounds_of_zero(entity: Entity) -> Iterator[LintFinding]:
     for name in AMOUNTS:
         field = f"max_{name}"
         value = getattr(entity, field)
         if value is not None and number(value) == 0:
-            yield Finding(
+            yield LintFinding(
                 "M104",
                 entity.whence(field).place,
                 f"`{field}: 0` of {title(entity)} is ignored: TPV takes 0 for no bound",
@@ -125,7 +125,7 @@ def _bounds_of_zero(entity: Entity) -> Iterator[Finding]:
             )
 
 
-def _rule(rule: Rule, *, of_destination: bool) -> Iterator[Finding]:
+def _rule(rule: Rule, *, of_destination: bool) -> Iterator[LintFinding]:
     if rule.execute:
         lost = sorted(
             {field.partition(".")[0] for field in rule.said}
@@ -134,7 +134,7 @@ def _rule(rule: Rule, *, of_destination: bool) -> Iterator[Finding]:
         if lost:
             words = {"tags": "scheduling"}
             shown = ", ".join(f"`{words.get(field, field)}`" for field in lost)
-            yield Finding(
+            yield LintFinding(
                 "M103",
                 rule.whence("execute").place,
                 f"{whose(rule.origin)} has `execute`, so TPV drops its {shown}",
@@ -142,7 +142,7 @@ def _rule(rule: Rule, *, of_destination: bool) -> Iterator[Finding]:
                 "(`entity.cores = ...`)",
             )
     if rule.fail and of_destination:
-        yield Finding(
+        yield LintFinding(
             "M108",
             rule.whence("fail").place,
             f"`fail` in {whose(rule.origin)} fails the job: no other destination is tried",
@@ -151,7 +151,7 @@ def _rule(rule: Rule, *, of_destination: bool) -> Iterator[Finding]:
         )
 
 
-def _code(piece: Piece) -> Iterator[Finding]:
+def _code(piece: CodeSnippet) -> Iterator[LintFinding]:
     code = piece.code
     place = piece.origin.place
     looked = looks_at_its_names(code)
@@ -161,20 +161,20 @@ def _code(piece: Piece) -> Iterator[Finding]:
         if "input_size" not in code.text:
             message += ", and input_size is 0 in code that does not spell it"
         hint = "Read the name itself, with a default in `context` where it may be missing"
-        yield Finding("M105", place, message, hint, "note")
+        yield LintFinding("M105", place, message, hint, "note")
     if "weighted_random_sampling" in code.text:
         where = f"{piece.field} of {whose(piece.origin)}"
         message = f"weighted sampling in {where} draws with replacement"
         hint = "Destinations may appear twice or not at all, so a job may not be tried everywhere"
-        yield Finding("M107", place, message, hint, "note")
+        yield LintFinding("M107", place, message, hint, "note")
     if "tag_values_match" in code.text:
         where = f"{piece.field} of {whose(piece.origin)}"
         message = f"tag_values_match in {where} counts rejected tags"
         hint = "A tag that the job rejects is a match as well; ask `entity.tpv_tags` if it matters"
-        yield Finding("M110", place, message, hint, "note")
+        yield LintFinding("M110", place, message, hint, "note")
 
 
-def _overridden(configuration: Configuration, entity: Entity) -> Iterator[Finding]:
+def _overridden(configuration: Configuration, entity: Entity) -> Iterator[LintFinding]:
     for holder in (entity, *entity.rules.values()):
         for name in holder.context:
             chain = list(holder.said.get(f"context.{name}", ()))
@@ -185,7 +185,7 @@ def _overridden(configuration: Configuration, entity: Entity) -> Iterator[Findin
             yield from _chain(name, chain)
 
 
-def _overridden_globals(configuration: Configuration) -> Iterator[Finding]:
+def _overridden_globals(configuration: Configuration) -> Iterator[LintFinding]:
     said: dict[str, list[Said]] = {}
     for file in configuration.files:
         for name, each in file.context.items():
@@ -194,16 +194,16 @@ def _overridden_globals(configuration: Configuration) -> Iterator[Finding]:
         yield from _chain(name, chain)
 
 
-def _chain(name: str, chain: list[Said]) -> Iterator[Finding]:
+def _chain(name: str, chain: list[Said]) -> Iterator[LintFinding]:
     for newer, older in pairwise(chain):
         complaint = overridden(name, newer, older)
         if complaint:
             message, hint = complaint
             hint = f"TPV does not prevent it; dialect seed does: {hint}"
-            yield Finding("M106", newer.origin.place, message, hint)
+            yield LintFinding("M106", newer.origin.place, message, hint)
 
 
-def _raising_bounds(configuration: Configuration) -> Iterator[Finding]:
+def _raising_bounds(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield upper bounds of users and roles that exceed a bound of a tool."""
     for name in AMOUNTS:
         field = f"max_{name}"
@@ -219,7 +219,7 @@ def _raising_bounds(configuration: Configuration) -> Iterator[Finding]:
             for entity in configuration.of_kind(kind).values():
                 limit = number(getattr(entity, field))
                 if limit and limit > lowest:
-                    yield Finding(
+                    yield LintFinding(
                         "M111",
                         entity.whence(field).place,
                         f"`{field}` of {title(entity)} replaces a lower one, such as that of "

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rowtui.core.mapping.code.static_values import flag, number
-from rowtui.core.mapping.engine.lookup import Lookup
-from rowtui.core.mapping.lint.findings import Finding, shortened, title, whose
+from rowtui.core.mapping.engine.lookup import EntityLookup
+from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.lint.patterns import shape_of
 from rowtui.core.mapping.model.configuration import KIND_NAMES, Configuration
 from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity, Rule, Said
@@ -14,7 +14,7 @@ from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity, Rul
 # Find rules that never apply, always fail, or change nothing.
 
 
-def rule_findings(configuration: Configuration) -> Iterator[Finding]:
+def rule_findings(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield all findings M30x except M305."""
     shared = _shared_ids(configuration)
     seen: set[int] = set()
@@ -41,12 +41,12 @@ def _shared_ids(configuration: Configuration) -> frozenset[str]:
     return frozenset(shared)
 
 
-def _never(rules: Mapping[str, Rule], shared: frozenset[str]) -> Iterator[Finding]:
+def _never(rules: Mapping[str, Rule], shared: frozenset[str]) -> Iterator[LintFinding]:
     for name, rule in rules.items():
         condition = rule.if_condition
         if condition is None or name in shared or flag(condition) is not False:
             continue  # `if: false` may switch off a rule of another entity
-        yield Finding(
+        yield LintFinding(
             "M301",
             rule.whence("if_condition").place,
             f"{whose(rule.origin)} never applies: its condition is always false",
@@ -58,7 +58,7 @@ def _always_fails(rule: Rule) -> bool:
     return flag(rule.if_condition) is True and bool(rule.fail)
 
 
-def _after_failure(configuration: Configuration, entity: Entity) -> Iterator[Finding]:
+def _after_failure(configuration: Configuration, entity: Entity) -> Iterator[LintFinding]:
     rules = list(entity.rules.values())
     for at, rule in enumerate(rules[:-1]):
         if _always_fails(rule):
@@ -67,7 +67,7 @@ def _after_failure(configuration: Configuration, entity: Entity) -> Iterator[Fin
             if isinstance(entity, Destination) and not configuration.dialect.fail_ends_all:
                 effect = "refuses every job"
             words = "the rule" if count == 1 else f"the {count} rules"
-            yield Finding(
+            yield LintFinding(
                 "M302",
                 rules[at + 1].place,
                 f"{words} of {title(entity)} from here on never run: "
@@ -79,7 +79,7 @@ def _after_failure(configuration: Configuration, entity: Entity) -> Iterator[Fin
 
 def _all_fail(
     kind: str, entity: Entity, shared: frozenset[str], *, is_default: bool
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     """Yield rules that fail all jobs; `fail` without a condition may close a single entity."""
     shape = shape_of(entity.id)
     matches_all = shape is not None and not shape.name and not shape.closed
@@ -88,7 +88,7 @@ def _all_fail(
     for name, rule in entity.rules.items():
         if _always_fails(rule) and name not in shared:
             what = "no destination takes a job" if kind == "destinations" else "every job fails"
-            yield Finding(
+            yield LintFinding(
                 "M303",
                 rule.place,
                 f"{what}: {whose(rule.origin)} always applies, and to all {kind}",
@@ -97,7 +97,7 @@ def _all_fail(
             )
 
 
-def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[Finding]:
+def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[LintFinding]:
     for name, rule in rules.items():
         own: dict[str, object] = {}
         under: dict[str, Said] = {}
@@ -114,7 +114,7 @@ def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[Fi
         own.pop("id", None)
         if own and all(f in under and under[f].value == value for f, value in own.items()):
             place = min(said.origin.place for said in under.values())
-            yield Finding(
+            yield LintFinding(
                 "M304",
                 rule.place,
                 f"{whose(rule.origin)} overrides the one at {place} without changing anything",
@@ -129,7 +129,7 @@ def _is_own(rule: Rule, said: Said) -> bool:
     return (one.kind, one.id, one.place.file) == (other.kind, other.id, other.place.file)
 
 
-def entity_findings(configuration: Configuration, *, clusters_known: bool) -> Iterator[Finding]:
+def entity_findings(configuration: Configuration, *, clusters_known: bool) -> Iterator[LintFinding]:
     """Yield T101, T102, M206, M207, M305, M401, M406, M410.
 
     `clusters_known`: the configuration is used for jobs here, and is not a file checked on its own.
@@ -144,14 +144,14 @@ def entity_findings(configuration: Configuration, *, clusters_known: bool) -> It
     yield from _unused(configuration)
 
 
-def _defaults(configuration: Configuration) -> Iterator[Finding]:
+def _defaults(configuration: Configuration) -> Iterator[LintFinding]:
     name = configuration.default_inherits or ""
     is_seed = configuration.dialect.own_amounts_are_capacity
     for kind in ("tools", "destinations"):
         entity = configuration.of_kind(kind).get(name)
         if entity is not None and not entity.abstract:
             effect = "jobs may be sent there" if kind == "destinations" else "it matches as well"
-            yield Finding(
+            yield LintFinding(
                 "T101",
                 entity.place,
                 f"all {kind} inherit from {title(entity)}, which is not abstract: {effect}",
@@ -161,7 +161,7 @@ def _defaults(configuration: Configuration) -> Iterator[Finding]:
     yield from _no_default(configuration)
     roles = configuration.of_kind("roles")
     if name in roles and len(roles) > 1:
-        yield Finding(
+        yield LintFinding(
             "M206",
             roles[name].place,
             f"every role matches {title(roles[name])}, so only the first role of a user counts",
@@ -170,7 +170,7 @@ def _defaults(configuration: Configuration) -> Iterator[Finding]:
         )
 
 
-def _no_default(configuration: Configuration) -> Iterator[Finding]:
+def _no_default(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield entities called `default` that nothing inherits because `default_inherits` is unset."""
     name = configuration.default_inherits
     kinds = [configuration.of_kind(kind) for kind in KIND_NAMES]
@@ -178,7 +178,7 @@ def _no_default(configuration: Configuration) -> Iterator[Finding]:
         for kind, entities in zip(KIND_NAMES, kinds, strict=True):
             entity = entities.get("default")
             if entity is not None and all(each.inherits != "default" for each in entities.values()):
-                yield Finding(
+                yield LintFinding(
                     "M207",
                     entity.place,
                     f"nothing inherits from {title(entity)}: it is only matched by its name",
@@ -187,7 +187,7 @@ def _no_default(configuration: Configuration) -> Iterator[Finding]:
                 )
 
 
-def _cores_alone(configuration: Configuration) -> Iterator[Finding]:
+def _cores_alone(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield tools with cores and without mem, after merging and with the defaults."""
     default = configuration.of_kind("tools").get(configuration.default_inherits or "")
     if default is not None and default.mem is not None:
@@ -195,7 +195,7 @@ def _cores_alone(configuration: Configuration) -> Iterator[Finding]:
     for tool in configuration.of_kind("tools").values():
         if tool.cores is None or number(tool.cores) == 0 or tool.mem is not None:
             continue
-        yield Finding(
+        yield LintFinding(
             "T102",
             tool.whence("cores").place,
             f"{title(tool)} says cores, but no mem",
@@ -203,9 +203,9 @@ def _cores_alone(configuration: Configuration) -> Iterator[Finding]:
         )
 
 
-def _without_effect(kind: str, entity: Entity) -> Iterator[Finding]:
+def _without_effect(kind: str, entity: Entity) -> Iterator[LintFinding]:
     if kind == "destinations" and entity.rank:
-        yield Finding(
+        yield LintFinding(
             "M305",
             entity.whence("rank").place,
             f"`rank` of {title(entity)} has no effect: destinations are ranked before any is tried",
@@ -214,7 +214,7 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[Finding]:
     for rule in entity.rules.values():
         for field in ("inherits", "abstract"):
             if field in rule.said:
-                yield Finding(
+                yield LintFinding(
                     "M305",
                     rule.whence(field).place,
                     f"`{field}` of {whose(rule.origin)} has no effect",
@@ -222,14 +222,14 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[Finding]:
                 )
         fields = [field for field in rule.said if field.startswith("tags.")]
         if kind == "destinations" and fields:
-            yield Finding(
+            yield LintFinding(
                 "M305",
                 rule.whence(fields[0]).place,
                 f"`scheduling` of {whose(rule.origin)} has no effect",
                 "Tags are matched before the rules of a destination run",
             )
         if kind == "destinations" and "rank" in rule.said:
-            yield Finding(
+            yield LintFinding(
                 "M305",
                 rule.whence("rank").place,
                 f"`rank` of {whose(rule.origin)} has no effect",
@@ -237,7 +237,7 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[Finding]:
             )
 
 
-def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Finding]:
+def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[LintFinding]:
     destinations = configuration.of_kind("destinations")
     default = destinations.get(configuration.default_inherits or "")
     if default is not None and default.runner:
@@ -247,7 +247,7 @@ def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Fin
     if is_seed and not any(each.runner for each in destinations.values()):
         without = without[:1]  # as in the texts of TPV 1, where runners are defined elsewhere
     for entity in without:
-        yield Finding(
+        yield LintFinding(
             "M401",
             entity.place,
             f"{title(entity)} has no `runner`: nobody knows which cluster it is on",
@@ -256,31 +256,31 @@ def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Fin
         )
 
 
-def _bounds(configuration: Configuration) -> Iterator[Finding]:
+def _bounds(configuration: Configuration) -> Iterator[LintFinding]:
     usable = {
         name: each
         for name, each in configuration.of_kind("destinations").items()
         if ("destinations", name) not in configuration.broken
     }
     alone = configuration._replace(entities={"destinations": usable})
-    for whole in Lookup(alone).destinations():
+    for whole in EntityLookup(alone).destinations():
         if not whole.abstract:
             yield from _contradictions(whole)
 
 
-def _contradictions(whole: Destination) -> Iterator[Finding]:
+def _contradictions(whole: Destination) -> Iterator[LintFinding]:
     for name in AMOUNTS:
         most = getattr(whole, f"max_accepted_{name}")
         least = getattr(whole, f"min_accepted_{name}")
         if most is not None and least is not None and least > most:
-            yield Finding(
+            yield LintFinding(
                 "M406",
                 whole.whence(f"min_accepted_{name}").place,
                 f"{title(whole)} takes no job with {name}: at least {least:g}, at most {most:g}",
             )
 
 
-def _unused(configuration: Configuration) -> Iterator[Finding]:
+def _unused(configuration: Configuration) -> Iterator[LintFinding]:
     for kind, entities in configuration.entities.items():
         parents = {
             entity.inherits
@@ -295,7 +295,7 @@ def _unused(configuration: Configuration) -> Iterator[Finding]:
             effect = "it is unused"
             if kind in {"tools", "roles", "users"}:
                 effect = "jobs whose name it matches fail"
-            yield Finding(
+            yield LintFinding(
                 "M410",
                 entity.place,
                 f"{title(entity)} is abstract, and nothing inherits from it: {effect}",

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity
-from rowtui.core.mapping.model.origin import Origin, Place
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 
 Severity = Literal["error", "warning", "note"]
 
@@ -67,11 +67,11 @@ CODES: Mapping[str, str] = {
 """Every code with its meaning, for `--help` and the documentation."""
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """One result of a check. `hint` is the correction, "" if the message contains it."""
 
     code: str
-    place: Place
+    place: FilePosition
     message: str
     hint: str = ""
     severity: Severity = "warning"

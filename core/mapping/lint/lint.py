@@ -17,15 +17,15 @@ from rowtui.core.mapping.lint.check import NO_DEFAULT
 from rowtui.core.mapping.lint.code import code_findings
 from rowtui.core.mapping.lint.dialect import dialect_findings
 from rowtui.core.mapping.lint.entities import entity_findings, rule_findings
-from rowtui.core.mapping.lint.findings import CODES, Finding, Severity
+from rowtui.core.mapping.lint.findings import CODES, LintFinding, Severity
 from rowtui.core.mapping.lint.patterns import pattern_findings
 from rowtui.core.mapping.lint.reach import reach_findings
 from rowtui.core.mapping.lint.tags import sides_of, tag_findings
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.fields import UNKNOWN_KEY
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 
-__all__ = ["CODES", "READING", "Finding", "lint"]
+__all__ = ["CODES", "READING", "LintFinding", "lint"]
 
 READING = "M001"
 """The code of problems found when the files were read. These cannot be silenced."""
@@ -36,7 +36,7 @@ def lint(
     *,
     clusters: Mapping[str, Cluster] | None = None,
     ignore: frozenset[str] = frozenset(),
-) -> tuple[Finding, ...]:
+) -> tuple[LintFinding, ...]:
     """Return all findings by file (in the order of the files) and line, each once.
 
     `clusters`: the clusters that destinations may name, None if they are unknown; `ignore`: codes
@@ -56,7 +56,7 @@ def lint(
 
 def _checked(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     yield from dialect_findings(configuration)
     yield from entity_findings(configuration, clusters_known=clusters is not None)
     yield from pattern_findings(configuration)
@@ -67,17 +67,17 @@ def _checked(
     yield from reach_findings(configuration, clusters, sides)
 
 
-def _of_problem(problem: Problem) -> Finding:
-    place = Place(problem.file, problem.line, problem.column)
+def _of_problem(problem: Problem) -> LintFinding:
+    place = FilePosition(problem.file, problem.line, problem.column)
     severity: Severity = "error" if problem.severity == "error" else "warning"
     for code in (UNKNOWN_KEY, NO_DEFAULT):
         if problem.message.endswith(f" ({code})"):
             message = problem.message.removesuffix(f" ({code})")
-            return Finding(code, place, message, problem.hint, severity)
-    return Finding(READING, place, problem.message, problem.hint, severity)
+            return LintFinding(code, place, message, problem.hint, severity)
+    return LintFinding(READING, place, problem.message, problem.hint, severity)
 
 
-def _silenced(configuration: Configuration, found: Iterable[Finding]) -> Iterator[Finding]:
+def _silenced(configuration: Configuration, found: Iterable[LintFinding]) -> Iterator[LintFinding]:
     """Yield the findings that no comment in their entity silences."""
     silent = {file.name: file.silenced for file in configuration.files if file.silenced}
     starts = {

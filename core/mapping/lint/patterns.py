@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rowtui.core.mapping.code.patterns import PatternError, compile_pattern, looks_like_glob
-from rowtui.core.mapping.lint.findings import Finding, shortened, title
+from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Entity, Rule
 
@@ -25,7 +25,7 @@ _FORM = re.compile(
 _LAST = "\U0010ffff"  # sorts after every name with the same start
 
 
-class Shape(NamedTuple):
+class UsualPattern(NamedTuple):
     """A pattern of the usual form.
 
     `floating`: anything may precede the name; `closed`: nothing may follow the name; `open_end`:
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
     closed: bool
     open_end: bool
 
-    def covers(self, other: Shape) -> bool:
+    def covers(self, other: UsualPattern) -> bool:
         """Whether this pattern matches everything that the other matches."""
         if self.closed and not other.closed:
             return False
@@ -52,14 +52,14 @@ class Shape(NamedTuple):
         return other.name.startswith(self.name)
 
 
-def shape_of(key: str) -> Shape | None:
+def shape_of(key: str) -> UsualPattern | None:
     """Return the form of a pattern; None if it has another form."""
     match = _FORM.fullmatch(key)
     if match is None:
         return None
     name = re.sub(r"\\(.)", r"\1", match["name"])
     closed = bool(match["end"]) and not match["behind"]
-    return Shape(name, bool(match["before"]), closed, bool(match["behind"]))
+    return UsualPattern(name, bool(match["before"]), closed, bool(match["behind"]))
 
 
 def sample_of(key: str) -> str:
@@ -68,7 +68,7 @@ def sample_of(key: str) -> str:
     return shape.name if shape is not None else ""
 
 
-def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
+def pattern_findings(configuration: Configuration) -> Iterator[LintFinding]:
     """Yield M201 to M205."""
     for kind in ("tools", "roles", "users"):
         entities = configuration.of_kind(kind)
@@ -79,7 +79,7 @@ def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
         yield from _pairs(configuration, kind, entities, shapes, default)
 
 
-def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
+def _globs(entities: Mapping[str, Entity]) -> Iterator[LintFinding]:
     """Yield one finding for a file and severity, for any number of similar ids.
 
     The finding is a warning, or a note if the ids only end in a redundant `/*`.
@@ -102,10 +102,12 @@ def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
             message += f"; so are those of {len(alike) - 1} more, as {title(alike[1][0])}"
         if harmless:
             hint = "It matches what it would without `/*`, since ids match from the start"
-        yield Finding("M201", entity.place, message, hint, "note" if harmless else "warning")
+        yield LintFinding("M201", entity.place, message, hint, "note" if harmless else "warning")
 
 
-def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> Iterator[Finding]:
+def _abstract(
+    entities: Mapping[str, Entity], shapes: Mapping[str, UsualPattern]
+) -> Iterator[LintFinding]:
     """Yield abstract entities that match a concrete one too, whose jobs then fail."""
     for key, entity in entities.items():
         if not entity.abstract:
@@ -122,7 +124,7 @@ def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> It
         ]
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-            yield Finding(
+            yield LintFinding(
                 "M202",
                 entity.place,
                 f"abstract {title(entity)} also matches {shortened(found[0])}{more}: "
@@ -137,9 +139,9 @@ def _pairs(
     configuration: Configuration,
     kind: str,
     entities: Mapping[str, Entity],
-    shapes: Mapping[str, Shape],
+    shapes: Mapping[str, UsualPattern],
     default: str,
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     """Yield findings about pairs of patterns if one pattern covers the other."""
     at = {key: number for number, key in enumerate(entities)}
     parents = {
@@ -159,7 +161,7 @@ def _pairs(
             continue
         hidden = at[wide] > at[narrow] and narrow not in parents
         if hidden and replaces_all(entities[wide], entities[narrow]):
-            yield Finding(
+            yield LintFinding(
                 "M205",
                 entities[narrow].place,
                 f"everything that {title(entities[narrow])} says is replaced by "
@@ -169,7 +171,7 @@ def _pairs(
             )
         elif _by_accident(shapes[wide], shapes[narrow]):
             later = at[wide] > at[narrow]
-            yield Finding(
+            yield LintFinding(
                 "M203",
                 entities[wide].place,
                 f"{title(entities[wide])} also matches {shortened(shapes[narrow].name)}"
@@ -180,7 +182,7 @@ def _pairs(
             )
 
 
-def _covering(shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+def _covering(shapes: Mapping[str, UsualPattern]) -> Iterator[tuple[str, str]]:
     """Yield every (key, other) where the key's pattern covers the other's."""
     ordered = sorted((shape.name, key) for key, shape in shapes.items())
     names = [name for name, _ in ordered]
@@ -196,7 +198,7 @@ def _covering(shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
                 yield key, other
 
 
-def _by_accident(wide: Shape, narrow: Shape) -> bool:
+def _by_accident(wide: UsualPattern, narrow: UsualPattern) -> bool:
     """Whether one name merely begins like the other, as `bwa` and `bwa_mem2`."""
     if wide.floating or wide.open_end or not wide.name or narrow.name == wide.name:
         return False
@@ -204,9 +206,9 @@ def _by_accident(wide: Shape, narrow: Shape) -> bool:
     return wide.name[-1] not in "/_-.:@ " and (follows.isalnum() or follows in "_-")
 
 
-def _identical(first: Entity, second: Entity) -> Finding:
+def _identical(first: Entity, second: Entity) -> LintFinding:
     other_file = first.place.file != second.place.file
-    return Finding(
+    return LintFinding(
         "M204",
         second.place,
         f"{title(second)} matches the same as {title(first)} ({first.place})",

@@ -13,17 +13,17 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.mapping.code.static_values import StaticLookup, constant_amount
 from rowtui.core.mapping.engine.destinations import (
-    Offer,
+    DestinationOffer,
     amount_text,
     checks,
     offers_of,
     partition_name,
 )
-from rowtui.core.mapping.lint.findings import Finding, shortened, title
+from rowtui.core.mapping.lint.findings import LintFinding, shortened, title
 from rowtui.core.mapping.lint.patterns import sample_of
 from rowtui.core.mapping.lint.tags import Sides
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.decision import Check
+from rowtui.core.mapping.model.decision import ConstraintCheck
 from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, MappingRequest
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -33,7 +33,7 @@ _LIMITS = (("cores", "maximum_cpus_per_job"), ("gpus", "maximum_gpus_per_job"))
 
 def reach_findings(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     """Yield M405 and M407 to M409."""
     lookup = StaticLookup(without_broken(configuration))
     destinations = [each for each in lookup.destinations() if not each.abstract]
@@ -57,14 +57,14 @@ def without_broken(configuration: Configuration) -> Configuration:
 # Clusters
 
 
-def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> Iterator[Finding]:
+def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> Iterator[LintFinding]:
     runner = destination.runner
     if not runner:
         return
     cluster = clusters.get(runner)
     if cluster is None:
         known = ", ".join(map(visible, sorted(clusters))) or "there are none"
-        yield Finding(
+        yield LintFinding(
             "M407",
             destination.whence("runner").place,
             f"the runner {shortened(runner)} of {title(destination)} is no known cluster",
@@ -78,7 +78,7 @@ def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> It
     name = partition_name(destination)
     if name and cluster.has_partitions and cluster.partitions:
         names = [partition.name for partition in cluster.partitions]
-        yield Finding(
+        yield LintFinding(
             "M408",
             destination.whence("params.partition").place,
             f"{title(destination)} is partition {shortened(name)} of cluster {shortened(runner)}, "
@@ -87,12 +87,12 @@ def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> It
         )
 
 
-def _over_limit(destination: Destination, partition: Partition) -> Iterator[Finding]:
+def _over_limit(destination: Destination, partition: Partition) -> Iterator[LintFinding]:
     for what, limit in _LIMITS:
         accepted = getattr(destination, f"max_accepted_{what}")
         most = getattr(partition, limit)
         if accepted is not None and most is not None and accepted > most:
-            yield Finding(
+            yield LintFinding(
                 "M409",
                 destination.whence(f"max_accepted_{what}").place,
                 f"{title(destination)} accepts {what} {amount_text(accepted)}, but partition "
@@ -112,7 +112,7 @@ def _coverage(
     lookup: StaticLookup,
     destinations: Sequence[Destination],
     sides: Sides,
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     offers = offers_of(destinations, None)
     places = _Places(offers, sides)
     left = _MOST_PAIRS
@@ -131,14 +131,14 @@ def _coverage(
         message = f"no destination can take {title(tool)}"
         left -= len(offers)
         if left < 0:  # finding the nearest destination for thousands of tools would take minutes
-            yield Finding("M405", tool.place, message)
+            yield LintFinding("M405", tool.place, message)
             continue
         nearest = offers[min(range(len(offers)), key=lambda at: places.distance(at, job))]
         failed = _certain_failures(nearest, whole, amounts, request, sides)
         hint = f"Nearest is {visible(nearest.entity.id)}: {'; '.join(map(_words, failed))}"
         if any("_accepted_" in each.constraint for each in failed):
             hint += ". Only a role or a user with lower amounts could change that"
-        yield Finding("M405", tool.place, message, hint)
+        yield LintFinding("M405", tool.place, message, hint)
 
 
 class _Asked:
@@ -161,7 +161,7 @@ class _Asked:
 class _Places:
     """All destinations with their tags, for counting the failures of `_certain_failures`."""
 
-    def __init__(self, offers: Sequence[Offer], sides: Sides) -> None:
+    def __init__(self, offers: Sequence[DestinationOffer], sides: Sides) -> None:
         self.offers = offers
         self.tags = [offer.entity.tpv_dest_tags.strengths() for offer in offers]
         self.with_tag: dict[str, list[int]] = {}
@@ -213,7 +213,7 @@ class _Places:
         return amounts + tags, tags
 
 
-def _words(check: Check) -> str:
+def _words(check: ConstraintCheck) -> str:
     prefix = f"{check.constraint}: " if check.constraint.startswith("tag ") else ""
     return f"{prefix}{check.asked}, {check.offered}"
 
@@ -227,8 +227,8 @@ def _whole(lookup: StaticLookup, request: MappingRequest, tool: Entity) -> Entit
 
 
 def _certain_failures(
-    offer: Offer, tool: Entity, amounts: Amounts, request: MappingRequest, sides: Sides
-) -> list[Check]:
+    offer: DestinationOffer, tool: Entity, amounts: Amounts, request: MappingRequest, sides: Sides
+) -> list[ConstraintCheck]:
     """Return the checks that fail regardless of the tags that rules, roles and users may add."""
     return [
         check
@@ -238,7 +238,9 @@ def _certain_failures(
     ]
 
 
-def _may_be_lifted(check: Check, offer: Offer, tool: Entity, sides: Sides) -> bool:
+def _may_be_lifted(
+    check: ConstraintCheck, offer: DestinationOffer, tool: Entity, sides: Sides
+) -> bool:
     shown = check.constraint.removeprefix("tag ")
     of_job = tool.tpv_tags.strengths()
     tags = {*of_job, *offer.entity.tpv_dest_tags.strengths()}

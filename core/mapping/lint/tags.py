@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.mapping.code.expressions import compile_execute
 from rowtui.core.mapping.code.snippets import syntax_of
-from rowtui.core.mapping.lint.findings import Finding, shortened, whose
+from rowtui.core.mapping.lint.findings import LintFinding, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.entities import Destination, Entity
 from rowtui.core.mapping.model.origin import Origin
@@ -126,7 +126,7 @@ def _mention(
             mentions.setdefault(tag, []).append(Mention(strength, origin))
 
 
-def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[Finding]:
+def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[LintFinding]:
     """Yield M402, M403, M404, M411."""
     if not configuration.of_kind("destinations"):
         return
@@ -137,7 +137,7 @@ def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[Finding
             meant = spellings.meant(tag)
             if meant and misspelt.get(meant) != tag:
                 misspelt[tag] = meant
-                yield Finding(
+                yield LintFinding(
                     "M403",
                     mentions[0].origin.place,
                     f"the tag {shortened(tag)} of {whose(mentions[0].origin)} is named nowhere on "
@@ -180,7 +180,9 @@ def _folded(tag: str) -> str:
     return re.sub(r"[\s._-]", "", tag).lower()
 
 
-def _never_had(configuration: Configuration, sides: Sides, covered: set[str]) -> Iterator[Finding]:
+def _never_had(
+    configuration: Configuration, sides: Sides, covered: set[str]
+) -> Iterator[LintFinding]:
     for entity in configuration.of_kind("destinations").values():
         if entity.abstract:
             continue
@@ -189,7 +191,7 @@ def _never_had(configuration: Configuration, sides: Sides, covered: set[str]) ->
                 continue
             said = entity.said.get(f"tags.{tag}", ())
             origin = said[0].origin if said else entity.origin
-            yield Finding(
+            yield LintFinding(
                 "M402",
                 origin.place,
                 f"no job can go to destination {shortened(entity.id)}: it requires the tag "
@@ -198,7 +200,7 @@ def _never_had(configuration: Configuration, sides: Sides, covered: set[str]) ->
             )
 
 
-def _never_offered(sides: Sides, covered: set[str]) -> Iterator[Finding]:
+def _never_offered(sides: Sides, covered: set[str]) -> Iterator[LintFinding]:
     for tag, mentions in sides.jobs.items():
         if tag in covered or tag in sides.destinations:
             continue
@@ -209,8 +211,8 @@ def _never_offered(sides: Sides, covered: set[str]) -> Iterator[Finding]:
                 yield _not_offered(tag, mention)
 
 
-def _not_offered(tag: str, mention: Mention) -> Finding:
-    return Finding(
+def _not_offered(tag: str, mention: Mention) -> LintFinding:
+    return LintFinding(
         "M404",
         mention.origin.place,
         f"{whose(mention.origin)} requires the tag {shortened(tag)}, which no destination has",
@@ -218,7 +220,7 @@ def _not_offered(tag: str, mention: Mention) -> Finding:
     )
 
 
-def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
+def _one_sided(sides: Sides, covered: set[str]) -> Iterator[LintFinding]:
     """Yield preferred or accepted tags that the other side lacks, which have little effect."""
     for own, other, words in (
         (sides.jobs, sides.destinations, "no destination has it"),
@@ -232,7 +234,7 @@ def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
                 continue
             if mention.strength in {"prefer", "accept"}:
                 who = f"{whose(mention.origin)} {mention.strength}s the tag {shortened(tag)}"
-                yield Finding("M411", mention.origin.place, f"{who}, but {words}", "", "note")
+                yield LintFinding("M411", mention.origin.place, f"{who}, but {words}", "", "note")
 
 
 def _between_entities(mentions: list[Mention]) -> bool:

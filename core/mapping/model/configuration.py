@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import Problem
 from rowtui.core.mapping.model.dialect import SEED, Dialect
 from rowtui.core.mapping.model.entities import Entity, Said
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 
 KIND_NAMES = ("tools", "roles", "users", "destinations", "pools")
 
@@ -29,16 +29,16 @@ class MappingFile(NamedTuple):
     digest: str = ""
     sealed: bool = False
     dialect: str | None = None
-    dialect_place: Place = Place("")
+    dialect_place: FilePosition = FilePosition("")
     default_inherits: str | None = None
-    default_inherits_place: Place = Place("")
+    default_inherits_place: FilePosition = FilePosition("")
     context: Mapping[str, Said] = {}
     has_pool_store: bool = False
     entities: Mapping[str, Mapping[str, Entity]] = {}
     problems: tuple[Problem, ...] = ()
     silenced: Mapping[int, frozenset[str]] = {}
     broken: Mapping[tuple[str, str], Problem] = {}
-    include: tuple[tuple[str, Place], ...] = ()
+    include: tuple[tuple[str, FilePosition], ...] = ()
 
 
 class Configuration(NamedTuple):
@@ -67,5 +67,5 @@ class Configuration(NamedTuple):
 
 def one_line(problem: Problem) -> str:
     """Return a problem as the reason of another problem: its place and its message."""
-    place = Place(problem.file, problem.line, problem.column)
+    place = FilePosition(problem.file, problem.line, problem.column)
     return f"{place}: {problem.message}"

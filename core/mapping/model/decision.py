@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.model.request import MappingRequest, WhatIf
 
 
-class Outcome(enum.Enum):
+class MappingOutcome(enum.Enum):
     """How a mapping ended."""
 
     CHOSEN = "chosen"
@@ -39,7 +39,7 @@ class Placement(NamedTuple):
     exception) describe the failure and its place in the files.
     """
 
-    outcome: Outcome
+    outcome: MappingOutcome
     destination: str = ""
     name: str = ""
     runner: str = ""
@@ -56,7 +56,7 @@ class Placement(NamedTuple):
     @property
     def chosen(self) -> bool:
         """Whether a destination was chosen."""
-        return self.outcome is Outcome.CHOSEN
+        return self.outcome is MappingOutcome.CHOSEN
 
 
 class Matched(NamedTuple):
@@ -90,7 +90,7 @@ class Contribution(NamedTuple):
     replaced: tuple[tuple[Any, Origin], ...] = ()
 
 
-class Check(NamedTuple):
+class ConstraintCheck(NamedTuple):
     """One constraint of one destination: the request and the offer.
 
     `constraint`: `max_accepted_cores`, `tag highmem`, `maximum_walltime`, ...; `tag`: the tag as
@@ -106,7 +106,7 @@ class Check(NamedTuple):
     tag: str = ""
 
 
-class Change(NamedTuple):
+class LiftingChange(NamedTuple):
     """A single change with which the mapper, when it runs again, takes the destination.
 
     `words`: `cores 96 -> 64`. `first`: the job then goes there, and does not only fit there.
@@ -130,7 +130,7 @@ class Candidate(NamedTuple):
     rank: int
     score: int
     by_tag: tuple[tuple[str, int], ...]
-    checks: tuple[Check, ...]
+    checks: tuple[ConstraintCheck, ...]
     origin: Origin
     chosen: bool = False
     tried: str = ""
@@ -142,10 +142,10 @@ class Refusal(NamedTuple):
     destination: str
     cluster: str
     partition: str
-    failed: tuple[Check, ...]
-    checks: tuple[Check, ...]
+    failed: tuple[ConstraintCheck, ...]
+    checks: tuple[ConstraintCheck, ...]
     origin: Origin
-    changes: tuple[Change, ...] = ()
+    changes: tuple[LiftingChange, ...] = ()
 
 
 class Decision(NamedTuple):

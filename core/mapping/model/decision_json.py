@@ -15,11 +15,11 @@ from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import (
     Candidate,
-    Change,
-    Check,
+    ConstraintCheck,
     Contribution,
     Decision,
-    Outcome,
+    LiftingChange,
+    MappingOutcome,
     Placement,
     Refusal,
 )
@@ -35,11 +35,11 @@ Loads: TypeAlias = Mapping[tuple[str, str], PartitionLoad]
 DEEPEST = 50  # of nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`
 
 
-def decision_data(decision: Decision, loads: Loads | None = None) -> to.Decision:
+def decision_data(decision: Decision, loads: Loads | None = None) -> to.DecisionJson:
     """Return the whole decision. `loads`: (cluster, partition) -> the load, where it is known."""
     known = loads or {}
     request, totals = decision.request, decision.request.totals
-    chosen: to.Place | None = None
+    chosen: to.PlaceJson | None = None
     for each in decision.candidates:
         if each.chosen:
             chosen = {"cluster": each.cluster, "partition": each.partition or None}
@@ -74,7 +74,7 @@ def decision_data(decision: Decision, loads: Loads | None = None) -> to.Decision
     }
 
 
-def request_data(request: MappingRequest) -> to.Request:
+def request_data(request: MappingRequest) -> to.RequestJson:
     """Return the request."""
     user, totals = request.user, request.totals
     return {
@@ -92,7 +92,7 @@ def request_data(request: MappingRequest) -> to.Request:
     }
 
 
-def what_if_data(what_if: WhatIf) -> to.WhatIf:
+def what_if_data(what_if: WhatIf) -> to.WhatIfJson:
     """Return the hypothetical changes of the user's request."""
     return {
         **amounts_data(what_if.amounts),
@@ -102,7 +102,7 @@ def what_if_data(what_if: WhatIf) -> to.WhatIf:
     }
 
 
-def placement_data(placement: Placement) -> to.Placement:
+def placement_data(placement: Placement) -> to.PlacementJson:
     """Return where the job goes and with which values, or why nowhere."""
     return {
         "state": _state(placement.outcome),
@@ -124,13 +124,13 @@ def placement_data(placement: Placement) -> to.Placement:
     }
 
 
-def _state(outcome: Outcome) -> Literal["placed", "refused", "waiting"]:
-    if outcome is Outcome.CHOSEN:
+def _state(outcome: MappingOutcome) -> Literal["placed", "refused", "waiting"]:
+    if outcome is MappingOutcome.CHOSEN:
         return "placed"
-    return "waiting" if outcome in (Outcome.WAITS, Outcome.UNTRUSTED) else "refused"
+    return "waiting" if outcome in (MappingOutcome.WAITS, MappingOutcome.UNTRUSTED) else "refused"
 
 
-def contribution_data(contribution: Contribution) -> to.Value:
+def contribution_data(contribution: Contribution) -> to.ValueJson:
     """Return one value, its origin, and the values that it replaced (nearest first)."""
     return {
         "field": contribution.field,
@@ -144,7 +144,7 @@ def contribution_data(contribution: Contribution) -> to.Value:
     }
 
 
-def candidate_data(candidate: Candidate, loads: Loads) -> to.Candidate:
+def candidate_data(candidate: Candidate, loads: Loads) -> to.CandidateJson:
     """Return a destination that takes the job. `rank` is null if a rank function left it out."""
     return {
         **_where(candidate, loads),
@@ -157,7 +157,7 @@ def candidate_data(candidate: Candidate, loads: Loads) -> to.Candidate:
     }
 
 
-def refusal_data(refusal: Refusal, loads: Loads) -> to.Refusal:
+def refusal_data(refusal: Refusal, loads: Loads) -> to.RefusalJson:
     """Return a destination that does not take the job."""
     return {
         **_where(refusal, loads),
@@ -167,7 +167,7 @@ def refusal_data(refusal: Refusal, loads: Loads) -> to.Refusal:
     }
 
 
-def _where(of: Candidate | Refusal, loads: Loads) -> to.Offer:
+def _where(of: Candidate | Refusal, loads: Loads) -> to.OfferJson:
     load = loads.get((of.cluster, of.partition))
     return {
         "destination_id": of.destination,
@@ -180,7 +180,7 @@ def _where(of: Candidate | Refusal, loads: Loads) -> to.Offer:
     }
 
 
-def check_data(check: Check) -> to.Check:
+def check_data(check: ConstraintCheck) -> to.CheckJson:
     """Return one constraint, with its request and its offer."""
     return {
         "constraint": check.constraint,
@@ -192,7 +192,7 @@ def check_data(check: Check) -> to.Check:
     }
 
 
-def _change(change: Change) -> to.WouldTake:
+def _change(change: LiftingChange) -> to.WouldTakeJson:
     return {
         "words": change.words,
         "would_be_first": change.first,
@@ -200,7 +200,7 @@ def _change(change: Change) -> to.WouldTake:
     }
 
 
-def amounts_data(amounts: Amounts) -> to.Amounts:
+def amounts_data(amounts: Amounts) -> to.AmountsJson:
     """Return amounts in the units of all JSON output; mapping files have memory in GB."""
     memory = _number(amounts.mem)
     return {
@@ -217,7 +217,7 @@ def _number(amount: Any) -> float | None:
     return amount if math.isfinite(amount) else None
 
 
-def origin_data(origin: Origin) -> to.Origin:
+def origin_data(origin: Origin) -> to.OriginJson:
     """Return the origin of a value; line and column are from 1, or 0 for the whole file."""
     return {
         "kind": origin.kind,
@@ -229,7 +229,7 @@ def origin_data(origin: Origin) -> to.Origin:
     }
 
 
-def problem_data(problem: Problem) -> to.Problem:
+def problem_data(problem: Problem) -> to.ProblemJson:
     """Return a problem of a file, and its place."""
     return {
         "file": problem.file,

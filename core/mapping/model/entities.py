@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
-from rowtui.core.mapping.model.origin import Origin, Place
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
 AMOUNTS = ("gpus", "cores", "mem")  # in the order of evaluation
@@ -81,11 +81,11 @@ class Entity:
         return f"{type(self).__name__}({self.id!r})"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePosition:
         """The place of the entity in its file."""
         return self.origin.place
 
-    def say(self, field: str, value: Any, place: Place | None = None) -> None:
+    def say(self, field: str, value: Any, place: FilePosition | None = None) -> None:
         """Record that this entity itself gives `field` this value."""
         self.note(field, value, self.origin if place is None else self.origin._replace(place=place))
 

@@ -39,7 +39,7 @@ UNKNOWN_KEY = "T104"
 """The code of the lint message for a key that nothing reads, as in TPV."""
 
 
-class Field(NamedTuple):
+class EntityField(NamedTuple):
     """One property. `holders`: the kinds that may have it; `attribute`: its name on an entity."""
 
     name: str
@@ -59,19 +59,21 @@ _OFFERS = ("destinations", "pools")
 _UNITS = {"gpus": "GPUs", "cores": "CPU cores", "mem": "memory in GB"}
 
 
-def _amounts() -> tuple[Field, ...]:
+def _amounts() -> tuple[EntityField, ...]:
     return (
         *(
-            Field(what, "amount", f"{unit}: a number or an expression")
+            EntityField(what, "amount", f"{unit}: a number or an expression")
             for what, unit in _UNITS.items()
         ),
         *(
-            Field(f"{bound}_{what}", "amount", f"the {word} {unit}: a number or an expression")
+            EntityField(
+                f"{bound}_{what}", "amount", f"the {word} {unit}: a number or an expression"
+            )
             for bound, word in (("min", "least"), ("max", "most"))
             for what, unit in _UNITS.items()
         ),
         *(
-            Field(
+            EntityField(
                 f"max_concurrent_{what}",
                 "number",
                 f"the most {unit} that one user may hold at once in a pool",
@@ -81,9 +83,9 @@ def _amounts() -> tuple[Field, ...]:
     )
 
 
-def _accepted() -> tuple[Field, ...]:
+def _accepted() -> tuple[EntityField, ...]:
     return tuple(
-        Field(
+        EntityField(
             f"{bound}_accepted_{what}",
             "number",
             f"the {word} {unit} of a job that may go here, inclusive",
@@ -95,24 +97,26 @@ def _accepted() -> tuple[Field, ...]:
 
 
 # The formatter writes properties in this order down to `scheduling`, then the rest, then `rules`.
-FIELDS: tuple[Field, ...] = (
-    Field("id", "ignored", "ignored: the key above is the id", SECTIONS),
-    Field("id", "label", "by which a rule of the same id replaces it", _RULE),
-    Field("inherits", "text", "the id of one entity of the same kind to start from"),
-    Field("abstract", "flag", "whether it is only there to be inherited from"),
-    Field(
+FIELDS: tuple[EntityField, ...] = (
+    EntityField("id", "ignored", "ignored: the key above is the id", SECTIONS),
+    EntityField("id", "label", "by which a rule of the same id replaces it", _RULE),
+    EntityField("inherits", "text", "the id of one entity of the same kind to start from"),
+    EntityField("abstract", "flag", "whether it is only there to be inherited from"),
+    EntityField(
         "if", "condition", "an expression; the rule applies if it is true", _RULE, "if_condition"
     ),
-    Field("context", "variables", "variables for expressions, by name; not evaluated"),
+    EntityField("context", "variables", "variables for expressions, by name; not evaluated"),
     *_amounts(),
-    Field("env", "env", "environment variables: a map, or a list of name and value"),
-    Field("params", "params", "parameters of the destination; {expressions} in text"),
-    Field(
+    EntityField("env", "env", "environment variables: a map, or a list of name and value"),
+    EntityField("params", "params", "parameters of the destination; {expressions} in text"),
+    EntityField(
         "scheduling", "tags", "the tags it requires, prefers, accepts, rejects", _JOBS, "tpv_tags"
     ),
-    Field("scheduling", "tags", "the tags it offers to jobs or selects", _OFFERS, "tpv_dest_tags"),
-    Field("runner", "text", "the cluster whose partition this is", _DESTINATION),
-    Field(
+    EntityField(
+        "scheduling", "tags", "the tags it offers to jobs or selects", _OFFERS, "tpv_dest_tags"
+    ),
+    EntityField("runner", "text", "the cluster whose partition this is", _DESTINATION),
+    EntityField(
         "destination_name_override",
         "text",
         "what it is called where jobs are sent; {expressions} allowed",
@@ -120,18 +124,18 @@ FIELDS: tuple[Field, ...] = (
         "name_override",
     ),
     *_accepted(),
-    Field("tags", "texts", "tags of job handlers", _DESTINATION, "handler_tags"),
-    Field("oversize", "oversize", "what becomes of jobs larger than the pool", _POOL),
-    Field("fail_open", "boolean", "whether jobs run while the pool cannot be asked", _POOL),
-    Field("rank", "code", "an expression: the destinations to try, in order"),
-    Field("resubmit", "handlers", "by name: when and where to send a failed job again"),
-    Field("execute", "code", "statements to run if the rule applies", _RULE),
-    Field("fail", "code", "why a job to which the rule applies cannot run", _RULE),
-    Field("rules", "rules", "changes under conditions, in order", _RULED),
+    EntityField("tags", "texts", "tags of job handlers", _DESTINATION, "handler_tags"),
+    EntityField("oversize", "oversize", "what becomes of jobs larger than the pool", _POOL),
+    EntityField("fail_open", "boolean", "whether jobs run while the pool cannot be asked", _POOL),
+    EntityField("rank", "code", "an expression: the destinations to try, in order"),
+    EntityField("resubmit", "handlers", "by name: when and where to send a failed job again"),
+    EntityField("execute", "code", "statements to run if the rule applies", _RULE),
+    EntityField("fail", "code", "why a job to which the rule applies cannot run", _RULE),
+    EntityField("rules", "rules", "changes under conditions, in order", _RULED),
 )
 
 
-def fields_of(holder: str) -> dict[str, Field]:
+def fields_of(holder: str) -> dict[str, EntityField]:
     """Return the properties of a section's entities (or of "rules") by name, in order."""
     return {
         field.name: field if field.attribute else field._replace(attribute=field.name)
@@ -140,7 +144,7 @@ def fields_of(holder: str) -> dict[str, Field]:
     }
 
 
-FIELDS_OF: Mapping[str, Mapping[str, Field]] = {name: fields_of(name) for name in HOLDERS}
+FIELDS_OF: Mapping[str, Mapping[str, EntityField]] = {name: fields_of(name) for name in HOLDERS}
 
 GLOBALS: Mapping[str, str] = {
     "dialect": "`seed` (the texts of TPV 1.x, the default) or `tpv3` (TPV 3)",

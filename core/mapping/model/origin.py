@@ -9,7 +9,7 @@ from rowtui.core.base.text import visible
 # Places in mapping files.
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """A position in a file. `line` and `column` count from 1; 0 means the whole file."""
 
     file: str
@@ -30,7 +30,7 @@ class Origin(NamedTuple):
 
     kind: str
     id: str
-    place: Place = Place("")
+    place: FilePosition = FilePosition("")
     rule: str = ""
     sealed: bool = False
 

@@ -12,11 +12,11 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.engine.destinations import amount_text
 from rowtui.core.mapping.engine.evaluate import StopMapping
-from rowtui.core.mapping.engine.jobs import Settled
+from rowtui.core.mapping.engine.jobs import JobWithAmounts
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.entities import AMOUNTS, Entity, Pool
-from rowtui.core.mapping.model.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 
 
 def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
@@ -42,7 +42,10 @@ def _budget(pool: Pool, entity: Entity, field: str) -> Any:
 
 
 def refuse_over_budget(
-    configuration: Configuration, settled: Settled, request: MappingRequest, facts: Facts
+    configuration: Configuration,
+    settled: JobWithAmounts,
+    request: MappingRequest,
+    facts: ClusterFacts,
 ) -> None:
     """Raises: StopMapping if the job does not fit its pools, ever or now."""
     if request.user is None:
@@ -56,14 +59,16 @@ def refuse_over_budget(
             ceiling = Amounts(*(pool.oversize.get(f"hard_max_{what}") for what in AMOUNTS))
             if not pool.oversize.get("max_concurrent") or _over(asked, ceiling):
                 message = f"the job asks for {over}, more than pool {name} ever lets one user have"
-                raise StopMapping(Outcome.FAILED, message, pool.origin, "JobMappingException")
+                raise StopMapping(
+                    MappingOutcome.FAILED, message, pool.origin, "JobMappingException"
+                )
             continue  # the scheduler limits how many of these jobs run at once
         held = facts.in_use.get(pool.id, Amounts())
         total = Amounts(*(have + (now or 0) for have, now in zip(asked, held, strict=True)))
         over = _over(total, budget)
         if over:
             message = f"pool {name} has no room for it now: that would make {over}"
-            raise StopMapping(Outcome.WAITS, message, pool.origin, "JobNotReadyException")
+            raise StopMapping(MappingOutcome.WAITS, message, pool.origin, "JobNotReadyException")
 
 
 def _asked(what: str, amount: Any) -> float:
@@ -72,7 +77,7 @@ def _asked(what: str, amount: Any) -> float:
         return float(amount or 0)
     except (TypeError, ValueError, OverflowError) as error:
         message = f"{what} is {visible(repr(amount)[:60])}, which is not a number"
-        raise StopMapping(Outcome.ERROR, message, None, type(error).__name__) from error
+        raise StopMapping(MappingOutcome.ERROR, message, None, type(error).__name__) from error
 
 
 def _over(asked: Amounts, budget: Amounts) -> str:

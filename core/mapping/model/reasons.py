@@ -5,9 +5,9 @@ from __future__ import annotations
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import (
     Candidate,
-    Check,
+    ConstraintCheck,
     Decision,
-    Outcome,
+    MappingOutcome,
     Placement,
     Refusal,
 )
@@ -15,17 +15,17 @@ from rowtui.core.mapping.model.decision import (
 
 def outcome_sentence(placement: Placement) -> str:
     """Return `goes to slurm/gpu`, `waits: ...`, `nowhere: ...`, with the place of the reason."""
-    if placement.outcome is Outcome.CHOSEN:
+    if placement.outcome is MappingOutcome.CHOSEN:
         return f"goes to {visible(placement.name)}"
     said = f" ({placement.origin})" if placement.origin is not None else ""
     words = {
-        Outcome.NOWHERE: "nowhere to go",
-        Outcome.FAILED: "refused",
-        Outcome.WAITS: "waits",
-        Outcome.INCOMPATIBLE: "cannot be mapped",
-        Outcome.UNTRUSTED: "waits for trust",
-        Outcome.BROKEN: "cannot be mapped",
-        Outcome.ERROR: "cannot be mapped",
+        MappingOutcome.NOWHERE: "nowhere to go",
+        MappingOutcome.FAILED: "refused",
+        MappingOutcome.WAITS: "waits",
+        MappingOutcome.INCOMPATIBLE: "cannot be mapped",
+        MappingOutcome.UNTRUSTED: "waits for trust",
+        MappingOutcome.BROKEN: "cannot be mapped",
+        MappingOutcome.ERROR: "cannot be mapped",
     }
     return f"{words[placement.outcome]}: {visible(placement.message)}{said}"
 
@@ -33,10 +33,14 @@ def outcome_sentence(placement: Placement) -> str:
 def what_to_do(placement: Placement) -> str:
     """Return the user's next step for a job without a destination, "" if there is none."""
     origin = placement.origin
-    if placement.outcome is Outcome.UNTRUSTED:
+    if placement.outcome is MappingOutcome.UNTRUSTED:
         file = origin.place.file if origin else placement.message.partition(" ")[0]
         return f"read it and trust it: rowtui mapping trust {visible(file)}"
-    if placement.outcome in {Outcome.BROKEN, Outcome.ERROR, Outcome.INCOMPATIBLE} and origin:
+    if (
+        placement.outcome
+        in {MappingOutcome.BROKEN, MappingOutcome.ERROR, MappingOutcome.INCOMPATIBLE}
+        and origin
+    ):
         return f"see {origin.place}" if origin.place.file else ""
     return ""
 
@@ -83,7 +87,7 @@ def _refused(refusal: Refusal) -> str:
 _BOUNDS = {"max": "at most ", "min": "at least ", "req": "only multiples of "}
 
 
-def check_in_words(check: Check) -> str:
+def check_in_words(check: ConstraintCheck) -> str:
     """Return `asks 64 CPUs, accepts at most 32`, for a check that failed."""
     constraint, asked, offered = check.constraint, check.asked, check.offered
     if "_accepted_" in constraint:
@@ -108,7 +112,7 @@ def check_in_words(check: Check) -> str:
     return check_sentence(check)
 
 
-def check_sentence(check: Check) -> str:
+def check_sentence(check: ConstraintCheck) -> str:
     """Return `max_accepted_cores: cores 96, at most 64`."""
     if check.constraint == "cluster":
         if check.asked == "no runner":

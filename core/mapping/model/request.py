@@ -83,7 +83,7 @@ class MappingRequest(NamedTuple):
     what_if: WhatIf | None = None
 
 
-class Facts(NamedTuple):
+class ClusterFacts(NamedTuple):
     """The last known state of the clusters. `generation` differs whenever any other field differs.
 
     `loads`: (cluster, partition) -> its load; `in_use`: pool -> the amounts that this user holds
@@ -98,4 +98,4 @@ class Facts(NamedTuple):
     machines: Mapping[str, Amounts] = {}
 
 
-NOTHING_KNOWN = Facts()
+NOTHING_KNOWN = ClusterFacts()

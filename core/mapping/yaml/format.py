@@ -17,7 +17,7 @@ from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.fields import FIELDS, SECTIONS, TOP_LEVEL
 from rowtui.core.mapping.model.tags import STRENGTHS
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, Table, read_yaml
+from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable, read_yaml
 
 # The outline of a YAML text: the lines that belong to each key or item.
 #
@@ -46,7 +46,7 @@ class Leaf(NamedTuple):
     text: str = ""
 
 
-class Block(NamedTuple):
+class YamlBlock(NamedTuple):
     """A map or list in lines of its own. `column`: the column of its keys or dashes.
 
     `members`: key and value for a map; for a list a leaf at the place of the dash, and the item.
@@ -64,7 +64,7 @@ class Block(NamedTuple):
         return self.members[0][0].start[0]
 
 
-Piece: TypeAlias = Leaf | Block
+Piece: TypeAlias = Leaf | YamlBlock
 
 
 def outline(text: str) -> Piece | None:
@@ -121,13 +121,13 @@ def _piece(event: Any, events: Iterator[Any], lines: list[str]) -> Piece:
     column = members[0][0].start[1]
     if any(member.start[1] != column for member, _ in members):
         raise Unsure
-    return Block(start, column, is_map, members, names)
+    return YamlBlock(start, column, is_map, members, names)
 
 
 def piece_names(piece: Piece) -> Iterator[tuple[str, bool]]:
     """Yield the anchors defined and used in a piece, in order."""
     yield from piece.names
-    if isinstance(piece, Block):
+    if isinstance(piece, YamlBlock):
         for key, value in piece.members:
             yield from key.names
             yield from piece_names(value)
@@ -140,7 +140,7 @@ def _checked_key(key: Piece, value: Piece, lines: list[str]) -> Leaf:
     row, column = key.start
     if lines[row][:column].strip(" -") or not lines[row][key.end[1] :].lstrip(" ").startswith(":"):
         raise Unsure
-    if isinstance(value, Block) and value.first_line == row:
+    if isinstance(value, YamlBlock) and value.first_line == row:
         raise Unsure
     _check_header(value, row, lines)
     return key
@@ -172,7 +172,7 @@ def _dash(item: Piece, lines: list[str]) -> Leaf:
 
 def last_line(piece: Piece, lines: list[str]) -> int:
     """Return the last line that belongs to a piece, without blank lines that have no meaning."""
-    if isinstance(piece, Block):
+    if isinstance(piece, YamlBlock):
         key, value = piece.members[-1]
         return max(key.start[0], last_line(value, lines))
     row, column = piece.end
@@ -188,7 +188,7 @@ def last_line(piece: Piece, lines: list[str]) -> int:
 
 def keeps_blanks(piece: Piece, lines: list[str]) -> bool:
     """Whether the blank lines behind a piece are part of its text (`|+`)."""
-    if isinstance(piece, Block):
+    if isinstance(piece, YamlBlock):
         return keeps_blanks(piece.members[-1][1], lines)
     return piece.style in ("|", ">") and "+" in block_header(piece, lines)
 
@@ -250,7 +250,7 @@ def _formatted(text: str) -> str:
         root = outline(text)
     except Unsure:
         return text
-    if not isinstance(root, Block):
+    if not isinstance(root, YamlBlock):
         return text
     lines = text.split("\n")
     if keeps_blanks(root, lines):
@@ -284,7 +284,7 @@ class _Writer:
         self.lines = lines
         self.may_move = may_move
 
-    def document(self, root: Block) -> list[str]:
+    def document(self, root: YamlBlock) -> list[str]:
         """Return all lines of the file."""
         first = root.first_line
         head = [line.rstrip() for line in self.lines[:first]]
@@ -297,7 +297,7 @@ class _Writer:
         return [*_without_first_blanks(head[:cut]), *body]
 
     def _block(
-        self, block: Block, head: list[str], stop: int, indent: int, holder: str
+        self, block: YamlBlock, head: list[str], stop: int, indent: int, holder: str
     ) -> list[str]:
         """Return the lines of a map or list; the lines `head` are above its first key or dash."""
         entries, tail = self._entries(block, head, stop)
@@ -324,7 +324,9 @@ class _Writer:
             tail = ["", *_without_first_blanks(tail)]
         return out + _commented(tail, indent)
 
-    def _entries(self, block: Block, head: list[str], stop: int) -> tuple[list[_Entry], list[str]]:
+    def _entries(
+        self, block: YamlBlock, head: list[str], stop: int
+    ) -> tuple[list[_Entry], list[str]]:
         """Return the entries, and the comments after them at the end of the block."""
         entries = []
         lead = head
@@ -370,7 +372,7 @@ class _Writer:
     def _item(self, entry: _Entry, indent: int, below: str) -> list[str]:
         value = entry.value
         row, dash = entry.key.start
-        if isinstance(value, Block) and value.first_line == row:
+        if isinstance(value, YamlBlock) and value.first_line == row:
             inner = self._block(value, [], entry.stop, indent + _STEP, below)
             first = next(n for n, line in enumerate(inner) if line.strip()[:1] not in ("", "#"))
             comments = _commented([line.strip() for line in inner[:first]], indent)
@@ -382,7 +384,7 @@ class _Writer:
     def _with_value(self, entry: _Entry, opening: str, indent: int, below: str) -> list[str]:
         """Return the line of a key or dash and the lines of its value."""
         value, row = entry.value, entry.key.start[0]
-        if isinstance(value, Block):
+        if isinstance(value, YamlBlock):
             head = [line.strip() for line in self.lines[row + 1 : value.first_line]]
             inner = self._block(value, head, entry.stop, indent + _STEP, below)
             return [opening.rstrip(), *inner]
@@ -521,7 +523,7 @@ def _meaning(node: Node | None, holder: str) -> Any:
         return (type(node.value).__name__, node.text)
     if isinstance(node, Items):
         return [_meaning(item, _below(holder, "")) for item in node.items]
-    assert isinstance(node, Table)
+    assert isinstance(node, YamlTable)
     entries = [
         (name, _meaning(value, _below(holder, name))) for name, (_, value) in node.entries.items()
     ]

@@ -1,9 +1,9 @@
 """A YAML document as a small tree in which every node has its place in the file.
 
-The input is the bytes of one mapping file; the output is `Table`, `Items` and `Scalar` nodes, typed
-by YAML 1.2's core schema (`yes` is text, `0o17` is 15), with aliases and merge keys resolved. The
-tree is built from libyaml's events in one pass and without recursion. The size of a document with
-expanded aliases is computed without expanding them.
+The input is the bytes of one mapping file; the output is `YamlTable`, `Items` and `Scalar` nodes,
+typed by YAML 1.2's core schema (`yes` is text, `0o17` is 15), with aliases and merge keys resolved.
+The tree is built from libyaml's events in one pass and without recursion. The size of a document
+with expanded aliases is computed without expanding them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.yaml.parser import (
     MOST_DIGITS,
     NOT_TEXT,
@@ -42,7 +42,7 @@ class Scalar(NamedTuple):
 
     value: str | int | float | bool | None
     text: str
-    place: Place
+    place: FilePosition
     text_line: int
 
 
@@ -50,17 +50,17 @@ class Items(NamedTuple):
     """A list."""
 
     items: list[Node]
-    place: Place
+    place: FilePosition
 
 
-class Table(NamedTuple):
+class YamlTable(NamedTuple):
     """A map in file order, with entries merged by `<<` at the end. Keys are text as written."""
 
     entries: dict[str, tuple[Scalar, Node]]
-    place: Place
+    place: FilePosition
 
 
-Node: TypeAlias = Scalar | Items | Table
+Node: TypeAlias = Scalar | Items | YamlTable
 
 
 def read_yaml(data: bytes, file: str) -> Node | None:
@@ -125,9 +125,9 @@ class _Open:
         "node",
     )
 
-    def __init__(self, node: Items | Table, anchor: str | None, before: int) -> None:
+    def __init__(self, node: Items | YamlTable, anchor: str | None, before: int) -> None:
         self.node = node
-        self.entries = node.entries if isinstance(node, Table) else None
+        self.entries = node.entries if isinstance(node, YamlTable) else None
         self.items = node.items if isinstance(node, Items) else []
         self.anchor = anchor
         self.before = before  # nodes of the document before this one
@@ -164,7 +164,7 @@ class _Reader:
         next_event = event_parser(self._text).get_event
         new = tuple.__new__  # takes half the time of a NamedTuple's own constructor
         file = self._file
-        top = bottom = _Open(Items([], Place(file)), None, 0)
+        top = bottom = _Open(Items([], FilePosition(file)), None, 0)
         stack = [bottom]
         node: Node
         while True:
@@ -179,7 +179,7 @@ class _Reader:
                     value = text
                     if event.implicit[0] and text[:1] in NOT_TEXT:
                         value = self._typed(text, mark)
-                    place = new(Place, (file, line, mark.column + 1))
+                    place = new(FilePosition, (file, line, mark.column + 1))
                     text_line = line + 1 if event.style in _BLOCK_STYLES else line
                     node = new(Scalar, (value, text, place, text_line))
                 else:
@@ -243,7 +243,7 @@ class _Reader:
             elif key is not _DROPPED:
                 top.entries[key.text] = (key, node)
 
-    def _note(self, place: Place, message: str, hint: str) -> None:
+    def _note(self, place: FilePosition, message: str, hint: str) -> None:
         self.problems.append(Problem(*place, message, hint))
         if len(self.problems) >= _MOST_PROBLEMS:
             message = f"reading stopped after {_MOST_PROBLEMS:,} problems"
@@ -262,8 +262,8 @@ class _Reader:
         hint = 'Text that begins with `{` or `[` needs quotes: "{...}".'
         return self._limit(mark, f"a {what} cannot be a key", hint)
 
-    def _place(self, mark: Any) -> Place:
-        return Place(self._file, mark.line + 1, mark.column + 1)
+    def _place(self, mark: Any) -> FilePosition:
+        return FilePosition(self._file, mark.line + 1, mark.column + 1)
 
     def _start_document(self, event: Any, mark: Any, is_second: bool) -> None:
         if is_second:
@@ -327,7 +327,7 @@ class _Reader:
             self._note(self._place(mark), message, "Remove the tag.")
         return value
 
-    def _refuse_tag(self, tag: str, place: Place) -> None:
+    def _refuse_tag(self, tag: str, place: FilePosition) -> None:
         hint = "Remove the tag. Text that begins with `!` needs quotes."
         self._note(place, f"the tag {_short(tag)} is not allowed in a mapping file", hint)
 
@@ -337,7 +337,7 @@ class _Reader:
             self._refuse_tag(event.tag, place)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        node = Table({}, place) if is_table else Items([], place)
+        node = YamlTable({}, place) if is_table else Items([], place)
         return _Open(node, event.anchor, self._nodes - 1)
 
     def _aliased(self, name: str, mark: Any) -> _Anchored:
@@ -378,7 +378,7 @@ class _Reader:
         assert top.entries is not None
         assert top.merge_key is not None
         for source in top.merged.items if isinstance(top.merged, Items) else [top.merged]:
-            if not isinstance(source, Table):
+            if not isinstance(source, YamlTable):
                 hint = "Write `<<: *name` or `<<: [*one, *other]`; quote the key if it is text."
                 self._note(top.merge_key.place, "`<<` takes a map or a list of maps", hint)
                 return
@@ -387,8 +387,8 @@ class _Reader:
 
 
 # Placeholders for a key: for `<<`, and for a value that is read and dropped.
-_MERGED = Scalar("", "", Place("", 0, 0), 0)
-_DROPPED = Scalar("", "", Place("", 0, 0), 0)
+_MERGED = Scalar("", "", FilePosition("", 0, 0), 0)
+_DROPPED = Scalar("", "", FilePosition("", 0, 0), 0)
 _BLOCK_STYLES = ("|", ">")
 _STANDARD = "tag:yaml.org,2002:"
 _SCALAR_TAGS: dict[str, type] = {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mirror.model import PARTIAL, Cause, FileFacts, MirrorError, explain
+from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError, explain
 
 HERE = "this machine"
 _CHUNK = 1 << 20
@@ -108,7 +108,7 @@ def explain_here(error: OSError, what: str, root: Path) -> MirrorError:
 def changed_meanwhile(path: str) -> MirrorError:
     """Return the error for a file that changed while it was copied."""
     return MirrorError(
-        Cause.OTHER,
+        CopyFailure.OTHER,
         f"{visible(path)} changed while it was copied",
         "do the same again once nobody writes it",
     )

@@ -12,10 +12,10 @@ from rowtui.core.mirror.transfer.streams import HasConnection
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
-    from rowtui.core.mirror.transfer.files import Files
+    from rowtui.core.mirror.transfer.files import FileTransfer
 
 
-async def files_for(transport: Transport, root: Path, there: str, where: str) -> Files:
+async def files_for(transport: Transport, root: Path, there: str, where: str) -> FileTransfer:
     """Choose rsync if both ends have it, else SFTP if the connection offers it, else commands.
 
     `there`: the absolute path of the copy on the cluster called `where`.

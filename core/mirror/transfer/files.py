@@ -16,7 +16,7 @@ from rowtui.core.mirror.compare import Copy
 MOST_NOTICES = 50  # of one transfer
 
 
-class Progress(NamedTuple):
+class TransferProgress(NamedTuple):
     """Progress of a transfer.
 
     `notices`: files that could not be copied or were not replaced; complete in the last progress.
@@ -44,16 +44,18 @@ class Counting:
         self._done_files += len(copies)
         self._done_bytes += sum(copy.facts.size for copy in copies)
 
-    def progress(self, some_bytes: int = 0, some_files: int = 0) -> Progress:
+    def progress(self, some_bytes: int = 0, some_files: int = 0) -> TransferProgress:
         """Return the progress, with `some_bytes` and `some_files` of the files in
         transfer added.
         """
         files = min(self._done_files + some_files, self._files)
         done = min(self._done_bytes + some_bytes, self._bytes)
-        return Progress(files, self._files, done, self._bytes, tuple(self.notices[:MOST_NOTICES]))
+        return TransferProgress(
+            files, self._files, done, self._bytes, tuple(self.notices[:MOST_NOTICES])
+        )
 
 
-class Files(Protocol):
+class FileTransfer(Protocol):
     """A way to copy files between a local folder and one on a cluster.
 
     Both methods may be called again after an error, and then continue. Closing the iterator early,
@@ -63,10 +65,10 @@ class Files(Protocol):
 
     name: str  # `rsync`, `sftp` or `plain`, shown to the user
 
-    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files of this machine to the cluster."""
         ...
 
-    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files of the cluster to this machine."""
         ...

@@ -34,7 +34,7 @@ from rowtui.core.mirror.transfer.arriving import (
     open_partial,
     write_whole,
 )
-from rowtui.core.mirror.transfer.files import Counting, Progress
+from rowtui.core.mirror.transfer.files import Counting, TransferProgress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
@@ -184,7 +184,7 @@ class PlainFiles:
         self._there = Path(there)
         self._where = where
 
-    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to the cluster. See `Files`."""
         what = "sending files"
         count = Counting(copies)
@@ -201,7 +201,7 @@ class PlainFiles:
             count.add(batch)
         yield count.progress()
 
-    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to this machine. See `Files`."""
         what = "fetching files"
         count = Counting(copies)

@@ -30,7 +30,7 @@ from rowtui.core.mirror.listing import facts_here, facts_there
 from rowtui.core.mirror.model import (
     LINK,
     PARTIAL,
-    Cause,
+    CopyFailure,
     MirrorError,
     cut,
     explain,
@@ -38,7 +38,7 @@ from rowtui.core.mirror.model import (
     parents,
 )
 from rowtui.core.mirror.transfer.arriving import HERE, explain_here
-from rowtui.core.mirror.transfer.files import MOST_NOTICES, Counting, Progress
+from rowtui.core.mirror.transfer.files import MOST_NOTICES, Counting, TransferProgress
 from rowtui.core.mirror.transfer.streams import CHUNK, Stream, end_process, has_streams, open_stream
 
 if TYPE_CHECKING:
@@ -191,18 +191,18 @@ class RsyncFiles:
         self._program = program
         self._old = remote_version < _NANOSECONDS
 
-    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to the cluster. See `Files`."""
         # `./` is the copy's folder: the bridge starts the remote rsync in this folder.
         return self._copy(copies, ["./", "cluster:./"], "sending files")
 
-    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to this machine. See `Files`."""
         return self._copy(copies, ["cluster:./", "./"], "fetching files")
 
     async def _copy(
         self, copies: Sequence[Copy], ends: Sequence[str], what: str
-    ) -> AsyncGenerator[Progress, None]:
+    ) -> AsyncGenerator[TransferProgress, None]:
         count = Counting(copies)
         yield count.progress()
         for base, some in (await self._by_base(copies)).items():
@@ -304,12 +304,15 @@ class RsyncFiles:
         # it first.
         said = f"{said}\n{bridge.said}"
         error = explain(said, self._where, what, self._there)
-        if fetches and error.cause in (Cause.FULL, Cause.DENIED):  # this machine is the receiver
+        if fetches and error.cause in (
+            CopyFailure.FULL,
+            CopyFailure.DENIED,
+        ):  # this machine is the receiver
             error = explain(said, HERE, what, str(self._root))
-        if status in _SOME_FAILED and error.cause is not Cause.FULL:
+        if status in _SOME_FAILED and error.cause is not CopyFailure.FULL:
             lines = [line for line in said.splitlines() if line.startswith(("rsync: ", "file has"))]
             return tuple(visible(line) for line in lines[:MOST_NOTICES])
-        if error.cause is Cause.OTHER and status in (10, 12, 30):
+        if error.cause is CopyFailure.OTHER and status in (10, 12, 30):
             raise cut(self._where, error.message)
         raise error
 

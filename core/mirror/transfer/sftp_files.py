@@ -38,7 +38,7 @@ from rowtui.core.mirror.transfer.arriving import (
     make_link,
     open_partial,
 )
-from rowtui.core.mirror.transfer.files import Counting, Progress
+from rowtui.core.mirror.transfer.files import Counting, TransferProgress
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
@@ -69,7 +69,7 @@ class SftpFiles:
         self._there = there
         self._where = where
 
-    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to the cluster. See `Files`."""
         count = Counting(copies)
         async with self._opened() as sftp:
@@ -96,7 +96,7 @@ class SftpFiles:
                         await sftp.rmdir(self._place(folder, PARTIAL))
         yield count.progress()
 
-    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
+    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[TransferProgress, None]:
         """Copy files to this machine. See `Files`."""
         count = Counting(copies)
         try:

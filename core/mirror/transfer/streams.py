@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import client_environment
-from rowtui.core.clusters.transports.remote_line import Answer, remote_line
+from rowtui.core.clusters.transports.remote_line import StreamReader, remote_line
 from rowtui.core.mirror.model import cut
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Stream:
         # a Process of asyncio, or one of asyncssh with the same interface
         self._process = process
         self._broken = broken  # the exceptions of the streams when the connection is lost
-        self._answer = Answer(start, CHUNK * 2)
-        self._said = Answer(start, _KEPT)
+        self._answer = StreamReader(start, CHUNK * 2)
+        self._said = StreamReader(start, _KEPT)
         self._listening = asyncio.create_task(self._listen())
 
     @property

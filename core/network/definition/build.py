@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.load import Loaded, from_tables
+from rowtui.core.network.definition.load import LoadedNetwork, from_tables
 from rowtui.core.network.definition.spec import JSON, Network
 from rowtui.core.network.definition.write import to_toml
 from rowtui.core.workflow.positions import KeyPath
@@ -204,7 +204,7 @@ class Build:
         """
         return self.loaded().network
 
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedNetwork:
         """Return the network and the warnings about it.
 
         Raises: NetworkError with every problem.

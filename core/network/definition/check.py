@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.spec import NODE_KEY, Existing, Network, Node, Place
+from rowtui.core.network.definition.spec import NODE_KEY, Existing, Network, NetworkPosition, Node
 from rowtui.core.network.definition.structure import needed_by_sinks, problem_at, upstream
 from rowtui.core.network.samples.shape import homes_of
 from rowtui.core.workflow.model import Action, Selector, Workflow
@@ -63,7 +63,12 @@ class _Check:
         self.needed = needed_by_sinks(network)
 
     def note(
-        self, place: Place, message: str, hint: str = "", severity: str = "error", action: int = -1
+        self,
+        place: NetworkPosition,
+        message: str,
+        hint: str = "",
+        severity: str = "error",
+        action: int = -1,
     ) -> None:
         problem = problem_at(self.file, place, message, hint, severity)
         self.problems.append(problem._replace(action=None if action < 0 else action))
@@ -99,7 +104,7 @@ class _Check:
                     what = f"{_of(node)}, input '{visible(it.name)}'"
                     self.output(what, source, link.output, link.place)
 
-    def output(self, what: str, source: Node, output: str, place: Place) -> None:
+    def output(self, what: str, source: Node, output: str, place: NetworkPosition) -> None:
         """Require an output to be a product, or in a folder that is a product.
 
         Otherwise no job would wait for the output.

@@ -115,7 +115,7 @@ def check_fields(table: TomlTable, sink: Sink, dimensions: tuple[str, ...]) -> N
 
 __all__ = [
     "NETWORK_FILE",
-    "Loaded",
+    "LoadedNetwork",
     "NetworkError",
     "from_tables",
     "has_network",
@@ -127,14 +127,14 @@ __all__ = [
 LARGEST_FILE: Final = 16 << 20
 
 
-class Loaded(NamedTuple):
+class LoadedNetwork(NamedTuple):
     """A valid network, and the warnings about it."""
 
     network: Network
     problems: tuple[Problem, ...]
 
 
-def load_network(root: Path) -> Loaded:
+def load_network(root: Path) -> LoadedNetwork:
     """Read the network of the project at `root`.
 
     Raises: NetworkError with every problem; RowtuiError if the file cannot be read.
@@ -151,7 +151,7 @@ def load_network(root: Path) -> Loaded:
     return parse_network(data, file, root.resolve().name)
 
 
-def parse_network(data: bytes, file: str, default_name: str) -> Loaded:
+def parse_network(data: bytes, file: str, default_name: str) -> LoadedNetwork:
     """Parse the network in `data`; `file` is the name shown in problems.
 
     `default_name`, converted to a plain word, is its name if the file gives none. Raises:
@@ -165,7 +165,7 @@ def parse_network(data: bytes, file: str, default_name: str) -> Loaded:
         raise NetworkError(error.problems) from None
 
 
-def from_tables(toml: TomlFile, default_name: str) -> Loaded:
+def from_tables(toml: TomlFile, default_name: str) -> LoadedNetwork:
     """Build the network that the tables of a file describe.
 
     Raises: NetworkError with every problem.
@@ -204,7 +204,7 @@ def from_tables(toml: TomlFile, default_name: str) -> Loaded:
     problems = tuple(sorted(dict.fromkeys(toml.problems), key=lambda it: (it.line, it.column)))
     if toml.has_errors:
         raise NetworkError(problems)
-    return Loaded(network, problems)
+    return LoadedNetwork(network, problems)
 
 
 def _name(top: TomlTable, default: str) -> str:

@@ -23,11 +23,11 @@ from rowtui.core.network.definition.spec import (
     ALL,
     JSON,
     NODE_KEY,
+    CardinalitySlice,
     Input,
     Link,
     Node,
     Require,
-    Selection,
 )
 from rowtui.core.network.samples.shape import COMBINATIONS
 from rowtui.core.workflow.positions import KeyPath
@@ -236,7 +236,7 @@ def _expand(table: TomlTable) -> str:
     return name
 
 
-def _select(table: TomlTable) -> Selection | None:
+def _select(table: TomlTable) -> CardinalitySlice | None:
     written = table.values.get("select")
     if written is None:
         return None
@@ -248,12 +248,12 @@ def _select(table: TomlTable) -> Selection | None:
         return None
     if match[1]:
         start = int(match[1])
-        return Selection(start, None if start == -1 else start + 1)
+        return CardinalitySlice(start, None if start == -1 else start + 1)
     start = int(match[2] or 0)
     stop = int(match[3]) if match[3] else None
     if stop is not None and (stop == 0 or ((start < 0) == (stop < 0) and stop <= start)):
         table.problem("select", f"`select` of '{visible(text)}' takes no value", _SELECT_HINT)
-    return Selection(start, stop)
+    return CardinalitySlice(start, stop)
 
 
 def _require(table: TomlTable) -> Require:

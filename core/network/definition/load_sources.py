@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.allowed import NAME_HINT, dimension_fault, kind_said, name_fault
 from rowtui.core.network.definition.load_tables import checked_name, is_text, place_of, scalar_fault
 from rowtui.core.network.definition.numeric_ranges import NotSpacedError, range_length
-from rowtui.core.network.definition.spec import Existing, Files, Source, Table, Values
+from rowtui.core.network.definition.spec import Existing, FileSource, Source, TableSource, Values
 from rowtui.core.network.samples.model import MOST_SAMPLES
 from rowtui.core.network.samples.sources import MOST_VALUES, value_key
 from rowtui.core.workflow.positions import KeyPath
@@ -271,7 +271,7 @@ def read_source(table: TomlTable) -> ReadSource:
     table.only(("name", *_KINDS, *_EXTRAS))
     name = checked_name(table, "a source")
     kinds = [kind for kind in _KINDS if kind in table]
-    data: Values | Table | Files | Existing | None = None
+    data: Values | TableSource | FileSource | Existing | None = None
     if len(kinds) == 1:
         data = _READERS[kinds[0]](table, name)
         _needless(table, kinds[0])
@@ -294,14 +294,14 @@ def _needless(table: TomlTable, kind: str) -> None:
             table.problem(key, f"`{key}` goes with {expected}, not with `{kind}`", hint)
 
 
-def _read_csv(table: TomlTable, _: str) -> Table | None:
+def _read_csv(table: TomlTable, _: str) -> TableSource | None:
     path = _path(table, "csv")
-    return None if path is None else Table(path, "csv", _dimensions(table))
+    return None if path is None else TableSource(path, "csv", _dimensions(table))
 
 
-def _read_json(table: TomlTable, _: str) -> Table | None:
+def _read_json(table: TomlTable, _: str) -> TableSource | None:
     path = _path(table, "json")
-    return None if path is None else Table(path, "json", _dimensions(table))
+    return None if path is None else TableSource(path, "json", _dimensions(table))
 
 
 def _path(table: TomlTable, key: str) -> str | None:
@@ -324,7 +324,7 @@ def _dimensions(table: TomlTable) -> tuple[str, ...]:
     return names
 
 
-def _read_files(table: TomlTable, name: str) -> Files | None:
+def _read_files(table: TomlTable, name: str) -> FileSource | None:
     pattern = table.string("files")
     if pattern is None:
         return None
@@ -346,7 +346,7 @@ def _read_files(table: TomlTable, name: str) -> Files | None:
         if fault:
             message = f"the dimension '{visible(dimension)}' {fault}"
             table.problem("dimension", message, NAME_HINT if name_fault(dimension) else "")
-    return Files(pattern, name if dimension is None else dimension)
+    return FileSource(pattern, name if dimension is None else dimension)
 
 
 def _read_workspace(table: TomlTable, _: str) -> Existing | None:
@@ -371,7 +371,9 @@ def _read_workspace(table: TomlTable, _: str) -> Existing | None:
     return Existing(_dimensions(table), include)
 
 
-_READERS: Final[dict[str, Callable[[TomlTable, str], Values | Table | Files | Existing | None]]] = {
+_READERS: Final[
+    dict[str, Callable[[TomlTable, str], Values | TableSource | FileSource | Existing | None]]
+] = {
     "values": read_values,
     "csv": _read_csv,
     "json": _read_json,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.allowed import NAME_HINT, kind_said, name_fault
-from rowtui.core.network.definition.spec import Place
+from rowtui.core.network.definition.spec import NetworkPosition
 from rowtui.core.workflow.positions import KeyPath, offsets
 from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlFile, TomlTable
 
@@ -27,7 +27,7 @@ FIELDS: Final = ("sample", "node", "network", "file", "ext")  # besides the dime
 _PIECE: Final = re.compile(r"(?P<text>(?:[^{}]|\{\{|\}\})+)|\{(?P<field>[^{}]*)\}", re.DOTALL)
 
 
-class Piece(NamedTuple):
+class TemplatePiece(NamedTuple):
     """A literal text, or the name of a field."""
 
     text: str
@@ -38,7 +38,7 @@ class PublishError(ValueError):
     """A brace without its partner, or without a name."""
 
 
-def pieces_of(template: str) -> tuple[Piece, ...]:
+def pieces_of(template: str) -> tuple[TemplatePiece, ...]:
     """Return the pieces of a template, in order.
 
     Raises: PublishError.
@@ -52,9 +52,9 @@ def pieces_of(template: str) -> tuple[Piece, ...]:
         if match["field"] == "":
             raise PublishError("there is no name in `{}`")
         if match["field"]:
-            pieces.append(Piece(match["field"], True))
+            pieces.append(TemplatePiece(match["field"], True))
         else:
-            pieces.append(Piece(match["text"].replace("{{", "{").replace("}}", "}"), False))
+            pieces.append(TemplatePiece(match["text"].replace("{{", "{").replace("}}", "}"), False))
         at = match.end()
     return tuple(pieces)
 
@@ -81,9 +81,9 @@ class NetworkFile(TomlFile):
         return 0, 0
 
 
-def place_of(table: TomlTable, *path: str | int) -> Place:
+def place_of(table: TomlTable, *path: str | int) -> NetworkPosition:
     """Return the place of a key of a table; without a key, the place of the table."""
-    return Place(*table.file.locate((*table.path, *path)))
+    return NetworkPosition(*table.file.locate((*table.path, *path)))
 
 
 def checked_name(table: TomlTable, what: str) -> str:

@@ -20,7 +20,7 @@ IDLE_SECONDS = 300  # default time after which a pilot without work ends
 NODE_KEY = "node"  # the key of a value file that names the home of a directory's sample
 
 
-class Place(NamedTuple):
+class NetworkPosition(NamedTuple):
     """A place in a file, from 1; 0 for parts made in Python.
 
     Places do not matter when two networks are compared.
@@ -30,7 +30,7 @@ class Place(NamedTuple):
     column: int = 0
 
 
-class Selection(NamedTuple):
+class CardinalitySlice(NamedTuple):
     """The values of each sample that a link takes: positions in its cardinality, as in a slice.
 
     `stop` None: to the end. One value: `Selection(i, i + 1)`; the last: `Selection(-1, None)`.
@@ -73,11 +73,11 @@ class Link:
 
     source: str
     output: str = ""
-    select: Selection | None = None
+    select: CardinalitySlice | None = None
     collapse: tuple[str, ...] = ()
     expand: str = ""
     require: Require = ALL
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
@@ -96,7 +96,7 @@ class Input:
     name: str
     links: tuple[Link, ...]
     group: str = ""
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSource:
     """A source with rows in a file: CSV with a header, or a JSON list of objects.
 
     `path` is relative to the project. `dimensions`: the columns of dimensions; () for the first
@@ -125,7 +125,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileSource:
     """A source with a sample for each file that matches a pattern, in order of their paths.
 
     `pattern` is relative to the project, as in `pathlib` (`**` allowed). The one dimension is
@@ -153,8 +153,8 @@ class Source:
     """A source: the origin of samples."""
 
     name: str
-    data: Values | Table | Files | Existing
-    place: Place = field(default=Place(), compare=False, repr=False)
+    data: Values | TableSource | FileSource | Existing
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Node:
     combine: str = "join"
     constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
     directories: Literal["auto", "own"] = "auto"
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -207,7 +207,7 @@ class Sink:
     source: str
     output: str
     publish: str
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Schedule:
     gather: Gather = Gather()
     pilot: Pilot | None = None
     ahead: bool = False
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: NetworkPosition = field(default=NetworkPosition(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

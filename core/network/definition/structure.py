@@ -12,7 +12,7 @@ from typing import Final
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
-from rowtui.core.network.definition.spec import Network, Node, Place, Sink, Source
+from rowtui.core.network.definition.spec import Network, NetworkPosition, Node, Sink, Source
 from rowtui.core.network.samples.names import case_collisions
 from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -58,7 +58,7 @@ def check_structure(network: Network, file: str) -> list[Problem]:
 
 
 def problem_at(
-    file: str, place: Place, message: str, hint: str = "", severity: str = "error"
+    file: str, place: NetworkPosition, message: str, hint: str = "", severity: str = "error"
 ) -> Problem:
     """Return a problem at a place."""
     return Problem(file, place.line, place.column, message, hint, severity)

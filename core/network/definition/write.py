@@ -15,7 +15,8 @@ from rowtui.core.network.definition.spec import (
     ALL,
     IDLE_SECONDS,
     JSON,
-    Files,
+    CardinalitySlice,
+    FileSource,
     Gather,
     Input,
     Link,
@@ -23,9 +24,8 @@ from rowtui.core.network.definition.spec import (
     Node,
     Pilot,
     Require,
-    Selection,
     Source,
-    Table,
+    TableSource,
     Values,
 )
 
@@ -57,12 +57,12 @@ def _source(source: Source) -> Iterable[str]:
             yield f"zip = {_value(data.zipped)}"
         yield "[source.values]"
         yield from _pairs(data.dimensions)
-    elif isinstance(data, Files):
+    elif isinstance(data, FileSource):
         yield f"files = {_value(data.pattern)}"
         if data.dimension != source.name:
             yield f"dimension = {_value(data.dimension)}"
     else:
-        if isinstance(data, Table):
+        if isinstance(data, TableSource):
             yield f"{data.kind} = {_value(data.path)}"
         else:
             include = {"include": data.include} if data.include else True
@@ -128,7 +128,7 @@ def _link(link: Link) -> dict[str, JSON]:
     return fields
 
 
-def _selection(select: Selection) -> str:
+def _selection(select: CardinalitySlice) -> str:
     start, stop = select
     if stop is None:
         return "-1" if start == -1 else f"{start}:"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rowtui.core.network.definition.spec import ALL, Link, Require
 from rowtui.core.network.graph.edges import awaited, edges
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block, Change, JobState, nothing
+from rowtui.core.network.graph.job_model import GraphChange, GraphJobState, JobBlock, nothing
 from rowtui.core.network.samples.columns import Columns, Rows, joint_keys, match
 from rowtui.core.network.samples.node_run import NodeRun
 from rowtui.core.network.samples.sample_flow import Flow, Lists
@@ -30,7 +30,7 @@ class Where(NamedTuple):
     row: int
 
 
-class Member(NamedTuple):
+class InputMember(NamedTuple):
     """One sample that goes into an input of a job.
 
     `source` and `directory` are the source or node and the directory of the sample; `output` is the
@@ -73,7 +73,7 @@ class Growth:
         self._places: dict[str, dict[str, int]] = {}  # row by directory
         self._extend(None)
 
-    def grow(self, lists: Lists, check: Callable[[Flow], None] = lambda _: None) -> Change:
+    def grow(self, lists: Lists, check: Callable[[Flow], None] = lambda _: None) -> GraphChange:
         """Add the content of lists; return the new jobs and the changes of states.
 
         Call this before the jobs that made the lists are completed in the graph. `check` raises if
@@ -129,7 +129,7 @@ class Growth:
             self._places[node] = dict(zip(every, range(len(every)), strict=True))
         return self._places[node]
 
-    def members(self, job: int) -> list[Member]:
+    def members(self, job: int) -> list[InputMember]:
         """Return the members of a job, input by input, in order."""
         node, row = self.where(job)
         found = []
@@ -142,7 +142,7 @@ class Growth:
             absent = None if table is None else table.are_missing(part.rows)
             for at, upstream in enumerate(part.rows.tolist()):
                 found.append(
-                    Member(
+                    InputMember(
                         part.input.name,
                         source,
                         upstream,
@@ -173,7 +173,7 @@ class Growth:
 
     # Growth
 
-    def _extend(self, before: Flow | None) -> Change:
+    def _extend(self, before: Flow | None) -> GraphChange:
         change = nothing()
         missing: list[int] = []
         first = len(self.graph)
@@ -236,7 +236,9 @@ class Growth:
             found.append(_Needs(wait.jobs[told], needs[told], uses))
         return found
 
-    def _block(self, name: str, run: NodeRun, new: Rows, needs: list[_Needs]) -> tuple[Block, Rows]:
+    def _block(
+        self, name: str, run: NodeRun, new: Rows, needs: list[_Needs]
+    ) -> tuple[JobBlock, Rows]:
         """Return the new rows of a node as a block, and those whose sources' data is absent."""
         place = np.full(run.columns.count, -1, dtype=np.int64)
         place[new] = np.arange(len(new))
@@ -252,7 +254,7 @@ class Growth:
         numbers = np.bincount(jobs, minlength=len(new))
         starts = np.concatenate(([0], np.cumsum(numbers)))
         slots, slot_jobs, slot_least = self._slots(name, len(new), jobs, uses)
-        block = Block(
+        block = JobBlock(
             self.flow.numbers[name], len(new), starts, others, slots, slot_jobs, slot_least
         )
         return block, self._without_data(name, run, new)
@@ -311,7 +313,7 @@ class Growth:
         return np.unique(np.concatenate(absent))
 
     def _add_to_old(
-        self, name: str, needs: list[_Needs], new: Rows, first: int, change: Change
+        self, name: str, needs: list[_Needs], new: Rows, first: int, change: GraphChange
     ) -> None:
         """Add dependencies to existing jobs that collect more samples than were known.
 
@@ -374,10 +376,15 @@ def _least(require: Require, members: int, lists: int) -> tuple[int, int]:
     return require.least(members), 0 if members else lists
 
 
-_MAY_GROW = (JobState.WAITING, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
+_MAY_GROW = (
+    GraphJobState.WAITING,
+    GraphJobState.FAILED,
+    GraphJobState.CANCELLED,
+    GraphJobState.SKIPPED,
+)
 
 
-def _add(change: Change, more: Change) -> None:
+def _add(change: GraphChange, more: GraphChange) -> None:
     for mine, theirs in zip(change, more, strict=True):
         mine.extend(_new(mine, theirs))
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from rowtui.core.network.samples.columns import Columns, Rows, joint_keys, match
-from rowtui.core.network.samples.link import Link, SubInput, SubOutput
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Opens, Output
-from rowtui.core.network.samples.stage import Origin
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, Opens
+from rowtui.core.network.samples.stage import RowOrigin
 
 
 class LinkEdges(NamedTuple):
@@ -26,9 +26,9 @@ class LinkEdges(NamedTuple):
     """
 
     number: int
-    input: Input
-    link: Link
-    output: Output
+    input: InputStage
+    link: LinkStage
+    output: NodeOutput
     jobs: Rows
     rows: Rows
     places: Rows | None
@@ -49,7 +49,7 @@ def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
         yield _through(link, part, number, jobs, to_link.spread(of_input)[2])
 
 
-def _links(node: NodeRun, jobs: Rows) -> Iterator[tuple[Input, Link, Origin, Rows]]:
+def _links(node: NodeRun, jobs: Rows) -> Iterator[tuple[InputStage, LinkStage, RowOrigin, Rows]]:
     """Yield the links of a node in order: each with its input and the input's rows for these jobs.
 
     The origin leads from the input's rows to the link's rows.
@@ -58,26 +58,26 @@ def _links(node: NodeRun, jobs: Rows) -> Iterator[tuple[Input, Link, Origin, Row
         assert isinstance(group, InputGroup)
         of_group = to_group.spread(jobs)[2]
         for part, to_input in zip(group.sources, group.origins, strict=True):
-            assert isinstance(part, Input)
+            assert isinstance(part, InputStage)
             of_input = to_input.spread(of_group)[2]
             for sub_input, to_part in zip(part.sources, part.origins, strict=True):
                 assert isinstance(sub_input, SubInput)
                 (link,) = sub_input.sources
-                assert isinstance(link, Link)
+                assert isinstance(link, LinkStage)
                 yield part, link, to_part, of_input
 
 
-def _through(link: Link, part: Input, number: int, jobs: Rows, rows: Rows) -> LinkEdges:
+def _through(link: LinkStage, part: InputStage, number: int, jobs: Rows, rows: Rows) -> LinkEdges:
     whose, at, members = link.origins[0].spread(rows)
     places = None if link.places is None else link.places[at]
     (source,) = link.sources
     if isinstance(source, SubOutput):
         (output,) = source.sources
-        assert isinstance(output, Output)
+        assert isinstance(output, NodeOutput)
         if places is not None:  # counted within the selection
             places = places + source.first_places()[members]
     else:
-        assert isinstance(source, Output)
+        assert isinstance(source, NodeOutput)
         output = source
     owners = jobs if whose is None else jobs[whose]
     return LinkEdges(number, part, link, output, owners, members, places)

@@ -21,8 +21,8 @@ from rowtui.core.network.graph.job_model import (
     KIND,
     LOST,
     OPEN,
-    Block,
-    Edges,
+    DependencyColumns,
+    JobBlock,
     JobGraphError,
 )
 
@@ -76,7 +76,7 @@ class Outlook(NamedTuple):
     slots: SlotCounts
 
 
-def new_jobs(block: Block, first: int) -> NewJobs:
+def new_jobs(block: JobBlock, first: int) -> NewJobs:
     """Return the block as checked arrays, with its jobs numbered from `first` on.
 
     Raises: JobGraphError.
@@ -313,7 +313,7 @@ class JobEdges:
                 yield (target, NO_SLOT) if target >= 0 else (self.slots.job[~target], ~target)
             segment = self.segment_next[segment]
 
-    def columns(self) -> Edges:
+    def columns(self) -> DependencyColumns:
         """Return a copy of all dependencies."""
         starts = np.frombuffer(self._starts, np.int32)
         jobs = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
@@ -323,7 +323,7 @@ class JobEdges:
             later = np.array(pairs, np.int32)
             needs = np.concatenate((needs, later[:, 0]))
             jobs = np.concatenate((jobs, later[:, 1]))
-        return Edges(needs, jobs)
+        return DependencyColumns(needs, jobs)
 
 
 def _extend(column: array[int], numbers: NDArray[np.signedinteger]) -> None:

@@ -24,14 +24,14 @@ from rowtui.core.network.graph.job_model import (
     KIND,
     LOST,
     MOST,
-    Block,
-    Change,
-    Edges,
+    DependencyColumns,
     Extended,
+    GraphChange,
+    GraphJobState,
+    GraphSnapshot,
+    JobBlock,
     JobGraphError,
-    JobState,
-    LeftOut,
-    Snapshot,
+    LostMember,
 )
 from rowtui.core.network.graph.job_states import (
     CANCELLED,
@@ -58,7 +58,7 @@ class JobGraph:
 
     # -- growing -----------------------------------------------------------------------------------
 
-    def extend(self, *blocks: Block) -> Extended:
+    def extend(self, *blocks: JobBlock) -> Extended:
         """Add new jobs: all blocks, or none if one is refused.
 
         New jobs do not wait for complete jobs; a lost dependency cancels them at once. New jobs
@@ -87,7 +87,7 @@ class JobGraph:
         others: Sequence[int],
         slots: Sequence[int] = (),
         least: Mapping[int, int] | None = None,
-    ) -> Change:
+    ) -> GraphChange:
         """Add dependencies to a job that still waits.
 
         `slots`: for each dependency -1, or the position of one of the job's slots, counted from 0.
@@ -157,7 +157,7 @@ class JobGraph:
         with self.lock:
             return [job for job in self._check(jobs) if self._jobs.activate(job)]
 
-    def complete(self, jobs: _Jobs) -> Change:
+    def complete(self, jobs: _Jobs) -> GraphChange:
         """Mark jobs as complete from any state, because the user may run them outside the run."""
         with self.lock:
             numbers = self._check(jobs)
@@ -170,27 +170,27 @@ class JobGraph:
                 else:
                     over.append(job)
             if len(numbers) == 1 and not over:
-                return Change(ready, [], [], [], [])
+                return GraphChange(ready, [], [], [], [])
             change = self._say(over, COMPLETED)
             change.ready.extend(job for job in ready if states[job] == ELIGIBLE)
             return change
 
-    def fail(self, jobs: _Jobs, reason: str = "") -> Change:
+    def fail(self, jobs: _Jobs, reason: str = "") -> GraphChange:
         """Mark jobs as failed.
 
         A job that is complete or was cancelled by the user keeps its state.
         """
         return self._say(jobs, FAILED, reason)
 
-    def cancel(self, jobs: _Jobs, reason: str = "") -> Change:
+    def cancel(self, jobs: _Jobs, reason: str = "") -> GraphChange:
         """Cancel jobs for the user, with their dependents. A complete job keeps its state."""
         return self._say(jobs, CANCELLED, reason)
 
-    def skip(self, jobs: _Jobs) -> Change:
+    def skip(self, jobs: _Jobs) -> GraphChange:
         """Mark jobs whose data is known to be absent."""
         return self._say(jobs, SKIPPED)
 
-    def _say(self, jobs: _Jobs, word: int, reason: str = "") -> Change:
+    def _say(self, jobs: _Jobs, word: int, reason: str = "") -> GraphChange:
         with self.lock:
             was: Was = {}
             heard = self._jobs.say(self._check(jobs), word, was)
@@ -200,7 +200,7 @@ class JobGraph:
                 self._forget(heard)
             return self._jobs.changed(was)
 
-    def retry(self, jobs: _Jobs) -> Change:
+    def retry(self, jobs: _Jobs) -> GraphChange:
         """Retry jobs that failed, were cancelled or are skipped by themselves.
 
         Jobs that were cancelled or missing only because of them come back as well. Raises:
@@ -217,12 +217,12 @@ class JobGraph:
                     )
             return self._take_back(numbers)
 
-    def release(self, jobs: _Jobs) -> Change:
+    def release(self, jobs: _Jobs) -> GraphChange:
         """Undo the submission of active jobs; other jobs keep their states."""
         with self.lock:
             return self._take_back([job for job in self._check(jobs) if self._is(job, SUBMITTED)])
 
-    def reopen(self, jobs: _Jobs) -> Change:
+    def reopen(self, jobs: _Jobs) -> GraphChange:
         """Mark complete jobs as incomplete because their products no longer exist.
 
         Other jobs in `jobs` keep their states. Ready dependents wait again; dependents that are
@@ -234,7 +234,7 @@ class JobGraph:
     def _is(self, job: int, state: int) -> bool:
         return self._jobs.states[job] == state
 
-    def _take_back(self, jobs: Sequence[int]) -> Change:
+    def _take_back(self, jobs: Sequence[int]) -> GraphChange:
         was: Was = {}
         self._jobs.take_back(jobs, was)
         self._forget(jobs)
@@ -255,11 +255,11 @@ class JobGraph:
         """Return a number that increases with every change."""
         return self._jobs.generation
 
-    def state(self, job: int) -> JobState:
+    def state(self, job: int) -> GraphJobState:
         """Return the state of a job."""
         with self.lock:
             self._check(job)
-            return JobState(self._jobs.states[job])
+            return GraphJobState(self._jobs.states[job])
 
     def node(self, job: int) -> int:
         """Return the node of a job."""
@@ -271,10 +271,10 @@ class JobGraph:
         """Return the reason of a failure or of a cancellation by the user; "" for other jobs."""
         return self._reasons.get(job, "")
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> GraphSnapshot:
         """Return all states and counts at one moment."""
         with self.lock:
-            return Snapshot(self.generation, bytes(self._jobs.states), self.counts())
+            return GraphSnapshot(self.generation, bytes(self._jobs.states), self.counts())
 
     def counts(self) -> tuple[tuple[int, ...], ...]:
         """Return how many jobs of each node are in each state: `counts()[node][state]`."""
@@ -330,13 +330,13 @@ class JobGraph:
                 if slot == NO_SLOT and states[other] == WAITING
             ]
 
-    def left_out(self, job: int) -> list[LeftOut]:
+    def left_out(self, job: int) -> list[LostMember]:
         """Return the lost or missing members of a job's slots."""
         with self.lock:
             self._check(job)
             states, place = self._jobs.states, self._jobs.edges.slots.place
             return sorted(
-                LeftOut(needed, place[slot], JobState(states[needed]))
+                LostMember(needed, place[slot], GraphJobState(states[needed]))
                 for needed, slot in self._jobs.edges.backward(job)
                 if slot != NO_SLOT and KIND[states[needed]] in (LOST, GONE)
             )
@@ -357,7 +357,7 @@ class JobGraph:
             self._check(job)
             return len(job_causes.lost_by(self._jobs, job))
 
-    def edges(self) -> Edges:
+    def edges(self) -> DependencyColumns:
         """Return all dependencies, for algorithms on the whole graph."""
         with self.lock:
             return self._jobs.edges.columns()
@@ -412,4 +412,4 @@ class JobGraph:
 
 
 def _name(state: int) -> str:
-    return JobState(state).name.lower()
+    return GraphJobState(state).name.lower()

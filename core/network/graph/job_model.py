@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Ints = Sequence[int] | NDArray[Any]
 
 
-class JobState(IntEnum):
+class GraphJobState(IntEnum):
     """The state of a job of the graph, in the words of directories (`Status`)."""
 
     WAITING = 0  # for other jobs
@@ -42,11 +42,11 @@ class JobState(IntEnum):
     MISSING = 6
 
 
-STATES: Final = len(JobState)
+STATES: Final = len(GraphJobState)
 
 OLD_WORDS: Final = {
     name.lower(): state.name.lower()
-    for name, state in JobState.__members__.items()
+    for name, state in GraphJobState.__members__.items()
     if name != state.name
 }
 """Former words for states, which filters and options accept, with the words that are shown."""
@@ -66,7 +66,7 @@ class JobGraphError(RowtuiError):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class JobBlock:
     """New jobs of one node. They get the next numbers of the graph, in order.
 
     Job i of the block needs `dependencies[starts[i]:starts[i + 1]]`, numbers of the whole graph: of
@@ -85,7 +85,7 @@ class Block:
     slot_least: Ints = ()
 
 
-class Change(NamedTuple):
+class GraphChange(NamedTuple):
     """The consequences of one event: numbers of jobs, each once, in no particular order.
 
     `ready` became eligible, `cancelled` were cancelled (also by the user), `skipped` became
@@ -105,18 +105,18 @@ class Extended(NamedTuple):
     """The numbers of new jobs, for each block, and the immediate consequences."""
 
     jobs: tuple[range, ...]
-    change: Change
+    change: GraphChange
 
 
-class LeftOut(NamedTuple):
+class LostMember(NamedTuple):
     """A member of a slot that is lost or skipped. `slot` counts the slots of its job from 0."""
 
     job: int
     slot: int
-    state: JobState
+    state: GraphJobState
 
 
-class Snapshot(NamedTuple):
+class GraphSnapshot(NamedTuple):
     """All states at one moment, a byte for each job, with their `counts[node][state]`."""
 
     generation: int
@@ -124,13 +124,13 @@ class Snapshot(NamedTuple):
     counts: tuple[tuple[int, ...], ...]
 
 
-class Edges(NamedTuple):
+class DependencyColumns(NamedTuple):
     """Dependencies as two columns: `jobs[e]` needs `needs[e]`."""
 
     needs: NDArray[Any]
     jobs: NDArray[Any]
 
 
-def nothing() -> Change:
+def nothing() -> GraphChange:
     """Return an empty change."""
-    return Change([], [], [], [], [])
+    return GraphChange([], [], [], [], [])

@@ -23,8 +23,8 @@ from rowtui.core.network.graph.job_model import (
     OPEN,
     STATES,
     STRENGTH,
-    Change,
-    JobState,
+    GraphChange,
+    GraphJobState,
     nothing,
 )
 from rowtui.core.network.graph.ready_queue import ReadyQueue
@@ -74,13 +74,13 @@ def lost_by(jobs: JobStates, job: int) -> set[int]:
 
 
 # Plain numbers: members of an enumeration are slower in the loops below.
-WAITING = int(JobState.WAITING)
-ELIGIBLE = int(JobState.ELIGIBLE)
-SUBMITTED = int(JobState.SUBMITTED)
-COMPLETED = int(JobState.COMPLETED)
-FAILED = int(JobState.FAILED)
-CANCELLED = int(JobState.CANCELLED)
-SKIPPED = int(JobState.SKIPPED)
+WAITING = int(GraphJobState.WAITING)
+ELIGIBLE = int(GraphJobState.ELIGIBLE)
+SUBMITTED = int(GraphJobState.SUBMITTED)
+COMPLETED = int(GraphJobState.COMPLETED)
+FAILED = int(GraphJobState.FAILED)
+CANCELLED = int(GraphJobState.CANCELLED)
+SKIPPED = int(GraphJobState.SKIPPED)
 
 Was = dict[int, int]  # the jobs that one event changed, with their states before the event
 _Todo = list[tuple[int, int, int]]  # a job, its former kind, its present kind
@@ -224,7 +224,7 @@ class JobStates:
             self._settle(job, todo, was)
         self._spread(todo, was)
 
-    def changed(self, was: Was) -> Change:
+    def changed(self, was: Was) -> GraphChange:
         """Return the changes of the jobs that an event touched."""
         change = nothing()
         states = self.states

@@ -13,9 +13,9 @@ from array import array
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
-_ELIGIBLE = int(JobState.ELIGIBLE)
+_ELIGIBLE = int(GraphJobState.ELIGIBLE)
 _BITS = 31  # of a job's number; the rank is above these bits
 _MASK = (1 << _BITS) - 1
 _NEVER = 1 << 63  # larger than every key

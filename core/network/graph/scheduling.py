@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.job_model import DependencyColumns
 
 # Compute the remaining time from each job to the end of all jobs that depend on it.
 
@@ -24,7 +24,7 @@ from rowtui.core.network.graph.job_model import Edges
 _FEW = 64  # jobs at a time: below this, plain Python is faster than numpy
 
 
-def remaining_seconds(edges: Edges, seconds: NDArray[Any]) -> NDArray[np.float64]:
+def remaining_seconds(edges: DependencyColumns, seconds: NDArray[Any]) -> NDArray[np.float64]:
     """Return for each job its own seconds plus those of the longest path through its dependents."""
     if not len(edges.needs):
         return np.array(seconds, np.float64)
@@ -41,7 +41,7 @@ class _Sweep:
     Many jobs at a time are processed with numpy, few (long chains) one after another.
     """
 
-    def __init__(self, edges: Edges, seconds: NDArray[Any]) -> None:
+    def __init__(self, edges: DependencyColumns, seconds: NDArray[Any]) -> None:
         count = len(seconds)
         self.remaining = np.array(seconds, np.float64)
         # number of dependents that are not done yet
@@ -120,7 +120,7 @@ class Orderable:
     nodes: tuple[NodeFacts, ...]
     node: Key
     sample: Key
-    edges: Edges
+    edges: DependencyColumns
     seconds: Key | None = None
 
     def of_nodes(self, facts: list[float]) -> Key:

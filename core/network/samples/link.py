@@ -26,16 +26,16 @@ from rowtui.core.network.samples.model import (
     Sample,
     dimensions_text,
 )
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Opens, Output, counted, row_of
-from rowtui.core.network.samples.stage import Origin, Stage
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, Opens, counted, row_of
+from rowtui.core.network.samples.stage import RowOrigin, Stage
 
 
 class SubOutput(Stage):
     """A selection in the cardinality; the samples are the same."""
 
-    def __init__(self, output: Output, start: int, stop: int | None) -> None:
+    def __init__(self, output: NodeOutput, start: int, stop: int | None) -> None:
         """Select as a slice does."""
-        super().__init__([output], output.columns, [Origin()], output.opens)
+        super().__init__([output], output.columns, [RowOrigin()], output.opens)
         self.slice = slice(start, stop)
 
     def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
@@ -55,7 +55,7 @@ class SubOutput(Stage):
     def entries(self, dimension: str) -> Entries:
         """Return the selected entries of the lists."""
         output = self.sources[0]
-        assert isinstance(output, Output)
+        assert isinstance(output, NodeOutput)
         every = output.entries(dimension)
         begin, numbers = self._selected(np.diff(every.starts))
         starts = np.concatenate(([0], np.cumsum(numbers))).astype(np.int64)
@@ -80,7 +80,7 @@ def _bound(at: int, lengths: Rows) -> Rows:
     return np.minimum(at, lengths) if at >= 0 else np.maximum(lengths + at, 0)
 
 
-class Link(Stage):
+class LinkStage(Stage):
     """Forwards samples, and may convert dimensions to cardinality and cardinality to a dimension.
 
     First each value of a sample becomes a sample (expand, the new dimension last), then samples
@@ -91,7 +91,7 @@ class Link(Stage):
 
     def __init__(
         self,
-        source: Output | SubOutput,
+        source: NodeOutput | SubOutput,
         collapse: Sequence[str | int] = (),
         expand: str = "",
         target: str = COLLAPSED,
@@ -102,7 +102,7 @@ class Link(Stage):
         "" there is no dimension then). Raises: DimensionError.
         """
         dropped = _dropped(source.columns, collapse)
-        made = _Made(source.columns, Origin(), source.opens)
+        made = _Made(source.columns, RowOrigin(), source.opens)
         if expand:
             made = _expanded(source, expand)
         if dropped:
@@ -150,7 +150,7 @@ class _Made(NamedTuple):
     """The samples of a link under construction."""
 
     columns: Columns
-    origin: Origin
+    origin: RowOrigin
     opens: Opens
     places: Rows | None = None
 
@@ -158,8 +158,8 @@ class _Made(NamedTuple):
 class SubInput(Stage):
     """One of the links into an input, unchanged."""
 
-    def __init__(self, link: Link) -> None:
-        super().__init__([link], link.columns, [Origin()], link.opens)
+    def __init__(self, link: LinkStage) -> None:
+        super().__init__([link], link.columns, [RowOrigin()], link.opens)
 
 
 def _dropped(table: Columns, collapse: Sequence[str | int]) -> tuple[int, ...]:
@@ -176,7 +176,7 @@ def _dropped(table: Columns, collapse: Sequence[str | int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _expanded(source: Output | SubOutput, name: str) -> _Made:
+def _expanded(source: NodeOutput | SubOutput, name: str) -> _Made:
     table, had = source.columns, source.opens
     if name in table.names:
         raise DimensionError(f"there is a dimension '{name}' already, so nothing can become it")
@@ -198,7 +198,7 @@ def _expanded(source: Output | SubOutput, name: str) -> _Made:
     if moved is not None:
         rows, places = rows[moved], places[moved]
     new = np.flatnonzero(cards == UNKNOWN)
-    owner = source.owner if isinstance(source, Output) else _output(source).owner
+    owner = source.owner if isinstance(source, NodeOutput) else _output(source).owner
     told = [
         np.concatenate((before, column[new]))
         for before, column in zip(had.codes, table.codes, strict=True)
@@ -208,12 +208,12 @@ def _expanded(source: Output | SubOutput, name: str) -> _Made:
         np.concatenate((had.owners, np.full(len(new), owner, dtype=np.int64))),
         np.concatenate((had.rows, new)),
     )
-    return _Made(made, Origin(rows), opens, places)
+    return _Made(made, RowOrigin(rows), opens, places)
 
 
-def _output(stage: SubOutput) -> Output:
+def _output(stage: SubOutput) -> NodeOutput:
     (output,) = stage.sources
-    assert isinstance(output, Output)
+    assert isinstance(output, NodeOutput)
     return output
 
 
@@ -238,4 +238,4 @@ def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
     rows = found.members if origin.rows is None else origin.rows[found.members]
     if places is not None:
         places = places[found.members]
-    return _Made(made, Origin(rows, found.starts), Opens(left, opens.owners, opens.rows), places)
+    return _Made(made, RowOrigin(rows, found.starts), Opens(left, opens.owners, opens.rows), places)

@@ -74,7 +74,7 @@ class HasSamples(HasDimensions):
         return [sample.id for _, sample in self.iteritems()]
 
 
-class Samples(Protocol):
+class SampleContainer(Protocol):
     """The container of the samples of `ContainsSamples`."""
 
     @property
@@ -96,7 +96,7 @@ class ContainsSamples(HasSamples):
 
     @property
     @abstractmethod
-    def samples(self) -> Samples:
+    def samples(self) -> SampleContainer:
         """Return the samples."""
 
     def __getitem__(self, key: Key) -> Sample:

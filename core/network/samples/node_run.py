@@ -21,7 +21,7 @@ from rowtui.core.network.samples.combine import Combination, Combined, broadcast
 from rowtui.core.network.samples.link import SubInput
 from rowtui.core.network.samples.mixins import Key
 from rowtui.core.network.samples.model import DimensionError, Sample, dimensions_text
-from rowtui.core.network.samples.output import UNKNOWN, Output, counted
+from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, counted
 from rowtui.core.network.samples.stage import Stage, opens_of, origins_of
 
 
@@ -39,7 +39,7 @@ def together(sources: Sequence[Stage], how: Combination) -> Combined:
     return how(tables)
 
 
-class Input(Stage):
+class InputStage(Stage):
     """An input: the values of its links one after another. A single sample goes with all others."""
 
     def __init__(self, name: str, parts: Sequence[SubInput]) -> None:
@@ -70,7 +70,9 @@ class Input(Stage):
 class InputGroup(Stage):
     """Matched inputs: each sample of the group has one sample of every input."""
 
-    def __init__(self, name: str, inputs: Sequence[Input], how: Combination = broadcast) -> None:
+    def __init__(
+        self, name: str, inputs: Sequence[InputStage], how: Combination = broadcast
+    ) -> None:
         """Create a group. Raises: DimensionError if the inputs cannot be matched."""
         self.name = name
         combined = together(inputs, how)
@@ -83,7 +85,7 @@ class InputGroup(Stage):
         data = {
             part.name: tuple(sample.data)
             for part, (sample,) in zip(self.sources, samples, strict=True)
-            if isinstance(part, Input)
+            if isinstance(part, InputStage)
         }
         return self.combined(key, [sample for (sample,) in samples], data)
 
@@ -113,6 +115,6 @@ class NodeRun(Stage):
             data |= sample.data
         return self.combined(key, [sample for (sample,) in samples], data)
 
-    def output(self, name: str = "", **facts: Any) -> Output:
-        """Return an output with a sample for each job. `facts`: see `Output`."""
-        return Output(self.columns, self.number, name=name, opens=self.opens, **facts)
+    def output(self, name: str = "", **facts: Any) -> NodeOutput:
+        """Return an output with a sample for each job. `facts`: see `NodeOutput`."""
+        return NodeOutput(self.columns, self.number, name=name, opens=self.opens, **facts)

@@ -46,7 +46,7 @@ class Opens(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class OutputSamples:
     """The samples of an output, and what is known of their content.
 
     `cards` is the cardinality of all, or of each (UNKNOWN: the job has not run). `values`: samples
@@ -83,7 +83,7 @@ class Held:
         self.values[self.row(key)] = sample
 
 
-class Output(ContainsSamples):
+class NodeOutput(ContainsSamples):
     """An output of a node or source: it holds samples."""
 
     def __init__(
@@ -108,10 +108,10 @@ class Output(ContainsSamples):
         self.cards = cards
         self.lists = lists or {}
         self.opens = opens if opens is not None else no_opens(table)
-        self._held = Held(table, cards, {}, owner, states or {})
+        self._held = OutputSamples(table, cards, {}, owner, states or {})
 
     @property
-    def samples(self) -> Held:
+    def samples(self) -> OutputSamples:
         """Return the samples."""
         return self._held
 

@@ -28,14 +28,12 @@ from rowtui.core.network.samples.columns import Codes, Columns, Rows, columns, p
 from rowtui.core.network.samples.combination_plug_ins import find_combination
 from rowtui.core.network.samples.combine import join
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link as LinkStage
-from rowtui.core.network.samples.link import SubInput, SubOutput
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.model import DimensionError
 from rowtui.core.network.samples.names import GREATEST_INTEGER, LEAST_INTEGER, names_of, text_of
-from rowtui.core.network.samples.node_run import Input as InputStage
-from rowtui.core.network.samples.node_run import InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
-from rowtui.core.network.samples.shape import Shape
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
+from rowtui.core.network.samples.shape import NetworkShape
 
 ListKey = tuple[str, str, str]  # a source or node, its output, the dimension that the list becomes
 
@@ -68,7 +66,7 @@ class Flow:
     def __init__(
         self,
         network: Network,
-        shape: Shape,
+        shape: NetworkShape,
         rows: Mapping[str, SourceRows],
         *,
         lists: Lists | None = None,
@@ -197,10 +195,12 @@ class Flow:
         if link.expand:
             cards, entries = self._entries(link, table)
             lists = {link.expand: entries}
-            output = Output(table, number, name=link.output, cards=cards, lists=lists, opens=opens)
+            output = NodeOutput(
+                table, number, name=link.output, cards=cards, lists=lists, opens=opens
+            )
         else:
-            output = Output(table, number, name=link.output, opens=opens)
-        source: Output | SubOutput = output
+            output = NodeOutput(table, number, name=link.output, opens=opens)
+        source: NodeOutput | SubOutput = output
         if link.select is not None:
             source = SubOutput(output, link.select.start, link.select.stop)
         try:

@@ -1,7 +1,7 @@
 """The dimensions of every node's samples, and the source or node whose directories they use.
 
-Takes a network and the dimensions of its sources; gives a `Shape` without reading values, or all
-mismatches with the dimensions of both sides. Errors that depend on values (sizes of a `zip`,
+Takes a network and the dimensions of its sources; gives a `NetworkShape` without reading values, or
+all mismatches with the dimensions of both sides. Errors that depend on values (sizes of a `zip`,
 expanded lists) are found later. Samples match by name, never by position or size, and all errors of
 shape are found at planning time.
 """
@@ -17,12 +17,12 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.allowed import NetworkError, dimension_fault, listed
 from rowtui.core.network.definition.spec import (
     Existing,
-    Files,
+    FileSource,
     Input,
     Link,
     Network,
+    NetworkPosition,
     Node,
-    Place,
     Source,
     Values,
 )
@@ -55,7 +55,7 @@ class NodeShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NetworkShape:
     """The shape of a whole network. `order`: the nodes, each after the nodes that it needs.
 
     `needed`: the sources and nodes that some sink needs; all of them in a network without sinks.
@@ -82,7 +82,7 @@ def shape(
     network: Network,
     source_dimensions: Mapping[str, Dimensions],
     file: str = "network.toml",
-) -> Shape:
+) -> NetworkShape:
     """Return the shape of a network with these source dimensions; `file` is shown in problems.
 
     Raises: NetworkError with all mismatches; KeyError for a source without entry.
@@ -92,7 +92,7 @@ def shape(
     problems = [*check_structure(network, file), *found.problems]
     if any(problem.severity == "error" for problem in problems):
         raise NetworkError(tuple(sorted(problems, key=lambda it: (it.line, it.column))))
-    return Shape(sources, found.nodes, order_of(network), needed_by_sinks(network))
+    return NetworkShape(sources, found.nodes, order_of(network), needed_by_sinks(network))
 
 
 class Home(NamedTuple):
@@ -145,7 +145,7 @@ def declared_dimensions(source: Source) -> Dimensions | None:
     data = source.data
     if isinstance(data, Values):
         return tuple(data.dimensions)
-    if isinstance(data, Files):
+    if isinstance(data, FileSource):
         return (data.dimension,)
     if isinstance(data, Existing):
         return data.dimensions or (source.name,)
@@ -188,7 +188,7 @@ class _Inference:
         self.nodes: dict[str, NodeShape] = {}
         self.problems: list[Problem] = []
 
-    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+    def wrong(self, place: NetworkPosition, message: str, hint: str = "") -> None:
         self.problems.append(problem_at(self.file, place, message, hint))
 
     def source(self, source: Source, dimensions: Dimensions | None) -> None:
@@ -199,13 +199,13 @@ class _Inference:
         if all(usable) and self.distinct(source.place, what, dimensions):
             self.known[source.name] = dimensions
 
-    def usable(self, place: Place, what: str, name: str) -> bool:
+    def usable(self, place: NetworkPosition, what: str, name: str) -> bool:
         fault = dimension_fault(name)
         if fault:
             self.wrong(place, f"{what}: the dimension '{visible(name)}' {fault}")
         return not fault
 
-    def distinct(self, place: Place, what: str, dimensions: Dimensions) -> bool:
+    def distinct(self, place: NetworkPosition, what: str, dimensions: Dimensions) -> bool:
         """Whether all names differ, also when case is ignored; report the others."""
         alike = case_collisions(dimensions)
         for one, two in alike:

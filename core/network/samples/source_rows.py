@@ -16,7 +16,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, visible
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.network.definition.allowed import dimension_fault
-from rowtui.core.network.definition.spec import JSON, NODE_KEY, Existing, SourceRows, Table
+from rowtui.core.network.definition.spec import JSON, NODE_KEY, Existing, SourceRows, TableSource
 from rowtui.core.network.samples.names import CUT, GREATEST_INTEGER, LEAST_INTEGER, escaped
 from rowtui.core.network.samples.sources import (
     SourceError,
@@ -109,7 +109,7 @@ class MoreOfRows(Sequence[Mapping[str, JSON]]):
 
 def rows_from_table(
     source: str,
-    data: Table,
+    data: TableSource,
     header: Sequence[str],
     rows: Sequence[Sequence[Any]],
     lines: Sequence[int],
@@ -165,11 +165,11 @@ def rows_from_table(
     )
 
 
-def _place(data: Table, line: int) -> str:
+def _place(data: TableSource, line: int) -> str:
     return f"line {line}" if data.kind == "csv" else f"entry {line}"
 
 
-def _refuse_header(source: str, data: Table, header: Sequence[str]) -> None:
+def _refuse_header(source: str, data: TableSource, header: Sequence[str]) -> None:
     path = visible(data.path)
     what = "column" if data.kind == "csv" else "key"
     seen: set[str] = set()

@@ -14,10 +14,17 @@ from rowtui.core.network.samples.columns import Codes, Columns, Rows, codes_on, 
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.mixins import ForwardsSamples, HasSamples, Key
 from rowtui.core.network.samples.model import Dimension, Sample, SampleIndex, SampleState
-from rowtui.core.network.samples.output import UNKNOWN, Opens, Output, contains, no_opens, row_of
+from rowtui.core.network.samples.output import (
+    UNKNOWN,
+    NodeOutput,
+    Opens,
+    contains,
+    no_opens,
+    row_of,
+)
 
 
-class Origin(NamedTuple):
+class RowOrigin(NamedTuple):
     """The rows of a source in each row: `rows[starts[i]:starts[i + 1]]`.
 
     `starts` None: one each. `rows` None: the same row.
@@ -64,9 +71,9 @@ class Stage(ForwardsSamples):
 
     def __init__(
         self,
-        sources: Sequence[Output | Stage],
+        sources: Sequence[NodeOutput | Stage],
         table: Columns,
-        origins: Sequence[Origin],
+        origins: Sequence[RowOrigin],
         opens: Opens,
     ) -> None:
         self._sources = tuple(sources)
@@ -80,7 +87,7 @@ class Stage(ForwardsSamples):
         return self._sources
 
     @property
-    def sources(self) -> tuple[Output | Stage, ...]:
+    def sources(self) -> tuple[NodeOutput | Stage, ...]:
         """Return the sources of the samples, typed with their columns."""
         return self._sources
 
@@ -136,10 +143,10 @@ class Stage(ForwardsSamples):
         return cards[origin.rows]
 
 
-def origins_of(rows: Sequence[Rows], sources: Sequence[Stage]) -> list[Origin]:
+def origins_of(rows: Sequence[Rows], sources: Sequence[Stage]) -> list[RowOrigin]:
     """Return one row of each source for each row; the identity takes no memory."""
     return [
-        Origin(None if _is_all(each, source.columns.count) else each)
+        RowOrigin(None if _is_all(each, source.columns.count) else each)
         for each, source in zip(rows, sources, strict=True)
     ]
 

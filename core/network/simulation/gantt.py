@@ -12,14 +12,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.simulation.simulate import Machine, Simulated, Work
+from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedWork
 
 By = Literal["machines", "nodes"]
 
 NOTHING = -1  # in a cell: no node
 
 
-class Cell(NamedTuple):
+class GanttCell(NamedTuple):
     """One cell of a row: the node that took most of it (`NOTHING` for none), and how full it was.
 
     `share` is the share of the row's cores, or of a node's maximum; from 0 to 1.
@@ -35,7 +35,7 @@ class GanttRow(NamedTuple):
     label: str
     first: int
     last: int
-    cells: tuple[Cell, ...]
+    cells: tuple[GanttCell, ...]
 
 
 class Gantt(NamedTuple):
@@ -48,8 +48,8 @@ class Gantt(NamedTuple):
 
 
 def gantt(
-    work: Work,
-    machines: Sequence[Machine],
+    work: SimulatedWork,
+    machines: Sequence[SimulatedMachines],
     run: Simulated,
     *,
     by: By = "machines",
@@ -94,7 +94,7 @@ def gantt(
     found = []
     for at, label in enumerate(labels):
         cells = tuple(
-            Cell(int(which) if share > 0 else NOTHING, float(share))
+            GanttCell(int(which) if share > 0 else NOTHING, float(share))
             for which, share in zip(most[at], shares[at].round(6), strict=True)
         )
         found.append(GanttRow(label, bounds[at], bounds[at + 1] - 1, cells))
@@ -130,7 +130,7 @@ def _taken(
 
 
 def _machine_labels(
-    machines: Sequence[Machine], run: Simulated, bounds: Sequence[int]
+    machines: Sequence[SimulatedMachines], run: Simulated, bounds: Sequence[int]
 ) -> list[str]:
     counted: dict[int, int] = {}
     names = []

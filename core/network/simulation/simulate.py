@@ -17,31 +17,33 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.simulation.simulate_model import (
     HOUR,
     Column,
-    Machine,
-    Needs,
-    Opened,
     Simulated,
+    SimulatedMachines,
+    SimulatedNeeds,
+    SimulatedWork,
     Spans,
-    Unplaced,
-    Work,
+    UnplacedJobs,
+    UsedMachine,
 )
 
 __all__ = [
     "HOUR",
-    "Machine",
-    "Needs",
-    "Opened",
     "Simulated",
+    "SimulatedMachines",
+    "SimulatedNeeds",
+    "SimulatedWork",
     "Spans",
-    "Unplaced",
-    "Work",
+    "UnplacedJobs",
+    "UsedMachine",
     "simulate",
 ]
 
 _OPEN = 1 << 62  # an unlimited number of machines
 
 
-def simulate(work: Work, machines: Sequence[Machine], ranks: Column) -> Simulated:
+def simulate(
+    work: SimulatedWork, machines: Sequence[SimulatedMachines], ranks: Column
+) -> Simulated:
     """Run every job that can run. `ranks`: one per job; lower ranks first, then by number.
 
     Raises: RowtuiError (invalid times or shares of failures, columns of different lengths).
@@ -52,7 +54,7 @@ def simulate(work: Work, machines: Sequence[Machine], ranks: Column) -> Simulate
     return course.result()
 
 
-def _refuse_nonsense(work: Work, ranks: Column) -> None:
+def _refuse_nonsense(work: SimulatedWork, ranks: Column) -> None:
     count = len(work.node)
     columns = (ranks, work.seconds, work.over)
     if any(len(column) != count for column in columns if column is not None):
@@ -71,7 +73,9 @@ class _Course:
     may have room for one of them, both as heaps, so that no job is examined twice without need.
     """
 
-    def __init__(self, work: Work, machines: Sequence[Machine], ranks: Column) -> None:
+    def __init__(
+        self, work: SimulatedWork, machines: Sequence[SimulatedMachines], ranks: Column
+    ) -> None:
         self.work, self.machines = work, tuple(machines)
         count = len(work.node)
         self.order = np.argsort(np.asarray(ranks), kind="stable")
@@ -270,7 +274,9 @@ class _Course:
         where = np.array(self.where, np.int32)
         start, end = np.array(self.start), np.array(self.end)
         spans = Spans(jobs.astype(np.int32), where, start, end)
-        opened = tuple(Opened(*it) for it in zip(self.kind, self.since, self.until, strict=True))
+        opened = tuple(
+            UsedMachine(*it) for it in zip(self.kind, self.since, self.until, strict=True)
+        )
         cpus = np.array([*(it.cpus for it in work.nodes), 0])[work.node[jobs]]
         if opened:
             kinds = np.array(self.kind)[where]
@@ -295,26 +301,26 @@ class _Course:
             held_up=wanted - self.ended - sum(it.jobs for it in unplaced),
         )
 
-    def _unplaced(self) -> tuple[Unplaced, ...]:
+    def _unplaced(self) -> tuple[UnplacedJobs, ...]:
         """Return by node the jobs that fit on no machine, whether or not their inputs would be
         complete.
         """
         every = np.bincount(np.asarray(self.work.node)[self.left], minlength=len(self.work.nodes))
         return tuple(
-            Unplaced(number, int(every[number]))
+            UnplacedJobs(number, int(every[number]))
             for number, it in enumerate(self.work.nodes)
             if every[number] and not any(_fits(it, machine) for machine in self.machines)
         )
 
 
-def _amounts(needs: Needs) -> tuple[int, int, int]:
+def _amounts(needs: SimulatedNeeds) -> tuple[int, int, int]:
     """Return what a job takes of a machine; more than any machine has if the job is refused."""
     if needs.refused:
         return _OPEN, 0, 0
     return needs.cpus, needs.memory_mb, needs.gpus
 
 
-def _fits(needs: Needs, machine: Machine) -> bool:
+def _fits(needs: SimulatedNeeds, machine: SimulatedMachines) -> bool:
     return (
         machine.number != 0
         and not needs.refused
@@ -324,7 +330,7 @@ def _fits(needs: Needs, machine: Machine) -> bool:
     )
 
 
-def _cost(machines: Sequence[Machine], opened: Sequence[Opened]) -> float | None:
+def _cost(machines: Sequence[SimulatedMachines], opened: Sequence[UsedMachine]) -> float | None:
     """Return what the open machines cost; None where one of them has no price."""
     used = {it.kind for it in opened} or range(len(machines))
     if any(machines[kind].price_per_hour is None for kind in used):

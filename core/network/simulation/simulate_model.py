@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.job_model import DependencyColumns
 
 HOUR = 3600.0
 Column = NDArray[Any]  # a number for each job
 
 
-class Machine(NamedTuple):
+class SimulatedMachines(NamedTuple):
     """Machines of one kind, in the order in which they are used.
 
     `number`: how many there are, None for no limit. `price_per_hour`: None without a price; costs
@@ -35,7 +35,7 @@ class Machine(NamedTuple):
     whole: bool = False
 
 
-class Needs(NamedTuple):
+class SimulatedNeeds(NamedTuple):
     """What one job of a node takes, and for how many seconds. `refused`: why it cannot run."""
 
     name: str
@@ -47,7 +47,7 @@ class Needs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SimulatedWork:
     """The work to simulate. Columns are by the number of the job.
 
     `node` are positions in `nodes`; a node whose jobs take different amounts has several entries
@@ -56,9 +56,9 @@ class Work:
     attempts that fail, from 0 to below 1; a failed job begins again.
     """
 
-    nodes: tuple[Needs, ...]
+    nodes: tuple[SimulatedNeeds, ...]
     node: Column
-    edges: Edges
+    edges: DependencyColumns
     seconds: Column | None = None
     over: Column | None = None
     failures: float = 0.0
@@ -79,11 +79,11 @@ class Work:
         every[~self.left()] = 0.0
         return every
 
-    def waits(self) -> Edges:
+    def waits(self) -> DependencyColumns:
         """Return the dependencies among the jobs that are to run."""
         left = self.left()
         counts = left[self.edges.needs] & left[self.edges.jobs]
-        return Edges(self.edges.needs[counts], self.edges.jobs[counts])
+        return DependencyColumns(self.edges.needs[counts], self.edges.jobs[counts])
 
     def of_nodes(self, values: Sequence[float]) -> NDArray[np.float64]:
         """Return a fact about nodes, for each job."""
@@ -109,7 +109,7 @@ class Spans(NamedTuple):
     end: NDArray[np.float64]
 
 
-class Opened(NamedTuple):
+class UsedMachine(NamedTuple):
     """One machine that was used. `kind`: its position in the list of machines."""
 
     kind: int
@@ -117,7 +117,7 @@ class Opened(NamedTuple):
     until: float
 
 
-class Unplaced(NamedTuple):
+class UnplacedJobs(NamedTuple):
     """Jobs of a node that cannot run: they are refused, or fit on no machine."""
 
     node: int
@@ -144,6 +144,6 @@ class Simulated:
     ended: int
     reruns: int
     spans: Spans
-    opened: tuple[Opened, ...]
-    unplaced: tuple[Unplaced, ...]
+    opened: tuple[UsedMachine, ...]
+    unplaced: tuple[UnplacedJobs, ...]
     held_up: int

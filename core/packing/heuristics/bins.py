@@ -19,7 +19,7 @@ from rowtui.core.packing.model import (
     HOUR,
     Bundle,
     Lane,
-    Problem,
+    PackingProblem,
     bundle_amounts,
     bundle_seconds,
 )
@@ -30,7 +30,7 @@ from rowtui.core.packing.model import (
 FOR_EVER = 2**62  # seconds, if there is no limit
 
 
-def shrink(bundles: tuple[Bundle, ...], problem: Problem) -> tuple[Bundle, ...]:
+def shrink(bundles: tuple[Bundle, ...], problem: PackingProblem) -> tuple[Bundle, ...]:
     """Return the same bundles, none more expensive than before; equal bundles are merged."""
     timed = problem.timed
     finder = CheapestType(problem, timed)
@@ -49,7 +49,7 @@ def shrink(bundles: tuple[Bundle, ...], problem: Problem) -> tuple[Bundle, ...]:
 class CheapestType:
     """Find the node type where a load costs least. A load consists of amounts and seconds."""
 
-    def __init__(self, problem: Problem, timed: bool) -> None:
+    def __init__(self, problem: PackingProblem, timed: bool) -> None:
         self._kinds = problem.node_types
         self._timed = timed
         bins = tuple(
@@ -85,7 +85,7 @@ class CheapestType:
         return kind.price * (kind.boot_seconds + seconds) / HOUR if self._timed else kind.price
 
 
-def cost_of(bundles: tuple[Bundle, ...], problem: Problem) -> float:
+def cost_of(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
     """Return the same as `total_cost`, quickly for many bundles and classes."""
     if not problem.timed:
         return sum(one.times * problem.node_types[one.node_type].price for one in bundles)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from rowtui.core.packing.heuristics.pool import Ground, Pool
+from rowtui.core.packing.heuristics.pool import Ground, ItemPool
 from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import GoOn
 
@@ -49,7 +49,7 @@ SETTLED = 100
 UNHURRIED = 25_000
 
 
-class Way(NamedTuple):
+class FillMethod(NamedTuple):
     """How to pack: the order of first items, the depth of the search, the number of parts.
 
     `order`: "value", "dominant" (share of the largest bin) or "shuffled"; `width`: the number of
@@ -65,17 +65,17 @@ class Way(NamedTuple):
     hurried: int = 0
 
 
-FIRST = Way("value", 8, 4)
-LARGE = Way("value", 4, 4)
+FIRST = FillMethod("value", 8, 4)
+LARGE = FillMethod("value", 4, 4)
 
 # Ways tried after the first one, each with the largest number of classes for which it is tried.
 OTHERS = (
-    (12_000, Way("shuffled", 8, 4)),
-    (12_000, Way("dominant", 8, 4)),
-    (NOT_MANY, Way("value", 16, 1)),
-    (NOT_MANY, Way("value", 24, 4)),
-    (NOT_MANY, Way("shuffled", 8, 4, 2)),
-    (NOT_MANY, Way("shuffled", 16, 2, 3)),
+    (12_000, FillMethod("shuffled", 8, 4)),
+    (12_000, FillMethod("dominant", 8, 4)),
+    (NOT_MANY, FillMethod("value", 16, 1)),
+    (NOT_MANY, FillMethod("value", 24, 4)),
+    (NOT_MANY, FillMethod("shuffled", 8, 4, 2)),
+    (NOT_MANY, FillMethod("shuffled", 16, 2, 3)),
 )
 FEW = 50_000  # more classes than this number take the way for large problems
 
@@ -131,7 +131,7 @@ def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
     return with_weightless(made, vectors)
 
 
-def _first_way(classes: int, go_on: GoOn) -> tuple[Way, GoOn]:
+def _first_way(classes: int, go_on: GoOn) -> tuple[FillMethod, GoOn]:
     """Return the way that is always completed, and the `go_on` that decides whether to hurry."""
     if classes <= QUICK:
         return FIRST, _always
@@ -144,7 +144,7 @@ def _always() -> bool:
     return True
 
 
-def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patterns:
+def pack(ground: Ground, numbers: dict[int, int], way: FillMethod, go_on: GoOn) -> Patterns:
     """Pack so many of these items (by number, each of some size) in bins, in one way."""
     random = Random(way.seed)
     waiting = list(numbers)
@@ -161,7 +161,7 @@ def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patt
         worth = ground.worth(items, counts)
         keep = CARRIED if waiting else (parts - 1) / parts
         total = sum(float(worth.values[at]) * number for at, number in left.items())
-        pool = Pool(ground, worth, items, counts)
+        pool = ItemPool(ground, worth, items, counts)
         made += pack_pool(pool, way, total * (1 - keep) if keep else None, random, go_on)
         left = pool.remaining()
         if not waiting:
@@ -170,7 +170,7 @@ def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patt
 
 
 def pack_pool(
-    pool: Pool, way: Way, until: float | None, random: Random, go_on: GoOn = _always
+    pool: ItemPool, way: FillMethod, until: float | None, random: Random, go_on: GoOn = _always
 ) -> list[Pattern]:
     """Fill bins with the items of the pool: all of them, or until the worth `until` is packed.
 
@@ -196,7 +196,7 @@ def pack_pool(
     return made
 
 
-def in_order(pool: Pool, order: str, random: Random) -> Iterable[int]:
+def in_order(pool: ItemPool, order: str, random: Random) -> Iterable[int]:
     """Return the classes of the pool in the order in which they start new bins."""
     bits = list(range(len(pool.items)))
     if order == "shuffled":
@@ -210,7 +210,7 @@ def in_order(pool: Pool, order: str, random: Random) -> Iterable[int]:
     return reversed(bits)
 
 
-def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
+def _best_bin(pool: ItemPool, first: int, width: int) -> tuple[int, Content, float]:
     kinds = list(zip(pool.kinds[first], pool.promise[first], strict=True))
     if width and len(kinds) > MOST_COMPARED:
         # A quick look at all kinds chooses the kinds that are filled carefully.
@@ -223,7 +223,7 @@ def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
 
 
 def _scored(
-    pool: Pool, first: int, kinds: Sequence[tuple[int, float]], width: int
+    pool: ItemPool, first: int, kinds: Sequence[tuple[int, float]], width: int
 ) -> list[tuple[float, int, Content, float]]:
     """Fill bins of these kinds, and return the score, kind, content and worth of each.
 
@@ -250,7 +250,7 @@ def _scored(
     return made
 
 
-def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:
+def _alone(pool: ItemPool, first: int) -> tuple[int, Content, float]:
     """Return the cheapest bin that holds the item, for sizes that floats cannot distinguish."""
     ground, item = pool.ground, pool.items[first]
     kind = min(
@@ -264,7 +264,7 @@ def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:
     return kind, {first: 1}, pool.values[first]
 
 
-def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, float] | None:
+def fill_bin(pool: ItemPool, first: int, kind: int, width: int) -> tuple[Content, float] | None:
     """Fill one bin of this kind with one item of the first class and with suitable other items.
 
     The result is the content (by bit) and its worth; None if the first item does not fit.
@@ -301,7 +301,7 @@ def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, fl
     return content, value
 
 
-def _look_ahead(pool: Pool, room: list[int], among: int, near: int, sight: _Sight) -> int:
+def _look_ahead(pool: ItemPool, room: list[int], among: int, near: int, sight: _Sight) -> int:
     """Return the item that makes most of the room, together with the two best items after it."""
     worth, width, content = sight
     sizes, values, left, fitting = pool.sizes, pool.values, pool.left, pool.fitting

@@ -13,8 +13,8 @@ from random import Random
 from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.bins import BinFinder
-from rowtui.core.packing.heuristics.fill import Way, pack_pool, with_weightless
-from rowtui.core.packing.heuristics.pool import Ground, Pool, Worth
+from rowtui.core.packing.heuristics.fill import FillMethod, pack_pool, with_weightless
+from rowtui.core.packing.heuristics.pool import Ground, ItemPool, ItemWorth
 from rowtui.core.packing.heuristics.vectors import Pattern, Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import GoOn
 
@@ -131,9 +131,11 @@ class _Improver:
         values = self.worth.values.copy()
         for at in items:
             values[at] *= 1 + NOISE * random.random()
-        worth = Worth(self.worth.duals, values)
-        way = Way(random.choice(("value", "dominant", "shuffled")), random.choice((2, 4, 8)), 1)
-        pool = Pool(self.ground, worth, items, [numbers[at] for at in items])
+        worth = ItemWorth(self.worth.duals, values)
+        way = FillMethod(
+            random.choice(("value", "dominant", "shuffled")), random.choice((2, 4, 8)), 1
+        )
+        pool = ItemPool(self.ground, worth, items, [numbers[at] for at in items])
         packed = pack_pool(pool, way, None, random)
         return [shrunk(pattern, self.ground, self.finder) for pattern in packed]
 

@@ -41,7 +41,7 @@ NEXT_TO_NOTHING = 1e-6
 EVENLY = 0.02
 
 
-class Worth(NamedTuple):
+class ItemWorth(NamedTuple):
     """Prices of resources on each kind of `Ground.kinds`, and the worth of each item by them."""
 
     duals: Floats
@@ -83,7 +83,7 @@ class Ground:
             for room, price in zip(self.rooms, real, strict=True)
         ]
 
-    def worth(self, items: Sequence[int], numbers: Sequence[int]) -> Worth:
+    def worth(self, items: Sequence[int], numbers: Sequence[int]) -> ItemWorth:
         """Return the worth of these items, so many of each, if only these items are to be packed.
 
         `values` has an entry for each item of the vectors, 0 for the others.
@@ -96,17 +96,17 @@ class Ground:
         found = best_prices(bins, sizes, numbers, own, evenly=EVENLY, quick=True)
         values = np.zeros(len(self.sizes))
         values[np.array(items, np.int64)] = found.values
-        return Worth(np.array(found.duals).reshape(self.room.shape), values)
+        return ItemWorth(np.array(found.duals).reshape(self.room.shape), values)
 
 
-class Pool:
+class ItemPool:
     """Some classes of items, sorted by worth, and how many of each are `left` (a list by bit).
 
     `there`: the set of classes with items left.
     """
 
     def __init__(
-        self, ground: Ground, worth: Worth, items: Sequence[int], numbers: Sequence[int]
+        self, ground: Ground, worth: ItemWorth, items: Sequence[int], numbers: Sequence[int]
     ) -> None:
         chosen = np.array(items, np.int64)
         order = np.argsort(worth.values[chosen], kind="stable")
@@ -135,7 +135,7 @@ class Pool:
             self.steps.append(steps.tolist())
             self.up_to.append([_set_of(rank <= step) for step in range(len(steps))])
 
-    def _find_kinds(self, worth: Worth, chosen: NDArray[np.int64]) -> None:
+    def _find_kinds(self, worth: ItemWorth, chosen: NDArray[np.int64]) -> None:
         """For each class, find the bins to start with it; for each bin, the classes at home."""
         ground = self.ground
         loads, owners, values = ground.loads[chosen], ground.owners[chosen], worth.values[chosen]

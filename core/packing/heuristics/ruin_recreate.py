@@ -15,18 +15,18 @@ from typing import NamedTuple
 from rowtui.core.packing.heuristics.bins import FOR_EVER, CheapestType
 from rowtui.core.packing.model import (
     HOUR,
-    Amounts,
     Bundle,
     GoOn,
     Lane,
-    Problem,
-    Run,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
     bundle_requests,
     bundle_seconds,
     lane_amounts,
     lane_seconds,
 )
-from rowtui.core.packing.optimal.bound import Worth
+from rowtui.core.packing.optimal.bound import PriceBound
 from rowtui.core.packing.static import numbers_by_name
 
 # Taken apart together: enough to find other combinations, few enough to be quick.
@@ -39,11 +39,11 @@ MOST_LANES, MOST_TYPES = 12, 10
 BLINK, SAME = 0.05, 1e-9
 
 
-class Unit(NamedTuple):
+class MovedUnit(NamedTuple):
     """A request or a lane, which is moved as a whole."""
 
-    runs: tuple[Run, ...]
-    amounts: Amounts
+    runs: tuple[RequestRun, ...]
+    amounts: ResourceAmounts
     seconds: int
     requests: int
     node_type: int | None
@@ -55,8 +55,8 @@ class Open:
     __slots__ = ("bound", "cost", "lanes", "load", "node_type", "requests", "room_worth", "seconds")
 
     def __init__(self) -> None:
-        self.lanes: list[Unit] = []
-        self.load = Amounts()
+        self.lanes: list[MovedUnit] = []
+        self.load = ResourceAmounts()
         self.seconds = 0
         self.requests = 0
         self.node_type = -1
@@ -71,7 +71,7 @@ class _Place(NamedTuple):
     score: float
     bundle: Open
     lane: int
-    load: Amounts
+    load: ResourceAmounts
     seconds: int
     node_type: int
     cost: float
@@ -79,7 +79,7 @@ class _Place(NamedTuple):
 
 
 def mend(
-    problem: Problem, bundles: tuple[Bundle, ...], value: Worth, go_on: GoOn
+    problem: PackingProblem, bundles: tuple[Bundle, ...], value: PriceBound, go_on: GoOn
 ) -> tuple[Bundle, ...]:
     """Return the same requests in cheaper bundles, or the same bundles.
 
@@ -91,7 +91,9 @@ def mend(
 class _Mender:
     """Bundles that change, each with the cost of one copy."""
 
-    def __init__(self, problem: Problem, bundles: tuple[Bundle, ...], value: Worth) -> None:
+    def __init__(
+        self, problem: PackingProblem, bundles: tuple[Bundle, ...], value: PriceBound
+    ) -> None:
         self.problem = problem
         self.random = Random(1)
         self.finder = CheapestType(problem, timed=True)
@@ -138,9 +140,9 @@ class _Mender:
                 units += more
         return chosen
 
-    def _units(self, chosen: Iterable[int]) -> list[Unit]:
+    def _units(self, chosen: Iterable[int]) -> list[MovedUnit]:
         whole = self.random.random() < 0.3
-        units: list[Unit] = []
+        units: list[MovedUnit] = []
         for at in chosen:
             bundle = self.held[at]
             in_lanes = whole or bundle_requests(bundle) > MOST_UNITS
@@ -148,17 +150,17 @@ class _Mender:
                 parts = [lane.runs] if in_lanes else [(run,) for run in lane.runs]
                 for runs in parts:
                     copies = lane.times if in_lanes else lane.times * runs[0].times
-                    one = runs if in_lanes else (Run(runs[0].demand, 1),)
+                    one = runs if in_lanes else (RequestRun(runs[0].demand, 1),)
                     units += [self._unit(one)] * copies
         noise = self.random.choice((0.0, 0.1, 0.5))
         units.sort(key=lambda unit: -unit.seconds * (1 + noise * self.random.random()))
         return units
 
-    def _unit(self, runs: tuple[Run, ...]) -> Unit:
+    def _unit(self, runs: tuple[RequestRun, ...]) -> MovedUnit:
         demands = self.problem.demands
         lane = Lane(runs)
         hint = demands[runs[0].demand].hint
-        return Unit(
+        return MovedUnit(
             runs,
             lane_amounts(lane, demands),
             lane_seconds(lane, demands),
@@ -168,7 +170,7 @@ class _Mender:
 
     # Packing again
 
-    def _pack(self, units: Sequence[Unit]) -> list[Open]:
+    def _pack(self, units: Sequence[MovedUnit]) -> list[Open]:
         opened: list[Open] = []
         for unit in units:
             places = list(self._alone(unit))
@@ -192,7 +194,7 @@ class _Mender:
                 bundle.bound = unit.node_type
         return opened
 
-    def _alone(self, unit: Unit) -> Iterable[_Place]:
+    def _alone(self, unit: MovedUnit) -> Iterable[_Place]:
         """Return places in a new bundle, on the cheapest type and on some others."""
         numbers: list[int] = self.usable
         if unit.node_type is not None:
@@ -206,7 +208,7 @@ class _Mender:
             if unit.amounts.fits(kind.amounts) and unit.seconds <= self.limits[number]:
                 yield self._place(bundle, -1, unit.amounts, unit.seconds, number)
 
-    def _places(self, unit: Unit, bundle: Open) -> Iterable[_Place]:
+    def _places(self, unit: MovedUnit, bundle: Open) -> Iterable[_Place]:
         """Return the places in a bundle: beside its lanes, or behind one of them."""
         if bundle.requests + unit.requests > self.largest:
             return
@@ -226,10 +228,12 @@ class _Mender:
             if now >= 0:
                 yield self._place(bundle, at, load, seconds, now)
 
-    def _type_for(self, load: Amounts, seconds: int, bound: int | None) -> int:
+    def _type_for(self, load: ResourceAmounts, seconds: int, bound: int | None) -> int:
         return bound if bound is not None else self.finder.for_load((*load, seconds), -1)
 
-    def _place(self, bundle: Open, lane: int, load: Amounts, seconds: int, number: int) -> _Place:
+    def _place(
+        self, bundle: Open, lane: int, load: ResourceAmounts, seconds: int, number: int
+    ) -> _Place:
         kind = self.problem.node_types[number]
         cost = kind.price * (kind.boot_seconds + seconds) / HOUR
         room = zip(self.duals[number], kind.amounts, load, strict=False)
@@ -249,7 +253,7 @@ class _Mender:
             if at < len(self.held):  # the last one takes its place
                 self.held[at], self.costs[at] = last, cost
         for bundle in opened:
-            lanes: dict[tuple[Run, ...], int] = {}
+            lanes: dict[tuple[RequestRun, ...], int] = {}
             for unit in bundle.lanes:
                 lanes[unit.runs] = lanes.get(unit.runs, 0) + 1
             made = Bundle(bundle.node_type, tuple(Lane(*each) for each in lanes.items()))
@@ -262,13 +266,13 @@ class _Mender:
         return kind.price * (kind.boot_seconds + seconds) / HOUR
 
 
-def _behind(lane: Unit, unit: Unit) -> Unit:
+def _behind(lane: MovedUnit, unit: MovedUnit) -> MovedUnit:
     """Return the lane with the unit at its end."""
     runs: dict[int, int] = {}
     for run in (*lane.runs, *unit.runs):
         runs[run.demand] = runs.get(run.demand, 0) + run.times
-    return Unit(
-        tuple(Run(*each) for each in runs.items()),
+    return MovedUnit(
+        tuple(RequestRun(*each) for each in runs.items()),
         lane.amounts.most(unit.amounts),
         lane.seconds + unit.seconds,
         lane.requests + unit.requests,

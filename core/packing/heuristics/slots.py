@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.packing.heuristics.bins import FOR_EVER
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
     Demand,
+    InstanceType,
     Lane,
-    NodeType,
-    Problem,
-    Run,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
     bundle_amounts,
     bundle_requests,
     bundle_seconds,
@@ -51,7 +51,9 @@ MOST_WORK = 40_000_000
 class Riders:
     """Lanes that are still to be packed, the longest first, and how many of each."""
 
-    def __init__(self, lanes: Sequence[LaneKind], worth: Sequence[float], problem: Problem) -> None:
+    def __init__(
+        self, lanes: Sequence[LaneKind], worth: Sequence[float], problem: PackingProblem
+    ) -> None:
         """`worth`: of one lane each, in any unit."""
         import numpy as np
 
@@ -132,8 +134,8 @@ class Riders:
 class LaneKind(NamedTuple):
     """`number` lanes of the same content. `node_type`: where they have to run, or None."""
 
-    runs: tuple[Run, ...]
-    amounts: Amounts
+    runs: tuple[RequestRun, ...]
+    amounts: ResourceAmounts
     seconds: int
     number: int
     node_type: int | None
@@ -144,12 +146,12 @@ class LaneKind(NamedTuple):
         return sum(run.times for run in self.runs)
 
 
-def single(problem: Problem) -> list[LaneKind]:
+def single(problem: PackingProblem) -> list[LaneKind]:
     """Return a lane for each request."""
     by_name = numbers_by_name(problem)
     return [
         LaneKind(
-            (Run(number, 1),),
+            (RequestRun(number, 1),),
             demand.amounts,
             demand.seconds,
             there,
@@ -159,7 +161,9 @@ def single(problem: Problem) -> list[LaneKind]:
     ]
 
 
-def chain(problem: Problem, length: int, alike: float, *, even: bool = False) -> list[LaneKind]:
+def chain(
+    problem: PackingProblem, length: int, alike: float, *, even: bool = False
+) -> list[LaneKind]:
     """Return lanes of similar requests, as long as `length` or a little shorter if possible.
 
     `alike`: the least memory of a request in a lane is at least this share of the most memory.
@@ -210,7 +214,7 @@ def _windows(members: list[int], demands: Sequence[Demand], alike: float) -> Ite
 
 
 def _lanes_of(
-    problem: Problem, window: list[int], length: int, node_type: int | None
+    problem: PackingProblem, window: list[int], length: int, node_type: int | None
 ) -> Iterator[LaneKind]:
     """Distribute the requests of a window over lanes: repeatedly add the longest request that fits.
 
@@ -218,7 +222,7 @@ def _lanes_of(
     number of classes and not on the number of requests.
     """
     demands = problem.demands
-    amounts = Amounts()
+    amounts = ResourceAmounts()
     for number in window:
         amounts = amounts.most(demands[number].amounts)
     limit = min(length, _longest(problem.node_types, amounts, node_type))
@@ -242,7 +246,7 @@ def _lanes_of(
         if not runs:
             runs = [(len(by_time) - 1, 1)]
         number = min(left[at] // fit for at, fit in runs)
-        yield _lane(demands, [Run(by_time[at], fit) for at, fit in runs], number, node_type)
+        yield _lane(demands, [RequestRun(by_time[at], fit) for at, fit in runs], number, node_type)
         for at, fit in runs:  # from the last to the first, so that the positions stay valid
             left[at] -= number * fit
             if not left[at]:
@@ -250,16 +254,18 @@ def _lanes_of(
 
 
 def _lane(
-    demands: Sequence[Demand], runs: list[Run], number: int, node_type: int | None
+    demands: Sequence[Demand], runs: list[RequestRun], number: int, node_type: int | None
 ) -> LaneKind:
-    amounts = Amounts()
+    amounts = ResourceAmounts()
     for run in runs:
         amounts = amounts.most(demands[run.demand].amounts)
     seconds = sum(run.times * demands[run.demand].seconds for run in runs)
     return LaneKind(tuple(runs), amounts, seconds, number, node_type)
 
 
-def _longest(node_types: Sequence[NodeType], amounts: Amounts, node_type: int | None) -> int:
+def _longest(
+    node_types: Sequence[InstanceType], amounts: ResourceAmounts, node_type: int | None
+) -> int:
     """Return the longest time that these amounts may run on any type; seconds."""
     if node_type is not None:
         node_types = (node_types[node_type],)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.bins import BinFinder, cost_of
 from rowtui.core.packing.heuristics.vectors import Bin, Size
-from rowtui.core.packing.model import HOUR, Bundle, GoOn, NodeType, Problem, bundle_cost
+from rowtui.core.packing.model import HOUR, Bundle, GoOn, InstanceType, PackingProblem, bundle_cost
 from rowtui.core.packing.static import numbers_by_name
 
 ROUNDING = 1e-10  # relative error of sums of floats
 
 
-class Worth(NamedTuple):
+class PriceBound(NamedTuple):
     """The bound that follows from prices of resources, and the values of lanes per hour.
 
     `duals` and `rooms` have one row for each node type, with an entry for CPUs, memory, GPUs and
@@ -52,13 +52,13 @@ class Worth(NamedTuple):
                 rooms.append(room)
         return [(duals, room) for duals, rooms in largest.items() for room in rooms]
 
-    def on(self, kinds: Sequence[int]) -> Worth:
+    def on(self, kinds: Sequence[int]) -> PriceBound:
         """Return the same values for some of the node types."""
         duals = tuple(self.duals[at] for at in kinds)
-        return Worth(self.bound, duals, tuple(self.rooms[at] for at in kinds))
+        return PriceBound(self.bound, duals, tuple(self.rooms[at] for at in kinds))
 
 
-def lower_bound(problem: Problem, go_on: GoOn = lambda: True) -> float:
+def lower_bound(problem: PackingProblem, go_on: GoOn = lambda: True) -> float:
     """Return a cost that no packing is below.
 
     Every request has to fit on some node type.
@@ -67,7 +67,7 @@ def lower_bound(problem: Problem, go_on: GoOn = lambda: True) -> float:
 
 
 def if_cheaper(
-    bundles: Iterable[Bundle], problem: Problem, value: Worth, than: tuple[Bundle, ...]
+    bundles: Iterable[Bundle], problem: PackingProblem, value: PriceBound, than: tuple[Bundle, ...]
 ) -> tuple[Bundle, ...] | None:
     """Return these bundles if they cost less than the bundles `than`, else None.
 
@@ -94,7 +94,7 @@ def if_cheaper(
     return tuple(taken)
 
 
-def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
+def worth(problem: PackingProblem, go_on: GoOn = lambda: True) -> PriceBound:
     """Return the bound of the linear program that assigns parts of requests to parts of nodes.
 
     The result contains the prices of this program. When `go_on` returns False, the prices are less
@@ -133,10 +133,10 @@ def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
             row[axis] = dual
     dearest = _dearest(problem, [problem.node_types[number] for number in kinds], place)
     bound = max(prices.bound, dearest)
-    return Worth(bound, tuple(map(tuple, duals)), tuple(rooms))
+    return PriceBound(bound, tuple(map(tuple, duals)), tuple(rooms))
 
 
-def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:
+def _with_boot(kind: InstanceType, longest: int, timed: bool) -> float:
     """Return the factor by which the boot raises the price of the longest possible bundle."""
     if not timed:
         return 1.0
@@ -144,7 +144,7 @@ def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:
     return 1 + kind.boot_seconds / max(1, limit)
 
 
-def _longest_bundle(problem: Problem) -> int:
+def _longest_bundle(problem: PackingProblem) -> int:
     """Return the seconds that no bundle exceeds.
 
     The longest allowed number of requests run one after another for this time.
@@ -161,7 +161,9 @@ def _longest_bundle(problem: Problem) -> int:
     return total
 
 
-def _dearest(problem: Problem, kinds: Sequence[NodeType], place: dict[int, int]) -> float:
+def _dearest(
+    problem: PackingProblem, kinds: Sequence[InstanceType], place: dict[int, int]
+) -> float:
     """Return the cost of the request that needs the most expensive bundle, or a little less."""
     by_name = numbers_by_name(problem)
     longest: dict[tuple[Size, int | None], int] = {}

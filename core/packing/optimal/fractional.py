@@ -18,7 +18,7 @@ from rowtui.core.packing.heuristics.bins import BinFinder, price_step, stepped_u
 from rowtui.core.packing.heuristics.vectors import Vectors
 from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.optimal.exact import list_contents
-from rowtui.core.packing.optimal.knapsack import Filled, Knapsack, Table
+from rowtui.core.packing.optimal.knapsack import Knapsack, KnapsackContent, ValueTable
 from rowtui.core.packing.optimal.prices import best_prices
 from rowtui.core.packing.optimal.solver import Cover
 
@@ -64,7 +64,7 @@ FEW_ITEMS = 60
 MOST_CONTENTS = 20_000
 
 
-class Column(NamedTuple):
+class BinContent(NamedTuple):
     """A content in the cheapest bin that holds it."""
 
     bin: int
@@ -83,7 +83,7 @@ class Fractional:
         """Start without any columns."""
         self.vectors = vectors
         self.useful = worthwhile(vectors)
-        self.columns: list[Column] = []
+        self.columns: list[BinContent] = []
         self.places: dict[Content, int] = {}
         self.bound = 0.0
         self.worth: Numbers = np.zeros(len(vectors.items))
@@ -118,7 +118,7 @@ class Fractional:
             home = self.home(content)
             price = self.vectors.bins[home].price
             place = self.places[content] = len(self.columns)
-            self.columns.append(Column(home, price, content))
+            self.columns.append(BinContent(home, price, content))
             self._cover.add(price, content)
         return place
 
@@ -220,7 +220,7 @@ class Fractional:
         # exceed it.
         parts = np.full(len(values), PROMISING)
         for shared, members in self._groups(cells):
-            table: Table | None = None
+            table: ValueTable | None = None
             for at in members:
                 if self._look_again.get(at, 0) > self._round:
                     continue
@@ -294,7 +294,7 @@ class Fractional:
         self._raise_bound(values, ceilings)
         return helped
 
-    def _add_if_better(self, filled: Filled, price: float) -> bool:
+    def _add_if_better(self, filled: KnapsackContent, price: float) -> bool:
         if self._value(filled.content) <= price * (1 + BETTER):
             return False
         before = len(self.columns)

@@ -40,7 +40,7 @@ EFFORT = Effort(nodes=2000, asks=500)
 HAIR = 1 + 1e-9
 
 
-class Filled(NamedTuple):
+class KnapsackContent(NamedTuple):
     """A content (item and number), its value, and an upper bound of the value of any content."""
 
     content: tuple[tuple[int, int], ...]
@@ -56,7 +56,7 @@ class _Grid:
     room: tuple[int, ...]
 
 
-class Limits(NamedTuple):
+class ValueBounds(NamedTuple):
     """Upper bounds of the value of contents, and of the copies in contents above a floor."""
 
     most: float
@@ -64,7 +64,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ValueTable:
     """The value of the best content of each room up to the room of the bin.
 
     `chosen[piece]`: the cells (as flat indexes) in which taking this piece was better; `pieces`:
@@ -197,7 +197,7 @@ class Knapsack:
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def limits(self, worth: Numbers, floor: float) -> Limits:
+    def limits(self, worth: Numbers, floor: float) -> ValueBounds:
         """Return a quick upper bound of values, and of the copies in contents above `floor`.
 
         The bound is the smallest one over all mixtures of resources, with items that may be
@@ -207,7 +207,7 @@ class Knapsack:
         copies = np.array(self._copies, np.float64)
         shares = self._surrogates
         if not shares.size:
-            return Limits(float(values @ copies) * HAIR, list(self._copies))
+            return ValueBounds(float(values @ copies) * HAIR, list(self._copies))
         with np.errstate(divide="ignore", invalid="ignore"):
             density = np.where(shares > 0, values / shares, np.inf)
         order = np.argsort(-density, axis=1, kind="stable")
@@ -221,19 +221,19 @@ class Knapsack:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             allowed = np.where(gain < 0, (most - floor)[:, None] / -gain + 1e-6, np.inf)
         highest = np.minimum(copies, np.maximum(0.0, allowed.min(axis=0)))
-        return Limits(
+        return ValueBounds(
             float(most.min()),
             [min(int(part), whole) for part, whole in zip(highest, self._copies, strict=True)],
         )
 
-    def table(self, worth: Numbers, copies: list[int] | None = None) -> Table:
+    def table(self, worth: Numbers, copies: list[int] | None = None) -> ValueTable:
         """Return the best contents of all rooms, with at most `copies` of each item."""
         values = [float(value) for value in worth[self.items]]
         return self._table(self._up, values, copies or self._copies)
 
     def several(
-        self, worth: Numbers, table: Table, at_least: Numbers, room: Size | None = None
-    ) -> list[Filled]:
+        self, worth: Numbers, table: ValueTable, at_least: Numbers, room: Size | None = None
+    ) -> list[KnapsackContent]:
         """Return the most valuable content, and for each item the best one above `at_least[item]`.
 
         The contents follow from the table for these values. `room` is a smaller room, or None for
@@ -255,14 +255,14 @@ class Knapsack:
                     found.append(self._filled(counts, values, order, whole))
         return found
 
-    def surely(self, worth: Numbers, enough: float, go_on: GoOn) -> Filled:
+    def surely(self, worth: Numbers, enough: float, go_on: GoOn) -> KnapsackContent:
         """Return a content worth more than `enough` if there is one, with a valid `most`.
 
         The result does not show how far contents are below `enough`.
         """
         most, copies = self.limits(worth, enough)
         values = [float(value) for value in worth[self.items]]
-        nothing = Filled((), 0.0, min(most, enough))
+        nothing = KnapsackContent((), 0.0, min(most, enough))
         if most <= enough:
             return nothing
         table = self._table(self._up, values, copies)
@@ -280,18 +280,18 @@ class Knapsack:
             counts = list(chosen.times)
             value = sum(there * each for there, each in zip(counts, values, strict=True))
             if value > found.value and self._holds(counts):
-                found = Filled(self._content(counts), value, math.inf)
+                found = KnapsackContent(self._content(counts), value, math.inf)
         return found._replace(most=max(most, found.value, enough))
 
     def _filled(
         self, counts: list[int], values: list[float], order: NDArray[np.intp], room: Size
-    ) -> Filled:
+    ) -> KnapsackContent:
         if not self.exact:
             self._fill_up(counts, order, room)
         value = sum(there * each for there, each in zip(counts, values, strict=True))
-        return Filled(self._content(counts), value, math.inf)
+        return KnapsackContent(self._content(counts), value, math.inf)
 
-    def _table(self, grid: _Grid, values: list[float], copies: list[int]) -> Table:
+    def _table(self, grid: _Grid, values: list[float], copies: list[int]) -> ValueTable:
         shape = tuple(whole + 1 for whole in grid.room)
         strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
         pieces = [
@@ -315,7 +315,7 @@ class Knapsack:
             np.greater(better, target, out=chosen[number][window])
             np.maximum(better, target, out=target)
             downs.append(sum(part * cells_ for part, cells_ in zip(moved, strides, strict=True)))
-        return Table(
+        return ValueTable(
             cells,
             chosen.reshape(len(pieces), -1) if pieces else chosen.reshape(0, cells.size),
             [(*piece, down) for piece, down in zip(pieces, downs, strict=True)],

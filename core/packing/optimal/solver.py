@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Entries = Sequence[tuple[int, int]]
 
 
-class Solved(NamedTuple):
+class LinearSolution(NamedTuple):
     """A linear program's optimum: the cost of each row's unit, and the times of each column."""
 
     cost: float
@@ -32,7 +32,7 @@ class Solved(NamedTuple):
     times: tuple[float, ...]
 
 
-class Chosen(NamedTuple):
+class IntegerSolution(NamedTuple):
     """The solution that an integer program found, and a bound of its optimum."""
 
     times: tuple[int, ...]
@@ -74,14 +74,14 @@ class Cover:
         """Add a column."""
         self._solver.addCol(price, 0.0, _infinite(), len(entries), *_columns(entries))
 
-    def solve(self, go_on: GoOn) -> Solved | None:
+    def solve(self, go_on: GoOn) -> LinearSolution | None:
         """Return the optimum, or None if the program was ended or cannot be solved."""
         self._go_on = go_on
         self._solver.run()
         if not _is_optimal(self._solver):
             return None
         solution = self._solver.getSolution()
-        return Solved(
+        return LinearSolution(
             self._solver.getInfo().objective_function_value,
             tuple(solution.row_dual),
             tuple(solution.col_value),
@@ -99,7 +99,7 @@ def cover_whole(
     effort: Effort,
     gap: float,
     go_on: GoOn,
-) -> Chosen:
+) -> IntegerSolution:
     """Return the cheapest whole numbers of columns (price, entries) with so much of each row.
 
     `start` is a feasible choice. The search ends when no choice is cheaper by more than `gap`;
@@ -122,7 +122,7 @@ def fill_whole(
     start: Sequence[int],
     effort: Effort,
     go_on: GoOn,
-) -> Chosen:
+) -> IntegerSolution:
     """Return the most valuable content of one bin; `bound`: no content is worth more.
 
     `loads[axis]`: the part of the bin's room in one resource that each item takes.
@@ -134,7 +134,7 @@ def fill_whole(
         entries = [(axis, load[number]) for axis, load in enumerate(loads) if load[number]]
         solver.addCol(-value, 0.0, float(most), len(entries), *_columns(entries))
     chosen = _whole(solver, [float(times) for times in start], effort, 0.0, go_on)
-    return Chosen(chosen.times, -chosen.bound)
+    return IntegerSolution(chosen.times, -chosen.bound)
 
 
 # -- HiGHS -----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def _solver() -> highspy.Highs:
 
 def _whole(
     solver: highspy.Highs, start: list[float], effort: Effort, gap: float, go_on: GoOn
-) -> Chosen:
+) -> IntegerSolution:
     import highspy
     import numpy as np
 
@@ -173,7 +173,7 @@ def _whole(
     values = list(solver.getSolution().col_value)
     found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     times = tuple(round(value) for value in (values if found and values else start))
-    return Chosen(times, info.mip_dual_bound)
+    return IntegerSolution(times, info.mip_dual_bound)
 
 
 def _ask(solver: highspy.Highs, go_on: GoOn) -> None:

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.model import Amounts, NodeType, Unplaced
+from rowtui.core.packing.model import InstanceType, ResourceAmounts, UnplacedRequests
 from rowtui.core.packing.node_types import Catalogue, why_nowhere
-from rowtui.core.packing.seed import Job
+from rowtui.core.packing.seed import SeedJob
 from rowtui.core.packing.simulation.online_model import (
     Action,
     Allocate,
@@ -31,17 +31,24 @@ from rowtui.core.packing.simulation.online_model import (
     InstanceState,
     JobEnds,
     JobsArrive,
-    JobState,
+    OnlineJob,
+    OnlineState,
     Order,
     Policy,
     Quotas,
     Refuse,
-    Release,
+    ReleaseInstance,
     Start,
-    State,
     TimePasses,
 )
-from rowtui.core.packing.simulation.waiting import Kind, Machine, Pool, Rank, Task, Waiting
+from rowtui.core.packing.simulation.waiting import (
+    InstancePool,
+    OnlineInstance,
+    OnlineJobKind,
+    OnlineTask,
+    Rank,
+    WaitingJobs,
+)
 
 # Largest number of needs in the cache of suitable types; a workflow has a few dozen needs.
 _MOST_REMEMBERED = 100_000
@@ -52,9 +59,9 @@ class Online:
 
     def __init__(
         self,
-        node_types: Sequence[NodeType],
+        node_types: Sequence[InstanceType],
         policy: Policy | None = None,
-        state: State | None = None,
+        state: OnlineState | None = None,
     ) -> None:
         """Start without jobs and instances, or from the state of another engine."""
         self._policy = policy or Policy()
@@ -62,15 +69,15 @@ class Online:
         self._catalogue = Catalogue([(each.amounts, each.price) for each in node_types])
         self._number_of = {each.name: number for number, each in enumerate(self._node_types)}
         self._quotas = Quotas(self._node_types, self._catalogue, self._policy.most_instances)
-        self._kinds: dict[tuple[Amounts, str], Kind | Unplaced] = {}
-        self._tasks: dict[str, Task] = {}
-        self._machines: dict[int, Machine] = {}
+        self._kinds: dict[tuple[ResourceAmounts, str], OnlineJobKind | UnplacedRequests] = {}
+        self._tasks: dict[str, OnlineTask] = {}
+        self._machines: dict[int, OnlineInstance] = {}
         self._binding = self._policy.bind_while_booting
-        self._ready = Pool(self._machines, None if self._binding else True)
-        self._booting = self._ready if self._binding else Pool(self._machines, False)
-        self._waiting: Waiting[Task] = Waiting()
+        self._ready = InstancePool(self._machines, None if self._binding else True)
+        self._booting = self._ready if self._binding else InstancePool(self._machines, False)
+        self._waiting: WaitingJobs[OnlineTask] = WaitingJobs()
         # Jobs on booting instances, if the policy lets them move elsewhere.
-        self._movable: Waiting[Task] = Waiting()
+        self._movable: WaitingJobs[OnlineTask] = WaitingJobs()
         # instance -> since when it is empty, in the order of time
         self._empty: dict[int, float] = {}
         self._actions: list[Action] = []
@@ -110,7 +117,7 @@ class Online:
 
     # -- events ----------------------------------------------------------------------------------
 
-    def _arrive(self, jobs: Iterable[Job]) -> None:
+    def _arrive(self, jobs: Iterable[SeedJob]) -> None:
         tasks = []
         for job in jobs:
             if job.id in self._tasks:
@@ -118,8 +125,8 @@ class Online:
                 self._actions.append(Ignored(f"job {visible(job.id)} arrives", reason))
                 continue
             kind = self._kind_of(job)
-            if isinstance(kind, Kind):
-                task = Task(job, self._next_arrival, kind, self._rank_of(kind, 0), 0)
+            if isinstance(kind, OnlineJobKind):
+                task = OnlineTask(job, self._next_arrival, kind, self._rank_of(kind, 0), 0)
                 self._next_arrival += 1
                 self._tasks[job.id] = task
                 tasks.append(task)
@@ -175,7 +182,7 @@ class Online:
                 continue
             kind = self._kind_of(task.job)
             # the kind was valid when the job arrived, so it is not Unplaced now
-            if isinstance(kind, Kind):
+            if isinstance(kind, OnlineJobKind):
                 task.rank = self._rank_of(kind, task.restarts)
             again.append(task)
         self._schedule(again)
@@ -183,7 +190,7 @@ class Online:
 
     # -- the loop of CAVATICA's text --------------------------------------------------------------
 
-    def _schedule(self, tasks: list[Task]) -> None:
+    def _schedule(self, tasks: list[OnlineTask]) -> None:
         """Fit new jobs on the instances, and allocate instances for the jobs that do not fit."""
         if len(tasks) > 1:
             tasks.sort(key=lambda task: (task.rank, task.arrival))
@@ -204,24 +211,24 @@ class Online:
             if task.machine is None and task.types & self._quotas.open:
                 self._allocate(task)
 
-    def _allocate(self, task: Task) -> None:
+    def _allocate(self, task: OnlineTask) -> None:
         """Allocate an instance for a job: the cheapest type whose limit allows one more."""
         node_type = self._catalogue.cheapest(task.types & self._quotas.open)
         room = self._node_types[node_type].amounts
-        machine = Machine(self._next_instance, node_type, room, self._at)
+        machine = OnlineInstance(self._next_instance, node_type, room, self._at)
         self._next_instance += 1
         self._machines[machine.number] = machine
         self._quotas.take(node_type)
         self._actions.append(Allocate(machine.number, self._node_types[node_type].name))
         self._fill(machine)
 
-    def _fill(self, machine: Machine) -> None:
+    def _fill(self, machine: OnlineInstance) -> None:
         """Fill an instance that has more room from the waiting jobs, and add it to its pool.
 
         Booting instances that lose a job to this instance are filled again too.
         """
         node_type = machine.node_type
-        left_by: dict[int, Machine] = {}
+        left_by: dict[int, OnlineInstance] = {}
         while self._waiting or self._movable:
             task = self._waiting.first(machine.room, node_type)
             moved = None
@@ -242,7 +249,7 @@ class Online:
             self._booting.remove(left_by[number])
             self._fill(left_by[number])
 
-    def _call_back(self, task: Task) -> dict[int, Machine]:
+    def _call_back(self, task: OnlineTask) -> dict[int, OnlineInstance]:
         """Take a job off a booting instance, and return this instance, which has more room now."""
         machine = task.machine
         if machine is None:
@@ -253,7 +260,7 @@ class Online:
         self._booting.add(machine)
         return {machine.number: machine}
 
-    def _put(self, task: Task, machine: Machine) -> None:
+    def _put(self, task: OnlineTask, machine: OnlineInstance) -> None:
         if not machine.tasks:
             self._empty.pop(machine.number, None)
         machine.put(task)
@@ -277,10 +284,10 @@ class Online:
                 return
             for number in sorted(due):
                 self._remove(self._machines[number])
-                self._actions.append(Release(number))
+                self._actions.append(ReleaseInstance(number))
             self._allocate_for_waiting()
 
-    def _remove(self, machine: Machine) -> None:
+    def _remove(self, machine: OnlineInstance) -> None:
         self._pool_of(machine).remove(machine)
         self._empty.pop(machine.number, None)
         del self._machines[machine.number]
@@ -298,7 +305,7 @@ class Online:
 
     # -- properties of jobs ----------------------------------------------------------------------
 
-    def _kind_of(self, job: Job) -> Kind | Unplaced:
+    def _kind_of(self, job: SeedJob) -> OnlineJobKind | UnplacedRequests:
         key = (job.amounts, job.hint)
         kind = self._kinds.get(key)
         if kind is None:
@@ -307,7 +314,7 @@ class Online:
             kind = self._kinds[key] = self._find_kind(*key)
         return kind
 
-    def _find_kind(self, need: Amounts, hint: str) -> Kind | Unplaced:
+    def _find_kind(self, need: ResourceAmounts, hint: str) -> OnlineJobKind | UnplacedRequests:
         types = self._catalogue.holding(need) & self._quotas.usable
         node_type = -1
         if hint:
@@ -316,19 +323,19 @@ class Online:
         if not types:
             return why_nowhere(need, hint, self._node_types)
         price = self._node_types[self._catalogue.cheapest(types)].price
-        return Kind(need, node_type, types, price)
+        return OnlineJobKind(need, node_type, types, price)
 
-    def _rank_of(self, kind: Kind, restarts: int) -> Rank:
+    def _rank_of(self, kind: OnlineJobKind, restarts: int) -> Rank:
         """Return the rank; jobs that lost their instance come first."""
         again = 0 if restarts else 1
         return (again, -kind.price) if self._policy.order is Order.DEAREST_FIRST else (again,)
 
-    def _pool_of(self, machine: Machine) -> Pool:
+    def _pool_of(self, machine: OnlineInstance) -> InstancePool:
         return self._ready if machine.ready else self._booting
 
     # -- the state as a value --------------------------------------------------------------------
 
-    def state(self) -> State:
+    def state(self) -> OnlineState:
         """Return the state; an engine that starts with this state continues in the same way."""
         reasons: dict[int, str] = {}
         jobs = []
@@ -340,7 +347,7 @@ class Online:
                 if task.types not in reasons:
                     reasons[task.types] = self._quotas.why_none(task.types)
                 waits = reasons[task.types]
-            jobs.append(JobState(task.job, task.arrival, task.restarts, number, waits))
+            jobs.append(OnlineJob(task.job, task.arrival, task.restarts, number, waits))
         instances = tuple(
             InstanceState(
                 machine.number,
@@ -352,24 +359,26 @@ class Online:
             )
             for machine in self._machines.values()
         )
-        return State(self._at, instances, tuple(jobs), self._next_instance, self._next_arrival)
+        return OnlineState(
+            self._at, instances, tuple(jobs), self._next_instance, self._next_arrival
+        )
 
-    def _restore(self, state: State) -> None:
+    def _restore(self, state: OnlineState) -> None:
         self._at = state.at
         self._next_instance, self._next_arrival = state.next_instance, state.next_arrival
         for each in state.jobs:
             kind = self._kind_of(each.job)
-            if isinstance(kind, Unplaced):
+            if isinstance(kind, UnplacedRequests):
                 raise ValueError(f"state of another catalogue: {kind}")
             rank = self._rank_of(kind, each.restarts)
-            task = Task(each.job, each.arrival, kind, rank, each.restarts)
+            task = OnlineTask(each.job, each.arrival, kind, rank, each.restarts)
             self._tasks[each.job.id] = task
             if each.instance is None:
                 self._waiting.add(task)
         for there in state.instances:
             node_type = self._number_of[there.node_type]
             room = self._node_types[node_type].amounts
-            machine = Machine(there.number, node_type, room, there.allocated_at)
+            machine = OnlineInstance(there.number, node_type, room, there.allocated_at)
             self._machines[there.number] = machine
             self._quotas.take(node_type)
             for job in there.jobs:
@@ -384,5 +393,5 @@ class Online:
             self._empty[there.number] = there.empty_since or 0.0
 
 
-def _key(task: Task) -> tuple[Rank, int]:
+def _key(task: OnlineTask) -> tuple[Rank, int]:
     return task.rank, task.arrival

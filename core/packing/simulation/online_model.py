@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.model import NodeType, Unplaced
+from rowtui.core.packing.model import InstanceType, UnplacedRequests
 from rowtui.core.packing.node_types import Catalogue
-from rowtui.core.packing.seed import Job
+from rowtui.core.packing.seed import SeedJob
 
 # Count instances against the limits of each type and of all types.
 #
@@ -31,7 +31,7 @@ class Quotas:
     when no waiting job can use an open type.
     """
 
-    def __init__(self, node_types: Sequence[NodeType], catalogue: Catalogue, most: int | None):
+    def __init__(self, node_types: Sequence[InstanceType], catalogue: Catalogue, most: int | None):
         """`most`: the limit of instances of all types together, or None."""
         self._node_types, self._catalogue, self._most = node_types, catalogue, most
         self._in_use = [0] * len(node_types)
@@ -93,7 +93,7 @@ class Quotas:
 class JobsArrive(NamedTuple):
     """Jobs that are to run, in the order of their arrival."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[SeedJob, ...]
 
 
 class JobEnds(NamedTuple):
@@ -137,7 +137,7 @@ class Start(NamedTuple):
     instance: int
 
 
-class Release(NamedTuple):
+class ReleaseInstance(NamedTuple):
     """Release an instance, which has no jobs."""
 
     instance: int
@@ -148,7 +148,7 @@ class Refuse(NamedTuple):
 
     job: str
     reason: str
-    unplaced: Unplaced | None = None
+    unplaced: UnplacedRequests | None = None
 
 
 class Ignored(NamedTuple):
@@ -158,7 +158,7 @@ class Ignored(NamedTuple):
     reason: str
 
 
-Action = Allocate | Start | Release | Refuse | Ignored
+Action = Allocate | Start | ReleaseInstance | Refuse | Ignored
 
 # -- policy --------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Policy:
         if self.most_instances is not None and self.most_instances < 1:
             raise ValueError("there has to be one instance at least")
 
-    def limited(self, node_types: Sequence[NodeType]) -> tuple[NodeType, ...]:
+    def limited(self, node_types: Sequence[InstanceType]) -> tuple[InstanceType, ...]:
         """Return the catalogue with the limits of this policy."""
         limits = dict(self.limits)
         return tuple(
@@ -222,10 +222,10 @@ class InstanceState(NamedTuple):
     jobs: tuple[str, ...]
 
 
-class JobState(NamedTuple):
+class OnlineJob(NamedTuple):
     """A job that has not ended. `waits`: why it has no instance; "" if it has one."""
 
-    job: Job
+    job: SeedJob
     arrival: int
     restarts: int
     instance: int | None
@@ -233,16 +233,16 @@ class JobState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class OnlineState:
     """The state at a time: an engine that starts with this state continues in the same way."""
 
     at: float = 0.0
     instances: tuple[InstanceState, ...] = ()
-    jobs: tuple[JobState, ...] = ()
+    jobs: tuple[OnlineJob, ...] = ()
     next_instance: int = 0
     next_arrival: int = 0
 
     @property
-    def waiting(self) -> tuple[JobState, ...]:
+    def waiting(self) -> tuple[OnlineJob, ...]:
         """The jobs without an instance, in the order of their arrival."""
         return tuple(job for job in self.jobs if job.instance is None)

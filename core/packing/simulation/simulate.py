@@ -18,9 +18,9 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.vectors import Bin, Item, VectorPacker, Vectors
-from rowtui.core.packing.model import HOUR, Amounts, NodeType
+from rowtui.core.packing.model import HOUR, InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue
-from rowtui.core.packing.seed import Job, seed_packing
+from rowtui.core.packing.seed import SeedJob, seed_packing
 from rowtui.core.packing.simulation.online import Online
 from rowtui.core.packing.simulation.online_model import (
     Action,
@@ -33,7 +33,7 @@ from rowtui.core.packing.simulation.online_model import (
     Order,
     Policy,
     Refuse,
-    Release,
+    ReleaseInstance,
     Start,
     TimePasses,
 )
@@ -43,7 +43,7 @@ class Arrival(NamedTuple):
     """A job that will arrive. `at`: seconds from the beginning; `seconds`: its run time."""
 
     at: float
-    amounts: Amounts
+    amounts: ResourceAmounts
     seconds: float
     hint: str = ""
 
@@ -59,7 +59,7 @@ class Faults(NamedTuple):
 NO_FAULTS = Faults()
 
 
-class Utilisation(NamedTuple):
+class ResourceUse(NamedTuple):
     """The share of the paid resources that jobs used, for each resource; 0 if nothing was paid."""
 
     cpus: float
@@ -79,7 +79,7 @@ class TypeUse(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class PackingSimulation:
     """The result. Times are in seconds, costs in the unit of the prices.
 
     `makespan`: from the first arrival to the last end. A job waited while it did not run, or during
@@ -95,7 +95,7 @@ class Simulation:
     makespan: float
     mean_wait: float
     p95_wait: float
-    utilisation: Utilisation
+    utilisation: ResourceUse
     types: tuple[TypeUse, ...]
     peak: int
     instances: int
@@ -106,21 +106,21 @@ class Simulation:
 
 
 def simulate(
-    node_types: Sequence[NodeType],
+    node_types: Sequence[InstanceType],
     arrivals: Iterable[Arrival],
     policy: Policy | None = None,
     faults: Faults = NO_FAULTS,
-) -> Simulation:
+) -> PackingSimulation:
     """Simulate until no remaining job can run."""
     return _Run(node_types, arrivals, policy or Policy(), faults).result()
 
 
 def compare(
-    node_types: Sequence[NodeType],
+    node_types: Sequence[InstanceType],
     arrivals: Sequence[Arrival],
     policies: Mapping[str, Policy],
     faults: Faults = NO_FAULTS,
-) -> dict[str, Simulation]:
+) -> dict[str, PackingSimulation]:
     """Simulate the same arrivals under several policies."""
     return {
         name: simulate(node_types, arrivals, policy, faults) for name, policy in policies.items()
@@ -128,7 +128,7 @@ def compare(
 
 
 def usual_policies(
-    node_types: Sequence[NodeType], arrivals: Sequence[Arrival], machines: int = 0
+    node_types: Sequence[InstanceType], arrivals: Sequence[Arrival], machines: int = 0
 ) -> dict[str, Policy]:
     """Return the usual policies to compare. `machines`: the number of pilots, 0 for none."""
     boot = max((each.boot_seconds for each in node_types), default=0)
@@ -144,7 +144,7 @@ def usual_policies(
 
 
 def pilots(
-    node_types: Sequence[NodeType],
+    node_types: Sequence[InstanceType],
     arrivals: Iterable[Arrival],
     machines: int,
     packer: VectorPacker = seed_packing,
@@ -207,7 +207,7 @@ class _Run:
 
     def __init__(
         self,
-        node_types: Sequence[NodeType],
+        node_types: Sequence[InstanceType],
         arrivals: Iterable[Arrival],
         policy: Policy,
         faults: Faults,
@@ -273,11 +273,11 @@ class _Run:
             events.append(JobsArrive(tuple(self._arriving(at))))
         return events or [TimePasses()]
 
-    def _arriving(self, at: float) -> Iterator[Job]:
+    def _arriving(self, at: float) -> Iterator[SeedJob]:
         while self._next_arrival <= at:
             number = self._arrived
             arrival = self._arrivals[number]
-            yield Job(str(number), arrival.amounts, arrival.hint)
+            yield SeedJob(str(number), arrival.amounts, arrival.hint)
             self._arrived += 1
             if self._arrived == len(self._arrivals):
                 self._next_arrival = math.inf
@@ -294,7 +294,7 @@ class _Run:
             heappush(self._coming, (end, _ENDS, number, self._runs[number]))
         elif isinstance(action, Allocate):
             self._begin(action.instance, self._number_of[action.node_type], at)
-        elif isinstance(action, Release):
+        elif isinstance(action, ReleaseInstance):
             self._pay(action.instance, at)
         elif isinstance(action, Refuse):
             self._refused[action.reason] += 1
@@ -340,7 +340,7 @@ class _Run:
         use.now -= 1
         use.seconds += at - instance.since
 
-    def result(self) -> Simulation:
+    def result(self) -> PackingSimulation:
         """Return the result."""
         types = tuple(
             TypeUse(
@@ -352,7 +352,7 @@ class _Run:
         waits = sorted(self._waits)
         p95 = waits[math.ceil(0.95 * len(waits)) - 1] if waits else 0.0
         first = self._arrivals[0].at if self._arrivals else 0.0
-        return Simulation(
+        return PackingSimulation(
             policy=self._policy,
             jobs=len(self._arrivals),
             ended=len(waits),
@@ -370,7 +370,7 @@ class _Run:
             not_ended=len(self._arrivals) - len(waits) - self._refused.total(),
         )
 
-    def _utilisation(self) -> Utilisation:
+    def _utilisation(self) -> ResourceUse:
         shares = []
         for resource, busy in enumerate(self._busy):
             paid = sum(
@@ -378,4 +378,4 @@ class _Run:
                 for each, use in zip(self._node_types, self._uses, strict=True)
             )
             shares.append(busy / paid if paid > 0 else 0.0)
-        return Utilisation(*shares)
+        return ResourceUse(*shares)

@@ -17,8 +17,8 @@ from heapq import heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
 from rowtui.core.packing.fits_index import Within
-from rowtui.core.packing.model import Amounts
-from rowtui.core.packing.seed import Job
+from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.packing.seed import SeedJob
 
 # Mutable jobs and instances of the online engine, which no other module uses.
 #
@@ -44,7 +44,7 @@ class Rooms:
         self._keys: list[tuple[int, int]] = []  # (gpus, cpus) of the buckets, sorted
         self._buckets: dict[tuple[int, int], list[_Row]] = {}
 
-    def add(self, number: int, room: Amounts) -> None:
+    def add(self, number: int, room: ResourceAmounts) -> None:
         """Add an instance with this free room."""
         cpus, memory, gpus, disk = room
         key = (gpus, cpus)
@@ -55,7 +55,7 @@ class Rooms:
         else:
             insort(bucket, (memory, disk, number))
 
-    def remove(self, number: int, room: Amounts) -> None:
+    def remove(self, number: int, room: ResourceAmounts) -> None:
         """Remove an instance, which was added with this free room."""
         cpus, memory, gpus, disk = room
         key = (gpus, cpus)
@@ -66,7 +66,7 @@ class Rooms:
         else:
             del bucket[bisect_left(bucket, (memory, disk, number))]
 
-    def first(self, need: Amounts) -> int | None:
+    def first(self, need: ResourceAmounts) -> int | None:
         """Return the number of the first instance with enough room, or None."""
         cpus, memory, gpus, disk = need
         keys, buckets = self._keys, self._buckets
@@ -86,7 +86,7 @@ class Rooms:
         return None
 
 
-class Kind:
+class OnlineJobKind:
     """The data that all jobs with the same need and hint share.
 
     `node_type`: the number of the hinted type, or -1. `types`: the set of suitable types, as bits
@@ -95,70 +95,76 @@ class Kind:
 
     __slots__ = ("need", "node_type", "price", "types")
 
-    def __init__(self, need: Amounts, node_type: int, types: int, price: float) -> None:
+    def __init__(self, need: ResourceAmounts, node_type: int, types: int, price: float) -> None:
         self.need, self.node_type, self.types, self.price = need, node_type, types, price
 
 
-class Task:
+class OnlineTask:
     """A job that has not ended."""
 
     __slots__ = ("arrival", "job", "machine", "need", "node_type", "rank", "restarts", "types")
 
-    def __init__(self, job: Job, arrival: int, kind: Kind, rank: Rank, restarts: int) -> None:
+    def __init__(
+        self, job: SeedJob, arrival: int, kind: OnlineJobKind, rank: Rank, restarts: int
+    ) -> None:
         self.job, self.arrival, self.rank, self.restarts = job, arrival, rank, restarts
         self.need, self.node_type, self.types = kind.need, kind.node_type, kind.types
-        self.machine: Machine | None = None
+        self.machine: OnlineInstance | None = None
 
 
-class Machine:
+class OnlineInstance:
     """An allocated instance."""
 
     __slots__ = ("allocated_at", "node_type", "number", "ready", "room", "tasks")
 
-    def __init__(self, number: int, node_type: int, room: Amounts, at: float) -> None:
+    def __init__(self, number: int, node_type: int, room: ResourceAmounts, at: float) -> None:
         self.number, self.node_type, self.room, self.allocated_at = number, node_type, room, at
         self.ready = False
-        self.tasks: dict[str, Task] = {}
+        self.tasks: dict[str, OnlineTask] = {}
 
-    def put(self, task: Task) -> None:
+    def put(self, task: OnlineTask) -> None:
         """Put the job on this instance."""
         (cpus, memory, gpus, disk), need = self.room, task.need
-        self.room = Amounts(cpus - need[0], memory - need[1], gpus - need[2], disk - need[3])
+        self.room = ResourceAmounts(
+            cpus - need[0], memory - need[1], gpus - need[2], disk - need[3]
+        )
         self.tasks[task.job.id] = task
         task.machine = self
 
-    def take_off(self, task: Task) -> None:
+    def take_off(self, task: OnlineTask) -> None:
         """Take the job off this instance."""
         (cpus, memory, gpus, disk), need = self.room, task.need
-        self.room = Amounts(cpus + need[0], memory + need[1], gpus + need[2], disk + need[3])
+        self.room = ResourceAmounts(
+            cpus + need[0], memory + need[1], gpus + need[2], disk + need[3]
+        )
         del self.tasks[task.job.id]
         task.machine = None
 
 
-class Pool:
+class InstancePool:
     """Instances that accept jobs, sorted by their room, for jobs with and without a hint."""
 
     __slots__ = ("_all", "_machines", "_of_type", "_ready")
 
-    def __init__(self, machines: Mapping[int, Machine], ready: bool | None = None) -> None:
+    def __init__(self, machines: Mapping[int, OnlineInstance], ready: bool | None = None) -> None:
         """Use the instances that are ready (True), not ready (False), or all (None)."""
         self._machines, self._ready = machines, ready
         self._all = Rooms()
         self._of_type: dict[int, Rooms] = {}  # only of types that were the hint of a job
 
-    def add(self, machine: Machine) -> None:
+    def add(self, machine: OnlineInstance) -> None:
         """Add an instance with its present room."""
         self._all.add(machine.number, machine.room)
         if machine.node_type in self._of_type:
             self._of_type[machine.node_type].add(machine.number, machine.room)
 
-    def remove(self, machine: Machine) -> None:
+    def remove(self, machine: OnlineInstance) -> None:
         """Remove an instance, whose room has not changed since `add`."""
         self._all.remove(machine.number, machine.room)
         if machine.node_type in self._of_type:
             self._of_type[machine.node_type].remove(machine.number, machine.room)
 
-    def first(self, task: Task) -> Machine | None:
+    def first(self, task: OnlineTask) -> OnlineInstance | None:
         """Return the first instance that suits the job, in the order of the seed algorithm."""
         rooms = self._all if task.node_type < 0 else self._rooms_of(task.node_type)
         number = rooms.first(task.need)
@@ -177,11 +183,11 @@ class Pool:
 Rank = tuple[float, ...]  # smaller ranks come first
 
 
-class Waits(Protocol):
+class MayWait(Protocol):
     """A job that may wait. `arrival`: unique; `node_type`: the only one allowed, or -1."""
 
     @property
-    def need(self) -> Amounts:
+    def need(self) -> ResourceAmounts:
         """The room that the job needs."""
         ...
 
@@ -201,7 +207,7 @@ class Waits(Protocol):
         ...
 
 
-W = TypeVar("W", bound=Waits)
+W = TypeVar("W", bound=MayWait)
 
 # So few lines are checked one by one outside of blocks, which costs less than sets.
 _FEW = 24
@@ -209,7 +215,7 @@ _FEW = 24
 # A block is made again after this many fruitless checks for each of its lines.
 _PATIENCE = 4
 
-_Key = tuple[Amounts, Rank, int]
+_Key = tuple[ResourceAmounts, Rank, int]
 _Head = tuple[Rank, int]
 
 
@@ -226,7 +232,7 @@ class _Line(Generic[W]):
         self.block: _Block[W] | None = None  # None: the line is in no block
         self.place = 0
 
-    def fits(self, room: Amounts, node_type: int) -> bool:
+    def fits(self, room: ResourceAmounts, node_type: int) -> bool:
         """Whether the members fit in this room, on an instance of this type."""
         return self.node_type in {-1, node_type} and self.need.fits(room)
 
@@ -255,7 +261,9 @@ class _Block(Generic[W]):
         """Return the bit of a line."""
         return 1 << (len(self.lines) - 1 - place)
 
-    def first(self, room: Amounts, node_type: int, best: _Line[W] | None) -> _Line[W] | None:
+    def first(
+        self, room: ResourceAmounts, node_type: int, best: _Line[W] | None
+    ) -> _Line[W] | None:
         """Return the line with the best head that fits, or `best` if that line is better."""
         fitting = self.alive & (self._free | self._bound.get(node_type, 0))
         for resource, there in enumerate(room):
@@ -282,7 +290,7 @@ class _Block(Generic[W]):
         return best
 
 
-class Waiting(Generic[W]):
+class WaitingJobs(Generic[W]):
     """The waiting jobs, in the order of rank and arrival."""
 
     def __init__(self) -> None:
@@ -321,7 +329,7 @@ class Waiting(Generic[W]):
         del self._there[one.arrival]
         self._set_head(self._lines[one.need, one.rank, one.node_type])
 
-    def first(self, room: Amounts, node_type: int) -> W | None:
+    def first(self, room: ResourceAmounts, node_type: int) -> W | None:
         """Return the first job that fits in this room on an instance of this type (its number)."""
         if not self._there:
             return None

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.config.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified
     from rowtui.core.clusters.transports.login import Asker
-    from rowtui.core.project.context.connections import Reach
+    from rowtui.core.project.context.connections import Connections
 
 # Seconds without a retry after a cluster did not answer when it was to be identified.
 REST_SECONDS = 15.0
 
 
-class Surroundings:
+class ClusterContext:
     """The clusters as one process sees them.
 
     `failure`: why the own cluster cannot be identified.
@@ -115,15 +115,15 @@ class Surroundings:
         return cluster
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> Connections:
         """Return the access to the clusters, and the connections to them."""
-        from rowtui.core.project.context.connections import Reach
+        from rowtui.core.project.context.connections import Connections
 
-        return Reach(self)
+        return Connections(self)
 
     async def let_go(self) -> None:
         """Close the connections to clusters, if there are any."""
-        reach: Reach | None = self.__dict__.get("reach")
+        reach: Connections | None = self.__dict__.get("reach")
         if reach is not None:
             await reach.close()
 

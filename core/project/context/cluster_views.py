@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.clusters.polling.policy import Pace
+from rowtui.core.clusters.polling.policy import PollPace
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.clusters.model import NodeKind, Partition, PartitionLoad
+    from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
     from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind
 
 
@@ -44,12 +44,12 @@ class ClusterDetail(NamedTuple):
     latency: float = 0.0
     failures: int = 0
     interval: float = 0.0
-    pace: Pace = Pace.AS_CONFIGURED
+    pace: PollPace = PollPace.AS_CONFIGURED
     running: int = 0
     waiting: int = 0
     partitions: tuple[Partition, ...] = ()
     partitions_note: str = ""
-    kinds: tuple[NodeKind, ...] = ()
+    kinds: tuple[NodeType, ...] = ()
     kinds_note: str = ""
     currency: str = ""
     load: tuple[PartitionLoad, ...] = ()

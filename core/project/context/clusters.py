@@ -15,8 +15,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.config.show import node_types_toml, toml_string
-from rowtui.core.clusters.config.user_config import Place, cluster_places
-from rowtui.core.clusters.model import Cluster, NodeKind, Partition
+from rowtui.core.clusters.config.user_config import ClusterPlace, cluster_places
+from rowtui.core.clusters.model import Cluster, NodeType, Partition
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind, FoundNodes, slurm_node_types
@@ -24,7 +24,7 @@ from rowtui.core.project.context.cluster_views import ClusterDetail, ClustersVie
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.polling.poll import Polled
-    from rowtui.core.project.context.connections import Reach
+    from rowtui.core.project.context.connections import Connections
     from rowtui.core.project.project import Project
 
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 async def live_node_types(
-    reach: Reach, cluster: Cluster, environment: Mapping[str, str]
+    reach: Connections, cluster: Cluster, environment: Mapping[str, str]
 ) -> FoundNodes:
     """Ask the cluster for its node types, over its connection if it is remote.
 
@@ -117,7 +117,7 @@ def _name(cluster: Cluster | None) -> str | None:
 
 
 def _of_interest(
-    project: Project, chosen: Cluster | None, places: Sequence[Place]
+    project: Project, chosen: Cluster | None, places: Sequence[ClusterPlace]
 ) -> dict[str, Cluster]:
     """Return the clusters to show: all except the unused built-in ones.
 
@@ -139,7 +139,7 @@ def _of_interest(
 
 
 def _detail(
-    project: Project, cluster: Cluster, chosen: str, places: Sequence[Place]
+    project: Project, cluster: Cluster, chosen: str, places: Sequence[ClusterPlace]
 ) -> ClusterDetail:
     reach, name, loads = project.reach, cluster.name, project.mapping.facts.loads.items()
     remote = reach.is_remote(cluster)
@@ -208,12 +208,12 @@ def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, 
     return described, "as the cluster said of itself" if asked else ""
 
 
-def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeKind, ...], str]:
+def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
     from rowtui.core.clusters.config.node_types import node_types_for
 
     if cluster.node_types:
         return cluster.node_types, ""
-    found: dict[str, NodeKind] = {}
+    found: dict[str, NodeType] = {}
     partitions = cluster.partitions or (Partition(""),)
     try:
         for partition in partitions:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
-    from rowtui.core.project.context.cluster_context import Surroundings
+    from rowtui.core.project.context.cluster_context import ClusterContext
 
 # Timeout of scheduler queries. It is short because the user waits, and the query is repeated soon.
 QUERY_SECONDS = 20.0
@@ -66,13 +66,13 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
     return make_scheduler(cluster.scheduler, cluster.name, transport, QUERY_SECONDS)
 
 
-class Reach:
+class Connections:
     """The clusters reachable from one process.
 
     `root`: the project's folder, if there is a project.
     """
 
-    def __init__(self, around: Surroundings, root: Path | None = None) -> None:
+    def __init__(self, around: ClusterContext, root: Path | None = None) -> None:
         self.around = around
         self._root = root
         self._described: dict[str, Cluster] = {}
@@ -329,13 +329,13 @@ class Reach:
     @contextlib.contextmanager
     def explained(self, name: str) -> Iterator[None]:
         """Raise the login error in place of a broken connection, if the login was the cause."""
-        from rowtui.core.mirror.model import Cause, MirrorError
+        from rowtui.core.mirror.model import CopyFailure, MirrorError
 
         try:
             yield
         except MirrorError as error:
             login = self.login_error(name)
-            if error.cause is Cause.CUT and login is not None:
+            if error.cause is CopyFailure.CUT and login is not None:
                 raise login from None
             raise
 

@@ -25,14 +25,14 @@ from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.clusters.commands import Transport
 from rowtui.core.mirror.compare import Transfer
 from rowtui.core.mirror.manifest import manifest_path
-from rowtui.core.mirror.model import FOLDER, Selection
+from rowtui.core.mirror.model import FOLDER, MirrorSelection
 from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
-from rowtui.core.mirror.transfer.files import Progress
+from rowtui.core.mirror.transfer.files import TransferProgress
 from rowtui.core.project.views.views import TransferView
 from rowtui.core.state.row.postcard import decode_completed
 from rowtui.core.state.row.staging import decode_names, staging_folder
-from rowtui.core.submission.plan.model import Plan, PlannedJob, Step
-from rowtui.core.submission.reconcile.reconcile_state import Settled
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
@@ -180,14 +180,14 @@ class Copies:
 
     # Fetching from a cluster
 
-    async def fetched(self, settled: Sequence[Settled]) -> tuple[Settled, ...]:
+    async def fetched(self, settled: Sequence[ReconciledJob]) -> tuple[ReconciledJob, ...]:
         """Fetch the results of jobs that ended on copies; return the settled jobs.
 
         A job whose results cannot be fetched now is not settled, and the fetch is retried later.
         """
-        ended: dict[str, list[Settled]] = {}
+        ended: dict[str, list[ReconciledJob]] = {}
         for it in settled:
-            if it.step is Step.ENDED and it.release is not None:
+            if it.step is JobStep.ENDED and it.release is not None:
                 ended.setdefault(it.cluster, []).append(it)
         waiting: set[str] = set()
         for name, those in ended.items():
@@ -210,7 +210,7 @@ class Copies:
                 )
         return tuple(it for it in settled if it.token not in waiting)
 
-    async def _fetch(self, cluster: Cluster, ended: Sequence[Settled]) -> None:
+    async def _fetch(self, cluster: Cluster, ended: Sequence[ReconciledJob]) -> None:
         mirror = self.project.reach.mirror(cluster)
         transport = self.project.reach.transport(cluster)
         place = await mirror.resolve()
@@ -244,7 +244,7 @@ class Copies:
         if staged:
             await _remove_staged(transport, place, staged)
 
-    async def _bring(self, mirror: Mirror, cluster: Cluster, selection: Selection) -> None:
+    async def _bring(self, mirror: Mirror, cluster: Cluster, selection: MirrorSelection) -> None:
         project = self.project
         transfer = await mirror.plan_fetch(selection)
         name = visible(cluster.name)
@@ -286,12 +286,12 @@ def _log_pattern(path: str) -> str:
     return os.path.normpath(named)
 
 
-def _so_far(progress: Progress) -> str:
+def _so_far(progress: TransferProgress) -> str:
     done = f"{progress.done_files:,} of {progress.files:,} files and folders"
     return f"{done}, {file_size(progress.done_bytes)} of {file_size(progress.bytes)}"
 
 
-def _refuse_partial(progress: Progress, cluster: str) -> None:
+def _refuse_partial(progress: TransferProgress, cluster: str) -> None:
     if progress.notices and progress.done_files < progress.files:
         raise RowtuiError(
             f"not everything could be copied to {cluster}: {progress.notices[0]}",

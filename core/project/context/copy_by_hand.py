@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.mirror.compare import Conflict, Copy, Removed, Side, Transfer, restored
-from rowtui.core.mirror.model import FOLDER, Selection, is_below, is_relative
+from rowtui.core.mirror.compare import Copy, MirrorConflict, Removed, Side, Transfer, restored
+from rowtui.core.mirror.model import FOLDER, MirrorSelection, is_below, is_relative
 from rowtui.core.mirror.selection import (
     MirrorRules,
     all_there,
@@ -25,18 +25,18 @@ from rowtui.core.mirror.selection import (
     read_rules,
     to_send,
 )
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.scripts.header import log_path
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
-    from rowtui.core.mirror.transfer.files import Progress
+    from rowtui.core.mirror.transfer.files import TransferProgress
     from rowtui.core.project.project import Project
 
-_OVER = (Step.ENDED, Step.REJECTED, Step.ABANDONED, Step.PLANNED)
+_OVER = (JobStep.ENDED, JobStep.REJECTED, JobStep.ABANDONED, JobStep.PLANNED)
 
 
-class Compared(NamedTuple):
+class CopyComparison(NamedTuple):
     """The differences between a project and one copy of it. `place` is "" if there is no copy."""
 
     cluster: str
@@ -61,7 +61,7 @@ class CopyByHand:
 
     async def compare(
         self, directories: Sequence[str] | None = None, *, make: bool = False
-    ) -> Compared:
+    ) -> CopyComparison:
         """Return all differences, or those of the project's own files and these directories.
 
         `make`: create a missing copy. Raises: RowtuiError.
@@ -74,31 +74,31 @@ class CopyByHand:
             theirs = in_directories(rules, root, workspace, directories)
         return await self._compared(ours, theirs, make=make)
 
-    async def compare_directories(self, directories: Sequence[str]) -> Compared:
+    async def compare_directories(self, directories: Sequence[str]) -> CopyComparison:
         """Return the differences in these directories alone. Raises: RowtuiError."""
         selection = in_directories(*await self._rules(), directories)
         return await self._compared(selection, selection)
 
     async def _compared(
-        self, ours: Selection, theirs: Selection, *, make: bool = False
-    ) -> Compared:
+        self, ours: MirrorSelection, theirs: MirrorSelection, *, make: bool = False
+    ) -> CopyComparison:
         with self.project.reach.explained(self.cluster.name):
             place = await (self.mirror.resolve() if make else self.mirror.find())
             if not place:
-                return Compared(self.cluster.name, "", Transfer())
+                return CopyComparison(self.cluster.name, "", Transfer())
             transfer = await self.mirror.plan_both(ours, theirs)
-        return Compared(self.cluster.name, place, transfer)
+        return CopyComparison(self.cluster.name, place, transfer)
 
     async def where(self) -> str:
         """Return the copy's folder on the cluster; "" if there is none. Raises: RowtuiError."""
         with self.project.reach.explained(self.cluster.name):
             return await self.mirror.find()
 
-    def to_send(self, compared: Compared) -> Transfer:
+    def to_send(self, compared: CopyComparison) -> Transfer:
         """Return the files that are newer here or were deleted there."""
         return restored(compared.transfer, Side.THERE)
 
-    async def send_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+    async def send_now(self, transfer: Transfer) -> AsyncGenerator[TransferProgress, None]:
         """Copy the files of this transfer to the cluster; the last progress holds notices.
 
         Raises: RowtuiError.
@@ -108,7 +108,7 @@ class CopyByHand:
                 async for progress in steps:
                     yield progress
 
-    async def fetch_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+    async def fetch_now(self, transfer: Transfer) -> AsyncGenerator[TransferProgress, None]:
         """Copy the files of this transfer from the cluster; the last progress holds notices.
 
         Raises: RowtuiError.
@@ -118,7 +118,7 @@ class CopyByHand:
                 async for progress in steps:
                     yield progress
 
-    async def decide(self, side: Side, paths: Sequence[str]) -> Compared:
+    async def decide(self, side: Side, paths: Sequence[str]) -> CopyComparison:
         """Make this side win for these paths, or for all conflicts in these folders.
 
         Returns the copies that `send_now` or `fetch_now` then makes, for these paths and no others.
@@ -224,7 +224,7 @@ def _chosen(transfer: Transfer, wanted: Sequence[str], side: Side) -> Transfer:
     conflicts = tuple(it for it in transfer.conflicts if meant(it.path))
     removed = tuple(it for it in transfer.removed if it.path in wanted)
     for base in wanted:
-        found: list[Conflict | Removed] = [*conflicts, *removed]
+        found: list[MirrorConflict | Removed] = [*conflicts, *removed]
         if not any(is_below(it.path, base) for it in found):
             raise RowtuiError(f"{visible(base or '.')}: {_why_none(transfer, base)}")
     for it in removed:
@@ -252,7 +252,7 @@ def _why_none(transfer: Transfer, path: str) -> str:
     return "it is in no conflict"
 
 
-def _can_replace(conflict: Conflict) -> bool:
+def _can_replace(conflict: MirrorConflict) -> bool:
     """Whether one side may be overwritten with the other."""
     return (
         conflict.here is not None

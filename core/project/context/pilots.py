@@ -16,11 +16,17 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.machine import user_name
-from rowtui.core.submission.bundles.pilot import NO_OPTIONS, IntoPilot, Look, look_at, take_numbers
+from rowtui.core.submission.bundles.pilot import (
+    NO_OPTIONS,
+    IntoPilot,
+    PilotFacts,
+    look_at,
+    take_numbers,
+)
 from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
 from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
-from rowtui.core.submission.plan.model import JobRecord, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan, PlannedJob
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -111,7 +117,7 @@ async def open_pilots(project: Project) -> tuple[PilotView, ...]:
             continue
         for record in here:
             states = {job.state for job in found.get(record.token, ())}
-            look = looks.get(record.token, Look(None, 0))
+            look = looks.get(record.token, PilotFacts(None, 0))
             closed = look.state is not None and look.state.closed
             if states & {JobState.RUNNING, JobState.PENDING} and not closed:
                 running = JobState.RUNNING in states
@@ -123,12 +129,12 @@ def _open(project: Project) -> tuple[list[JobRecord], Mapping[str, PlannedJob]]:
     records = [
         record
         for record in reversed(project.jobs.records())
-        if is_pilot(record.token) and record.step is Step.ACCEPTED
+        if is_pilot(record.token) and record.step is JobStep.ACCEPTED
     ]
     return records, project.jobs.planned()
 
 
-def _view(record: JobRecord, job: PlannedJob, look: Look, running: bool) -> PilotView:
+def _view(record: JobRecord, job: PlannedJob, look: PilotFacts, running: bool) -> PilotView:
     state = look.state
     return PilotView(
         job=job,

@@ -1,8 +1,8 @@
 """Questions of logins, passed to the screen that shows them, and the answers passed back.
 
-A login runs in the engine, and the user is at a screen; `Questions` connects the two. A question
-stays open until it is answered or withdrawn (for example because the server closed the connection).
-Answers are passed on and never stored.
+A login runs in the engine, and the user is at a screen; `OpenQuestions` connects the two. A
+question stays open until it is answered or withdrawn (for example because the server closed the
+connection). Answers are passed on and never stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rowtui.core.clusters.transports.login import Asker, Prompt, UnknownHostKey
 
 
-class Question(NamedTuple):
+class LoginQuestion(NamedTuple):
     """A question of one step of a login: answers to `prompts`, or trust in `host_key`."""
 
     number: int
@@ -29,11 +29,11 @@ class Withdrawn(NamedTuple):
     number: int
 
 
-class Questions:
+class OpenQuestions:
     """The open questions of all logins."""
 
     def __init__(self) -> None:
-        self._news: asyncio.Queue[Question | Withdrawn] = asyncio.Queue()
+        self._news: asyncio.Queue[LoginQuestion | Withdrawn] = asyncio.Queue()
         self._open: dict[int, asyncio.Future[Sequence[str] | None]] = {}
         self._count = 0
 
@@ -41,7 +41,7 @@ class Questions:
         """Return the asker for the logins of one cluster."""
         return _Asker(self, cluster)
 
-    async def stream(self) -> AsyncIterator[Question | Withdrawn]:
+    async def stream(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         """Yield questions and withdrawals as they come."""
         while True:
             yield await self._news.get()
@@ -55,7 +55,7 @@ class Questions:
         if waiting is not None and not waiting.done():
             waiting.set_result(answers)
 
-    async def ask(self, question: Question) -> Sequence[str] | None:
+    async def ask(self, question: LoginQuestion) -> Sequence[str] | None:
         """Number the question, publish it and wait for its answer."""
         self._count += 1
         number = self._count
@@ -74,13 +74,13 @@ class Questions:
 class _Asker:
     """See `login.Asker`."""
 
-    def __init__(self, questions: Questions, cluster: str) -> None:
+    def __init__(self, questions: OpenQuestions, cluster: str) -> None:
         self._questions = questions
         self._cluster = cluster
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        return await self._questions.ask(Question(0, self._cluster, tuple(prompts)))
+        return await self._questions.ask(LoginQuestion(0, self._cluster, tuple(prompts)))
 
     async def host_key(self, question: UnknownHostKey) -> bool:
-        answers = await self._questions.ask(Question(0, self._cluster, host_key=question))
+        answers = await self._questions.ask(LoginQuestion(0, self._cluster, host_key=question))
         return answers is not None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_MAPPED = 1_000
 
 
-class Asked(NamedTuple):
+class AskedAmounts(NamedTuple):
     """Amounts that one job asks for. `memory_mb` is None when no memory is stated. `refused` is the
     reason why the job may not run, or "".
     """
@@ -62,7 +62,9 @@ class AmountsOfJobs:
         self._project = project
         self._mapping: ProjectMapping | None = project.mapping if maps(project) else None
         self._directories = directories
-        self._alike: dict[tuple[int, int], Asked] = {}  # by action index and number of directories
+        self._alike: dict[
+            tuple[int, int], AskedAmounts
+        ] = {}  # by action index and number of directories
 
     @property
     def maps(self) -> bool:
@@ -73,14 +75,14 @@ class AmountsOfJobs:
         """Whether the jobs of an action differ only by their number of directories."""
         return self._mapping is None or not self._mapping.reads_directories(_any_job(action, 1))
 
-    def of_size(self, action: Action, directories: int) -> Asked:
+    def of_size(self, action: Action, directories: int) -> AskedAmounts:
         """Return the amounts of a job on this many directories; the action's jobs must be alike."""
         key = action.index, directories
         if key not in self._alike:
             self._alike[key] = self.of(_any_job(action, directories))
         return self._alike[key]
 
-    def of_each(self, requests: Sequence[JobRequest]) -> list[Asked]:
+    def of_each(self, requests: Sequence[JobRequest]) -> list[AskedAmounts]:
         """Return the amounts of several jobs of one action; equal jobs are looked up once."""
         if requests and self.are_alike(requests[0].action):
             return [
@@ -89,27 +91,27 @@ class AmountsOfJobs:
             ]
         return list(map(self.of, requests))
 
-    def of(self, request: JobRequest) -> Asked:
+    def of(self, request: JobRequest) -> AskedAmounts:
         """Return the amounts of one job."""
         if self._mapping is None:
             size = len(request.group.indices)
             cluster = self._project.here()
             if cluster and (why := machine_refusal(cluster, request.action.resources, size)):
-                return Asked(refused=why)
+                return AskedAmounts(refused=why)
             return _asked(request, job_memory_mb(request, None))
-        from rowtui.core.mapping.model.decision import Outcome
+        from rowtui.core.mapping.model.decision import MappingOutcome
         from rowtui.core.submission.plan.apply_placement import placed
 
         placement = self._mapping.expected(request, self._directories)
         # the job runs later, and its amounts are not known yet
-        if placement.outcome is Outcome.WAITS:
+        if placement.outcome is MappingOutcome.WAITS:
             return _asked(request, job_memory_mb(request, None))
         if not placement.chosen:
-            return Asked(refused=_reason(placement))
+            return AskedAmounts(refused=_reason(placement))
         try:
             place = placed(request, placement, self._mapping.cluster_of(placement))
         except RowtuiError as error:
-            return Asked(refused=error.message + (f"; {error.hint}" if error.hint else ""))
+            return AskedAmounts(refused=error.message + (f"; {error.hint}" if error.hint else ""))
         return _asked(place.request, job_memory_mb(place.request, place.partition))
 
     def cost_of(self, action: Action, cut: GroupCut) -> Cost:
@@ -192,7 +194,7 @@ def _any_job(action: Action, directories: int) -> JobRequest:
     return request
 
 
-def shown_amounts(project: Project, requests: Sequence[JobRequest]) -> list[Asked]:
+def shown_amounts(project: Project, requests: Sequence[JobRequest]) -> list[AskedAmounts]:
     """Return the amounts that a list shows for these jobs of one action.
 
     While the mapping files or the cluster cannot be read, these are the amounts that the action
@@ -204,13 +206,15 @@ def shown_amounts(project: Project, requests: Sequence[JobRequest]) -> list[Aske
         return list(map(as_asked, requests))
 
 
-def as_asked(request: JobRequest) -> Asked:
+def as_asked(request: JobRequest) -> AskedAmounts:
     """Return the amounts that the action itself asks for."""
     return _asked(request, job_memory_mb(request, None))
 
 
-def _asked(request: JobRequest, memory_mb: int | None) -> Asked:
-    return Asked(request.cpus, memory_mb, request.gpus, request.walltime_seconds, request.cost)
+def _asked(request: JobRequest, memory_mb: int | None) -> AskedAmounts:
+    return AskedAmounts(
+        request.cpus, memory_mb, request.gpus, request.walltime_seconds, request.cost
+    )
 
 
 def _reason(placement: Placement) -> str:

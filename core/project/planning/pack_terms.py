@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.config.node_types import node_types_for
-from rowtui.core.clusters.model import NodeKind
-from rowtui.core.packing.model import HOUR, Amounts, Demand, NodeType, Problem
+from rowtui.core.clusters.model import NodeType
+from rowtui.core.packing.model import HOUR, Demand, InstanceType, PackingProblem, ResourceAmounts
 from rowtui.core.project.planning.pack_views import NodeTypeView
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
 from rowtui.core.submission.plan.charges import Money, bundle_prices, charges_of
 from rowtui.core.submission.plan.model import CPU_HOURS, PlannedJob
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster, NodeKind
+    from rowtui.core.clusters.model import Cluster, NodeType
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Destination, Plan
+    from rowtui.core.submission.plan.model import Plan, PlannedDestination
 
 
 # Prices of a plan's jobs in money, if the node types of their destinations have prices.
@@ -39,7 +39,7 @@ def prices_of(project: Project, plan: Plan) -> dict[str, Money]:
     bundles.
     """
     found = bundle_prices(plan)
-    known: dict[Destination, tuple[tuple[NodeKind, ...], str]] = {}
+    known: dict[PlannedDestination, tuple[tuple[NodeType, ...], str]] = {}
     for unit in charges_of(plan):
         job, there = unit.jobs[0], unit.destination
         token = job.token if job.bundle is None else job.bundle.token
@@ -49,7 +49,7 @@ def prices_of(project: Project, plan: Plan) -> dict[str, Money]:
             known[there] = _kinds(project, there)
         kinds, currency = known[there]
         held = job if job.bundle is None else job.bundle
-        asked = Amounts(held.cpus, held.memory_mb or 0, held.gpus)
+        asked = ResourceAmounts(held.cpus, held.memory_mb or 0, held.gpus)
         seconds = job.walltime_seconds if job.bundle is None else job.bundle.seconds
         price = price_on_cheapest(kinds, asked, seconds, held.node_type)
         if price is not None:
@@ -64,7 +64,7 @@ def cluster_named(project: Project, name: str) -> Cluster | None:
     return project.reach.known(name) or project.configured.named(name)
 
 
-def _kinds(project: Project, there: Destination) -> tuple[tuple[NodeKind, ...], str]:
+def _kinds(project: Project, there: PlannedDestination) -> tuple[tuple[NodeType, ...], str]:
     cluster = cluster_named(project, there.cluster)
     if cluster is None:
         return (), ""
@@ -75,7 +75,7 @@ def _kinds(project: Project, there: Destination) -> tuple[tuple[NodeKind, ...], 
 UNKNOWN_MEMORY = 1 << 50
 
 
-def core_share_mb(kinds: Sequence[NodeKind]) -> float:
+def core_share_mb(kinds: Sequence[NodeType]) -> float:
     """Return the smallest memory per core among the node types; 0 if no memory is known."""
     shares = (usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None)
     return min(shares, default=0.0)
@@ -90,18 +90,18 @@ def demand_of(job: PlannedJob, core_mb: float, factor: float) -> Demand:
     if memory is None:
         memory = math.floor(core_mb * job.cpus)
     seconds = seconds_of(job, factor) + STEP_SECONDS
-    return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
+    return Demand(ResourceAmounts(job.cpus, memory, job.gpus), seconds, job.node_type)
 
 
-def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
+def node_type_of(kind: NodeType, longest: int | None, partition: int | None) -> InstanceType:
     """Return a node type as packers see it.
 
     Its limits leave time for a bundle's own start and end.
     """
     limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
-    return NodeType(
+    return InstanceType(
         name=kind.name,
-        amounts=Amounts(kind.cpus, usable_mb(kind), kind.gpus, kind.disk_mb or 0),
+        amounts=ResourceAmounts(kind.cpus, usable_mb(kind), kind.gpus, kind.disk_mb or 0),
         price=price_of(kind),
         at_most=kind.at_most,
         boot_seconds=kind.boot_seconds,
@@ -109,11 +109,11 @@ def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> 
     )
 
 
-def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
+def type_view(kind: NodeType, partition: int | None) -> NodeTypeView:
     """Return a node type as users see it: its full capacity, including the reserved part."""
     return NodeTypeView(
         name=kind.name,
-        amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
+        amounts=ResourceAmounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
         price=price_of(kind),
         priced=kind.price is not None,
         at_most=kind.at_most,
@@ -124,19 +124,19 @@ def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
     )
 
 
-def usable_mb(kind: NodeKind) -> int:
+def usable_mb(kind: NodeType) -> int:
     """Return a node's memory for jobs, without what a bundle needs with one lane for each core."""
     if kind.memory_mb is None:
         return UNKNOWN_MEMORY
     return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
 
 
-def price_of(kind: NodeKind) -> float:
+def price_of(kind: NodeType) -> float:
     """Return the price of an hour; without a configured price, the number of cores."""
     return float(kind.cpus) if kind.price is None else kind.price
 
 
-def unit_of(kinds: Sequence[NodeKind], currency: str) -> str:
+def unit_of(kinds: Sequence[NodeType], currency: str) -> str:
     """Return the unit of these node types' prices."""
     if any(kind.price is None for kind in kinds):
         return CPU_HOURS
@@ -148,7 +148,7 @@ def seconds_of(job: PlannedJob, factor: float) -> int:
     return max(1, math.ceil(job.walltime_seconds * factor))
 
 
-def by_cpus(kinds: Sequence[NodeKind]) -> bool:
+def by_cpus(kinds: Sequence[NodeType]) -> bool:
     """Whether some of these node types are charged by the CPUs that jobs ask for."""
     return any(kind.price is None and not kind.whole_node for kind in kinds)
 
@@ -158,7 +158,7 @@ def cpu_hours(demand: Demand) -> float:
     return demand.amounts.cpus * demand.seconds / HOUR
 
 
-def charge(kind: NodeKind, amounts: Amounts, seconds: int) -> float:
+def charge(kind: NodeType, amounts: ResourceAmounts, seconds: int) -> float:
     """Return the charge for a job with these amounts and this duration on this node type.
 
     A node with a price is charged as a whole. A node without a price is charged by the CPUs that
@@ -168,7 +168,7 @@ def charge(kind: NodeKind, amounts: Amounts, seconds: int) -> float:
     return price * (kind.boot_seconds + seconds) / HOUR
 
 
-def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> float:
+def alone_cost(demand: Demand, problem: PackingProblem, kinds: Sequence[NodeType]) -> float:
     """Return the cost of one such request as a job of its own, on the cheapest node.
 
     `kinds`: the node types of the problem, in their order.
@@ -184,7 +184,7 @@ def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> f
 
 
 def price_on_cheapest(
-    kinds: Sequence[NodeKind], asked: Amounts, seconds: int, hint: str = ""
+    kinds: Sequence[NodeType], asked: ResourceAmounts, seconds: int, hint: str = ""
 ) -> float | None:
     """Return the charge for a job on the cheapest of these node types that holds the job.
 
@@ -197,6 +197,6 @@ def price_on_cheapest(
     return min((charge(kind, asked, seconds) for kind in holding), default=None)
 
 
-def _whole(kind: NodeKind) -> Amounts:
+def _whole(kind: NodeType) -> ResourceAmounts:
     memory = UNKNOWN_MEMORY if kind.memory_mb is None else kind.memory_mb
-    return Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0)
+    return ResourceAmounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0)

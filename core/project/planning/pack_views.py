@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from rowtui.core.packing.model import Amounts
-    from rowtui.core.submission.plan.model import Destination, Packed, Plan
+    from rowtui.core.packing.model import ResourceAmounts
+    from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination
 
 
 class PackChoice(NamedTuple):
@@ -36,7 +36,7 @@ class NodeTypeView(NamedTuple):
     """
 
     name: str
-    amounts: Amounts
+    amounts: ResourceAmounts
     price: float
     priced: bool
     at_most: int | None
@@ -49,7 +49,7 @@ class NodeTypeView(NamedTuple):
 class LaneView(NamedTuple):
     """Jobs that run one after another: their positions in the plan, and how long each may take."""
 
-    amounts: Amounts
+    amounts: ResourceAmounts
     jobs: tuple[int, ...]
     seconds: tuple[int, ...]
 
@@ -63,7 +63,7 @@ class BundleView(NamedTuple):
 
     token: str
     node_type: int
-    used: Amounts
+    used: ResourceAmounts
     seconds: int
     cost: float
     lanes: tuple[LaneView, ...]
@@ -86,7 +86,7 @@ class LeftAlone(NamedTuple):
     reason: str
 
 
-class Utilisation(NamedTuple):
+class NodeUse(NamedTuple):
     """Used shares, 0 to 1, of the paid capacity on one node type.
 
     None: the type has no such capacity.
@@ -104,7 +104,7 @@ class PackedDestination:
     `packers`: (name, summary) of each packer.
     """
 
-    destination: Destination
+    destination: PlannedDestination
     packed: Packed
     node_types: tuple[NodeTypeView, ...]
     bundles: tuple[BundleView, ...]
@@ -122,7 +122,7 @@ class PackedDestination:
             return max(0.0, self.packed.cost / self.packed.bound - 1)
         return None if self.packed.cost > 0 else 0.0
 
-    def used_of(self, node_type: int | None = None) -> Utilisation:
+    def used_of(self, node_type: int | None = None) -> NodeUse:
         """Return how full the bundles on one node type are over their time; None: on all types."""
         paid = [0.0, 0.0, 0.0]
         used = [0.0, 0.0, 0.0]
@@ -137,7 +137,7 @@ class PackedDestination:
                 for at in range(3):
                     used[at] += lane.amounts[at] * time
         shares = [used[at] / paid[at] if paid[at] else None for at in range(3)]
-        return Utilisation(*shares)
+        return NodeUse(*shares)
 
 
 class PackedPlan(NamedTuple):

@@ -19,14 +19,14 @@ from rowtui.core.base import errors
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for, packing_for
-from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
+from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults
 from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
-    Amounts,
     Demand,
     GoOn,
+    PackingProblem,
     PackResult,
-    Problem,
+    ResourceAmounts,
     bundle_seconds,
 )
 from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers
@@ -53,11 +53,11 @@ from rowtui.core.project.planning.pack_views import (
     PackedPlan,
 )
 from rowtui.core.submission.bundles.bundles import (
-    Layout,
+    BundleLayout,
     with_bundles,
 )
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
-from rowtui.core.submission.plan.model import Destination, Packed, PlannedJob
+from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -73,10 +73,10 @@ SHOWN_TYPES = 10  # most node types that a refusal names
 class _Made(NamedTuple):
     """One bundle: the index of its node type, its cost, and the amounts of each lane."""
 
-    layout: Layout
+    layout: BundleLayout
     node_type: int
     cost: float
-    lanes: tuple[Amounts, ...]
+    lanes: tuple[ResourceAmounts, ...]
 
 
 @dataclass
@@ -86,8 +86,8 @@ class _Found:
     Positions are in the list that was packed.
     """
 
-    destination: Destination
-    kinds: tuple[NodeKind, ...]
+    destination: PlannedDestination
+    kinds: tuple[NodeType, ...]
     unit: str
     packer: str = ""
     jobs: int = 0
@@ -101,7 +101,7 @@ class _Found:
     left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
 
-class Packing:
+class PlanPacking:
     """Packs the jobs of one plan: see `Setting.pack`.
 
     Afterwards `destinations` returns the result.
@@ -134,7 +134,7 @@ class Packing:
         """
         self._before = jobs
         self._found = []
-        there: dict[Destination, list[int]] = {}
+        there: dict[PlannedDestination, list[int]] = {}
         for position, job in enumerate(jobs):
             there.setdefault(job.destination, []).append(position)
         self._refuse_unknown_types(there)
@@ -158,11 +158,11 @@ class Packing:
             return project.cluster
         return project.reach.known(name) or project.configured.named(name)
 
-    def _defaults(self, destination: Destination) -> PackingDefaults | None:
+    def _defaults(self, destination: PlannedDestination) -> PackingDefaults | None:
         cluster = self._cluster(destination.cluster)
         return None if cluster is None else packing_for(cluster, destination.partition)
 
-    def _refuse_unknown_types(self, there: Collection[Destination]) -> None:
+    def _refuse_unknown_types(self, there: Collection[PlannedDestination]) -> None:
         """Refuse a chosen node type that no destination has, if any destination has node types."""
         known: dict[str, None] = {}
         for destination in there if self._choice.node_types else ():
@@ -182,7 +182,7 @@ class Packing:
                 f"{meant} {there_are}" if meant else there_are,
             )
 
-    def _refuse_small_hints(self, kinds: Sequence[NodeKind], positions: Sequence[int]) -> None:
+    def _refuse_small_hints(self, kinds: Sequence[NodeType], positions: Sequence[int]) -> None:
         """Refuse a job that does not fit on the node type on which it must run.
 
         Raises: PlanError.
@@ -195,7 +195,7 @@ class Packing:
                 asked[key] = asked.get(key, 0) + 1
         if not asked:
             return
-        problem = Problem(
+        problem = PackingProblem(
             node_types=tuple(node_type_of(kind, None, None) for kind in kinds),
             demands=tuple(demand for _, demand in asked),
             counts=tuple(asked.values()),
@@ -219,7 +219,7 @@ class Packing:
 
     def _pack_there(
         self,
-        destination: Destination,
+        destination: PlannedDestination,
         positions: Sequence[int],
         defaults: PackingDefaults | None,
         deadline: float,
@@ -280,7 +280,7 @@ class Packing:
         for number in classes:
             counts[number] += 1
         partition = self._limit(found.destination)
-        problem = Problem(
+        problem = PackingProblem(
             node_types=tuple(node_type_of(kind, longest, partition) for kind in found.kinds),
             demands=tuple(demands),
             counts=tuple(counts),
@@ -301,7 +301,7 @@ class Packing:
             self._others = installed_packers().packers
         return self._others or {}
 
-    def _limit(self, destination: Destination) -> int | None:
+    def _limit(self, destination: PlannedDestination) -> int | None:
         cluster = self._cluster(destination.cluster)
         partitions = cluster.partitions if cluster is not None else ()
         limits = (
@@ -324,10 +324,10 @@ class Packing:
             kind = found.kinds[bundle.node_type]
             own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
             amounts = tuple(
-                reduce(Amounts.most, (problem.demands[classes[at]].amounts for at in lane))
+                reduce(ResourceAmounts.most, (problem.demands[classes[at]].amounts for at in lane))
                 for lane in lanes
             )
-            total = reduce(Amounts.plus, amounts)
+            total = reduce(ResourceAmounts.plus, amounts)
             layout = self._layout(own, kind, total, factor)
             cost = charge(kind, total, bundle_seconds(bundle, problem.demands))
             found.made.append(_Made(layout, bundle.node_type, cost, amounts))
@@ -361,13 +361,13 @@ class Packing:
     def _layout(
         self,
         own: tuple[tuple[int, ...], ...],
-        kind: NodeKind,
-        total: Amounts,
+        kind: NodeType,
+        total: ResourceAmounts,
         factor: float,
-    ) -> Layout:
+    ) -> BundleLayout:
         jobs = [self._before[position] for lane in own for position in lane]
         stated = any(job.memory_mb is not None for job in jobs)
-        return Layout(
+        return BundleLayout(
             node_type=kind.name,
             cpus=total.cpus,
             memory_mb=total.memory_mb if stated and total.memory_mb else None,
@@ -412,7 +412,7 @@ class Packing:
                 BundleView(
                     token=first.bundle.token if first.bundle else "",
                     node_type=kind,
-                    used=Amounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
+                    used=ResourceAmounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
                     # As submitted: a job that is alone on its node is an ordinary job.
                     seconds=layout.longest if first.bundle else first.walltime_seconds,
                     cost=cost,
@@ -450,7 +450,7 @@ def pack_submission(
     installed = installed_packers()
     for left_out in installed.left_out:
         project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
-    packing = Packing(project, choice, installed.packers, go_on)
+    packing = PlanPacking(project, choice, installed.packers, go_on)
     plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
     return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
 

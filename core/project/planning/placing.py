@@ -17,8 +17,8 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.mapping.model.reasons import outcome_sentence, reasons, what_to_do
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
-from rowtui.core.submission.plan.apply_placement import Placed, placed
-from rowtui.core.submission.plan.model import Basis, Refused, RefusedAt
+from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
+from rowtui.core.submission.plan.model import PlacementBasis, RefusedAt, RefusedWork
 
 if TYPE_CHECKING:
     from rowtui.core.project.mapping import ProjectMapping
@@ -83,8 +83,8 @@ class Mapped(NamedTuple):
     """
 
     requests: tuple[JobRequest, ...]
-    places: tuple[Placed, ...]
-    refused: tuple[Refused, ...]
+    places: tuple[PlacedRequest, ...]
+    refused: tuple[RefusedWork, ...]
     numbers: tuple[int, ...] = ()
 
 
@@ -102,7 +102,7 @@ def place_requests(
     # keeps each placement alive, so that no other placement gets the same `id()`
     kept: list[Placement] = []
     chosen: list[JobRequest] = []
-    places: list[Placed] = []
+    places: list[PlacedRequest] = []
     numbers: list[int] = []
     left_out: dict[tuple[str, str, str], list[JobRequest]] = {}
     for number, request in enumerate(requests):
@@ -131,7 +131,7 @@ def place_requests(
             place._replace(
                 reasons=why[alike],
                 warnings=(*place.warnings, *placement.notices),
-                basis=Basis(placement.params, asked.previous_params),
+                basis=PlacementBasis(placement.params, asked.previous_params),
             )
         )
     return Mapped(tuple(chosen), tuple(places), refused_requests(project, left_out), tuple(numbers))
@@ -141,11 +141,11 @@ def refused_requests(
     project: Project,
     left_out: Mapping[tuple[str, str, str], Sequence[JobRequest]],
     stage: RefusedAt = RefusedAt.MAPPING,
-) -> tuple[Refused, ...]:
+) -> tuple[RefusedWork, ...]:
     """Return the jobs that a plan leaves out, by action, reason and hint."""
     name = project.state.directories.name
     return tuple(
-        Refused(
+        RefusedWork(
             stage,
             action,
             tuple(tuple(map(name, request.group.indices)) for request in requests),

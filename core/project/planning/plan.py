@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.groups.model import JobRequest
-    from rowtui.core.project.planning.packing import Packing
+    from rowtui.core.project.planning.packing import PlanPacking
     from rowtui.core.project.planning.placing import Mapped
     from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.apply_placement import Placed
-    from rowtui.core.submission.plan.model import Plan, PlannedJob, Refused
+    from rowtui.core.submission.plan.apply_placement import PlacedRequest
+    from rowtui.core.submission.plan.model import Plan, PlannedJob, RefusedWork
     from rowtui.core.submission.plan.planner import PackedJobs
     from rowtui.core.workflow.model import Action
 
@@ -41,10 +41,10 @@ class Formed(NamedTuple):
     """The input of `make_plan`. `again`: every job retries failed work."""
 
     requests: Sequence[JobRequest]
-    places: Sequence[Placed] | None = None
+    places: Sequence[PlacedRequest] | None = None
     skipped: Sequence[str] = ()
     again: bool = False
-    refused: Sequence[Refused] = ()
+    refused: Sequence[RefusedWork] = ()
 
 
 def plan_submission(
@@ -54,7 +54,7 @@ def plan_submission(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
-    packing: Packing | None = None,
+    packing: PlanPacking | None = None,
 ) -> Plan:
     """Return the plan for the eligible directories of these actions. See `Project.requests`.
 
@@ -129,13 +129,13 @@ def plan_formed(
 
 def refused_actions(
     project: Project, problems: Sequence[Problem], among: Sequence[int] | None
-) -> tuple[list[Refused], list[Problem]]:
+) -> tuple[list[RefusedWork], list[Problem]]:
     """Return the jobs of actions that cannot be submitted, with problems; and other problems."""
     from rowtui.core.base.errors import RowtuiError
     from rowtui.core.groups.model import Status
-    from rowtui.core.submission.plan.model import Refused, RefusedAt
+    from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 
-    found: list[Refused] = []
+    found: list[RefusedWork] = []
     others: list[Problem] = []
     name = project.state.directories.name
     seen: set[int] = set()
@@ -155,7 +155,7 @@ def refused_actions(
             continue
         text = f"left out: {problem}"
         found.append(
-            Refused(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
+            RefusedWork(RefusedAt.ACTION, action.name, jobs, problem.message, problem.hint, text)
         )
     return found, others
 
@@ -217,14 +217,14 @@ def maps(project: Project) -> bool:
     return project.mapping.exists
 
 
-def project_packing(project: Project) -> Packing | None:
+def project_packing(project: Project) -> PlanPacking | None:
     """Return the packing for a plan: the project's setting, else that of its clusters' files."""
     wanted = project.packing
     if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):
         return None
-    from rowtui.core.project.planning.packing import Packing
+    from rowtui.core.project.planning.packing import PlanPacking
 
-    return Packing(project, wanted)
+    return PlanPacking(project, wanted)
 
 
 def _packs(cluster: Cluster) -> bool:

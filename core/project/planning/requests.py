@@ -16,7 +16,7 @@ from rowtui.core.groups.model import Group, JobRequest, Status
 from rowtui.core.groups.request import job_requests
 from rowtui.core.groups.select import duplicates, whole_groups
 from rowtui.core.state.model import DirectorySet
-from rowtui.core.submission.plan.model import Refused, RefusedAt
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Requests(NamedTuple):
     """Job requests in order, and the work that is left out."""
 
     requests: tuple[JobRequest, ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedWork, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -55,11 +55,11 @@ class FirstGroups(Sequence[Group]):
         return self.cut.positions[begins[number] : begins[number + 1]]
 
 
-class Chosen(NamedTuple):
+class ChosenGroups(NamedTuple):
     """The groups that could be submitted, in order, and the omitted work, as in `Requests`."""
 
     parts: tuple[Sequence[Group], ...]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedWork, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -84,13 +84,13 @@ def choose_groups(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
-) -> Chosen:
+) -> ChosenGroups:
     """Return the groups of `Project.requests`. Actions that `limit` excludes are not evaluated.
 
     Raises: RowtuiError if a directory would be submitted twice.
     """
     parts: list[Sequence[Group]] = []
-    refused: list[Refused] = []
+    refused: list[RefusedWork] = []
     problems: list[str] = []
     # All groups are formed only if a directory may be in two groups.
     repeats = _may_repeat(project, actions, among)
@@ -106,7 +106,7 @@ def choose_groups(
                 part, left_out = whole_groups(cut.page(), every, project.state.directories)
                 name = project.state.directories.name
                 refused += (
-                    Refused(
+                    RefusedWork(
                         RefusedAt.GROUP,
                         action.name,
                         (tuple(map(name, it.group.indices)),),
@@ -135,7 +135,7 @@ def choose_groups(
         for number, part in enumerate(parts):
             parts[number] = tuple(islice(part, limit))
             limit -= len(parts[number])
-    return Chosen(tuple(parts), tuple(refused), tuple(problems))
+    return ChosenGroups(tuple(parts), tuple(refused), tuple(problems))
 
 
 def _may_repeat(project: Project, actions: Sequence[Action], among: Sequence[int] | None) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.project.queue.entries import Entry, Fold, Foreign, Listed
+from rowtui.core.project.queue.entries import Fold, Foreign, Listed, QueueEntry
 from rowtui.core.project.queue.needs import QueueNeed, queue_needs
 from rowtui.core.project.queue.rows import row_of
 from rowtui.core.project.queue.table import QueueTable, in_order, states_of
@@ -31,7 +31,7 @@ from rowtui.core.project.queue.views import (
     RowKey,
 )
 from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
-from rowtui.core.submission.plan.model import NO_ID, Step
+from rowtui.core.submission.plan.model import NO_ID, JobStep
 from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 # Completion rates of actions, from the jobs that ended: a count of directories for each hour.
 #
-# The module is pure: it takes job records and the time, and returns a `Pace` for each action.
-# Directories that the user completed by hand are not counted. The predicted end assumes that the
-# remaining directories complete at the same rate.
+# The module is pure: it takes job records and the time, and returns a `ActionThroughput` for each
+# action. Directories that the user completed by hand are not counted. The predicted end assumes
+# that the remaining directories complete at the same rate.
 
 
 HOURS = 24
@@ -62,7 +62,7 @@ AHEAD_SECONDS = 3600
 """Seconds by which the clock that recorded a job's end may be ahead of this machine's clock."""
 
 
-class Pace(NamedTuple):
+class ActionThroughput(NamedTuple):
     """Directories that an action's jobs completed in each of the last `HOURS`, oldest first.
 
     `begun`: hours since the first of those jobs was submitted.
@@ -87,7 +87,7 @@ class Pace(NamedTuple):
         return directories * hours / done if done else None
 
 
-def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
+def paces(records: Iterable[JobRecord], now: float) -> tuple[ActionThroughput, ...]:
     """Return the pace of each action with a job that ended successfully within `HOURS`.
 
     `now`: epoch seconds.
@@ -95,7 +95,7 @@ def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
     counts: dict[str, list[int]] = {}
     begun: dict[str, float] = {}
     for record in records:
-        if record.step is not Step.ENDED or record.end_reason or record.exit_code:
+        if record.step is not JobStep.ENDED or record.end_reason or record.exit_code:
             continue
         if record.ended_at - now > AHEAD_SECONDS:
             continue
@@ -105,7 +105,9 @@ def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
             hours[HOURS - 1 - ago] += len(record.directories)
             since = (now - record.submitted_at) / 3600
             begun[record.action] = max(since, begun.get(record.action, 0.0))
-    return tuple(Pace(action, tuple(hours), begun[action]) for action, hours in counts.items())
+    return tuple(
+        ActionThroughput(action, tuple(hours), begun[action]) for action, hours in counts.items()
+    )
 
 
 MOST_JOBS = 300
@@ -277,7 +279,7 @@ class QueueBook:
         found: list[MarkedRow] = []
         for one in self.table.ordered(asked._replace(follow=None)).rows:
             entries = one.entries if isinstance(one, Fold) else (one,)
-            if isinstance(one, Entry) and _is_inside(one, self.table):
+            if isinstance(one, QueueEntry) and _is_inside(one, self.table):
                 continue  # its array or bundle is marked
             if entries[0].view is not None and any(test(it.state) for it in entries):
                 found.append(MarkedRow(one.key, states_of(entries)))
@@ -294,7 +296,7 @@ class QueueBook:
                 found.append(MarkedRow(key, states_of(entries)))
         return tuple(found)
 
-    def _meant(self, keys: Iterable[RowKey]) -> list[Entry]:
+    def _meant(self, keys: Iterable[RowKey]) -> list[QueueEntry]:
         """Return the jobs of this project that these rows stand for, each once."""
         found = {one.key: one for key in keys for one in self.table.meant(key)}
         return [one for one in found.values() if one.view is not None]
@@ -341,9 +343,9 @@ class QueueBook:
                 found = job
         return in_brief(found) if found is not None else None
 
-    def job(self, key: RowKey) -> Entry | None:
+    def job(self, key: RowKey) -> QueueEntry | None:
         """Return the job of a row; for an array or bundle a waiting job, else the first one."""
-        meant: Sequence[Entry] = self.table.meant(key)
+        meant: Sequence[QueueEntry] = self.table.meant(key)
         waits = (JobState.PENDING, JobState.HELD)
         return next((one for one in meant if one.state in waits), meant[0] if meant else None)
 
@@ -377,13 +379,13 @@ def _ended(job: JobView) -> EndedJob:
     return EndedJob(record.token, record.label, record.action, job.state, job.why)
 
 
-def _failed(one: Entry) -> FailedJob:
+def _failed(one: QueueEntry) -> FailedJob:
     assert one.view is not None
     record = one.view.record
     label = record.label if record.job_id else ""
     return FailedJob(record.token, label, record.action, without_directory(one.reason), one.size)
 
 
-def _told(one: Entry) -> str:
+def _told(one: QueueEntry) -> str:
     label = "no id yet" if one.label == NO_ID else one.label
     return f"{label}  {one.name}  {plural(one.size, 'directory', 'directories')}  {one.word}"

@@ -21,7 +21,7 @@ class Foreign(NamedTuple):
     job: Job
 
 
-class Entry:
+class QueueEntry:
     """One job of the list. `whose`: 0 this project's, 1 this user's, 2 another user's."""
 
     __slots__ = ("_words", "cluster", "job", "key", "seen", "state", "user", "view", "whose")
@@ -148,16 +148,16 @@ class Fold:
 
     __slots__ = ("entries", "key", "row")
 
-    def __init__(self, key: RowKey, entries: list[Entry]) -> None:
+    def __init__(self, key: RowKey, entries: list[QueueEntry]) -> None:
         self.key = key
         self.entries = entries
         self.row: QueueRow | None = None
 
     @property
     def whose(self) -> int:
-        """Return whose jobs they are; see `Entry`."""
+        """Return whose jobs they are; see `QueueEntry`."""
         return self.entries[0].whose
 
 
-Listed = Entry | Fold
+Listed = QueueEntry | Fold
 """The content of one row of the list."""

@@ -16,7 +16,7 @@ from rowtui.core.project.views.views import JobView
 from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.reasons import Explanation
+    from rowtui.core.clusters.schedulers.reasons import ReasonExplanation
 
 WAITS_LONG_SECONDS = 2 * 86_400
 """A job that waits longer deserves attention: most partitions turn over within a day."""
@@ -85,7 +85,7 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     return tuple(needs[:MOST_CAUSES])
 
 
-def unable_to_start(job: JobView) -> Explanation | None:
+def unable_to_start(job: JobView) -> ReasonExplanation | None:
     """Return why a waiting job does not start until the user acts; None if it may start."""
     if job.state not in (JobState.PENDING, JobState.HELD):
         return None
@@ -94,7 +94,7 @@ def unable_to_start(job: JobView) -> Explanation | None:
 
 
 @lru_cache(maxsize=1024)
-def _explained(state: JobState, reason: str) -> Explanation:
+def _explained(state: JobState, reason: str) -> ReasonExplanation:
     from rowtui.core.clusters.schedulers.base import Job
     from rowtui.core.clusters.schedulers.reasons import explain  # large tables, seldom needed
 

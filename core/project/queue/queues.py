@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.polling.policy import Pace, pace_of
+from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.clusters.polling.poll import Poll, Polled
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
 from rowtui.core.project.context.cluster_context import REST_SECONDS
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import Settled
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob
 from rowtui.core.submission.sending.journal import RELEASED, Journal, is_later_note
 from rowtui.core.submission.sending.reservations import StoredReservations
 
 if TYPE_CHECKING:
-    from rowtui.core.project.context.cluster_context import Surroundings
+    from rowtui.core.project.context.cluster_context import ClusterContext
     from rowtui.core.project.project import Project
 
 
@@ -54,7 +54,7 @@ Others = Callable[[Polled], Awaitable[tuple[Job, ...]]]
 class Looks:
     """The queues as of their last polls. `latest`: by cluster name, the queues polled so far."""
 
-    around: Surroundings
+    around: ClusterContext
     latest: dict[str, Polled] = field(default_factory=dict)
     _polls: dict[str, Poll] = field(default_factory=dict)
 
@@ -134,7 +134,7 @@ class Looks:
             error=polled.error,
             jobs=snapshot.jobs if snapshot is not None else (),
             slow=cluster is not None
-            and pace_of(polled.latency, polled.failures, cluster.poll_seconds) is Pace.SLOWED,
+            and pace_of(polled.latency, polled.failures, cluster.poll_seconds) is PollPace.SLOWED,
         )
 
     def _poll(self, name: str, scheduler: Scheduler) -> Poll:
@@ -169,7 +169,7 @@ class Answers:
     """
 
     queues: Mapping[str, Polled]
-    settled: tuple[Settled, ...] = ()
+    settled: tuple[ReconciledJob, ...] = ()
     gone: tuple[tuple[QueueSnapshot, tuple[int, ...]], ...] = ()
 
     @property
@@ -310,7 +310,7 @@ class Queues:
 
     async def _settle(
         self, name: str, polled: Polled | None, may_send: bool
-    ) -> tuple[Settled, ...]:
+    ) -> tuple[ReconciledJob, ...]:
         """Settle once for each new answer, and whenever the journals have changed."""
         journals = await asyncio.to_thread(self.journal.stamp)
         seen = (polled.as_of if polled is not None else None, journals)

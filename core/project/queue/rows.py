@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
-from rowtui.core.project.queue.entries import Entry, Fold, Listed
+from rowtui.core.project.queue.entries import Fold, Listed, QueueEntry
 from rowtui.core.project.queue.table import states_of
 from rowtui.core.project.queue.views import QueueRow
 from rowtui.core.project.views.views import ClusterView, JobView
@@ -47,7 +47,7 @@ def _silent(where: ClusterView | None, states: Iterable[JobState]) -> bool:
     )
 
 
-def _folded(fold: Fold, first: Entry) -> QueueRow:
+def _folded(fold: Fold, first: QueueEntry) -> QueueRow:
     entries = fold.entries
     shown = states_of(entries)
     state = shown[0][0]
@@ -72,7 +72,7 @@ def _folded(fold: Fold, first: Entry) -> QueueRow:
     )  # fmt: skip
 
 
-def _label(entries: Sequence[Entry], first: Entry) -> tuple[str, str]:
+def _label(entries: Sequence[QueueEntry], first: QueueEntry) -> tuple[str, str]:
     """Return `4711` and `[0-63,70]`; for a bundle, `4711` and the number of jobs."""
     number = str(first.id) if first.id else NO_ID
     if first.view is not None and first.view.record.member is not None:
@@ -83,7 +83,7 @@ def _label(entries: Sequence[Entry], first: Entry) -> tuple[str, str]:
     return number, f"[{tasks}]"
 
 
-def _names(entries: Sequence[Entry]) -> str:
+def _names(entries: Sequence[QueueEntry]) -> str:
     names = dict.fromkeys(one.name for one in entries)
     shown = list(names)[:3]
     return ", ".join(shown) + (", …" if len(names) > len(shown) else "")

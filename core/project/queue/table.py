@@ -1,6 +1,6 @@
 """The jobs of all clusters in one list, and its rows in an order, folded and filtered.
 
-The input is the project's jobs, the queues and other users' jobs. The result is `Ordered` rows,
+The input is the project's jobs, the queues and other users' jobs. The result is `OrderedRows` rows,
 from which pages are cut. Expensive steps run once for each answer of the queues and each requested
 order. Pure: no clock, no disk.
 """
@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 
 from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_known_fields
 from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
-from rowtui.core.project.queue.entries import Entry, Fold, Foreign, Listed
+from rowtui.core.project.queue.entries import Fold, Foreign, Listed, QueueEntry
 from rowtui.core.project.queue.views import (
     EVERYBODY,
     MINE,
@@ -117,7 +117,7 @@ _NO_KEYS: Mapping[str, RowKey] = {}
 _WHOSE = {PROJECT: 0, MINE: 1, EVERYBODY: 2}
 
 
-class Ordered:
+class OrderedRows:
     """The rows for one request. `problem`: why its filter was not applied."""
 
     def __init__(self, rows: list[Listed], jobs: int, problem: str = "") -> None:
@@ -131,7 +131,7 @@ class Ordered:
         return {row.key: at for at, row in enumerate(self.rows)}
 
 
-_KEYS: dict[str, Callable[[Entry], int | str]] = {
+_KEYS: dict[str, Callable[[QueueEntry], int | str]] = {
     "active": lambda one: (one.state is not JobState.RUNNING) + (not one.state.active),
     "state": lambda one: RANKS[one.state],
     "id": lambda one: one.id,
@@ -168,10 +168,10 @@ class QueueTable:
             key=_newest_first,
         )
         self.entries = [*self.ours, *self.others]
-        self._ordered: dict[QueueAsked, Ordered] = {}
+        self._ordered: dict[QueueAsked, OrderedRows] = {}
 
     @cached_property
-    def by_key(self) -> dict[RowKey, Entry]:
+    def by_key(self) -> dict[RowKey, QueueEntry]:
         """Return each job by its key."""
         return {one.key: one for one in self.entries}
 
@@ -181,9 +181,9 @@ class QueueTable:
         return {one.key.token: one.key for one in self.ours}
 
     @cached_property
-    def folds(self) -> dict[RowKey, list[Entry]]:
+    def folds(self) -> dict[RowKey, list[QueueEntry]]:
         """Return the jobs of each array and bundle that is large enough for its own row."""
-        found: dict[RowKey, list[Entry]] = {}
+        found: dict[RowKey, list[QueueEntry]] = {}
         for one in self.entries:
             if one.key.task is not None:
                 parent = one.key.parent
@@ -199,14 +199,14 @@ class QueueTable:
         """Return the number of the user's jobs outside this project, by cluster."""
         return Counter(one.cluster for one in self.others if one.whose == 1)
 
-    def meant(self, key: RowKey) -> Sequence[Entry]:
+    def meant(self, key: RowKey) -> Sequence[QueueEntry]:
         """Return the jobs that a row stands for; none if the row no longer exists."""
         if key.folded:
             return self.folds.get(key, ())
         one = self.by_key.get(key)
         return (one,) if one is not None else ()
 
-    def ordered(self, asked: QueueAsked) -> Ordered:
+    def ordered(self, asked: QueueAsked) -> OrderedRows:
         """Return the rows, cached for the next page. `follow` is ignored."""
         asked = asked._replace(follow=None)
         found = self._ordered.get(asked)
@@ -216,9 +216,9 @@ class QueueTable:
             found = self._ordered[asked] = self._order(asked)
         return found
 
-    def _order(self, asked: QueueAsked) -> Ordered:
+    def _order(self, asked: QueueAsked) -> OrderedRows:
         most = _WHOSE.get(asked.whose, 0)
-        chosen: Iterable[Entry] = self.ours if not most else self.entries
+        chosen: Iterable[QueueEntry] = self.ours if not most else self.entries
         if most == 1:
             chosen = (one for one in chosen if one.whose < 2)
         if asked.clusters:
@@ -235,9 +235,9 @@ class QueueTable:
                 rows.append(unit)
                 if isinstance(unit, Fold) and (unit.key in asked.unfolded) is asked.folding:
                     rows += unit.entries
-        return Ordered(rows, len(entries), problem)
+        return OrderedRows(rows, len(entries), problem)
 
-    def _folded(self, entries: Sequence[Entry]) -> Iterator[Listed]:
+    def _folded(self, entries: Sequence[QueueEntry]) -> Iterator[Listed]:
         """Fold the jobs of each array or bundle into one row, at the position of its first job."""
         folds = self.folds
         made: dict[RowKey, Fold] = {}
@@ -259,7 +259,7 @@ class QueueTable:
         least = max if asked.sort in ("elapsed", "id") else min
 
         def of_unit(unit: Listed) -> int | str:
-            if isinstance(unit, Entry):
+            if isinstance(unit, QueueEntry):
                 return key(unit)
             if asked.sort == "size":
                 return sum(one.size for one in unit.entries)
@@ -273,7 +273,7 @@ class QueueTable:
         return ours + mine + [unit for unit in units if unit.whose > 1]
 
 
-def _test(text: str) -> tuple[Callable[[Entry], bool] | None, str]:
+def _test(text: str) -> tuple[Callable[[QueueEntry], bool] | None, str]:
     from rowtui.core.base.errors import RowtuiError
 
     try:
@@ -282,7 +282,7 @@ def _test(text: str) -> tuple[Callable[[Entry], bool] | None, str]:
         return None, error.message
 
 
-def _ours(view: JobView, known: Mapping[str, RowKey]) -> Entry:
+def _ours(view: JobView, known: Mapping[str, RowKey]) -> QueueEntry:
     record = view.record
     key = known.get(record.token)
     if key is None:
@@ -290,14 +290,14 @@ def _ours(view: JobView, known: Mapping[str, RowKey]) -> Entry:
         if task is None and is_in_bundle(record.token):
             task = record.member
         key = RowKey(record.cluster, 0, task, record.token)
-    return Entry(key, 0, view=view)
+    return QueueEntry(key, 0, view=view)
 
 
-def _newest_first(one: Entry) -> tuple[int, int]:
+def _newest_first(one: QueueEntry) -> tuple[int, int]:
     return -one.key.id, -(one.key.task or 0)
 
 
-def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[Entry]:
+def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[QueueEntry]:
     """Yield the user's jobs on the clusters that have no record in this project."""
     ours: dict[str, set[tuple[int, int | None]]] = {}
     tokens = set()
@@ -313,19 +313,19 @@ def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[
             if number in numbers and (number, job.task) in known:
                 continue
             if not job.token or job.token not in tokens:
-                yield Entry(RowKey(name, number, job.task), 1, job=job)
+                yield QueueEntry(RowKey(name, number, job.task), 1, job=job)
 
 
-def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[Entry]:
+def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[QueueEntry]:
     """Yield other users' jobs that are not already among this user's jobs."""
     mine = {(cluster.name, job.id) for cluster in clusters for job in cluster.jobs}
     for one in foreign:
         if (one.cluster, one.job.id) not in mine:
             key = RowKey(one.cluster, one.job.id, one.job.task)
-            yield Entry(key, 2, job=one.job, user=one.user)
+            yield QueueEntry(key, 2, job=one.job, user=one.user)
 
 
-def states_of(entries: Iterable[Entry]) -> tuple[tuple[JobState, int], ...]:
+def states_of(entries: Iterable[QueueEntry]) -> tuple[tuple[JobState, int], ...]:
     """Return how many jobs are in each state, the most active state first."""
     return in_order(Counter(one.state for one in entries))
 

@@ -13,16 +13,16 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.review.views import ScriptAsked, ScriptBefore
 from rowtui.core.submission.bundles.script import bundle_script
-from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.send import Unit, units_of
+from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 MOST_PLANS = 200
 """Number of plans that are searched, newest first; an action that is in none of them is treated as
 never submitted.
 """
 
-_SENT = (Step.SENDING, Step.ACCEPTED, Step.UNKNOWN, Step.ENDED)
+_SENT = (JobStep.SENDING, JobStep.ACCEPTED, JobStep.UNKNOWN, JobStep.ENDED)
 
 
 class _Sent(NamedTuple):
@@ -30,7 +30,7 @@ class _Sent(NamedTuple):
 
     at: float
     scheduler: str
-    units: Sequence[Unit]
+    units: Sequence[SubmissionCall]
     latest: Mapping[str, JournalEntry]
 
 
@@ -88,7 +88,7 @@ class ScriptsBefore:
 Jobs = tuple[PlannedJob, ...]
 
 
-def _like(unit: Unit, asked: ScriptAsked) -> list[Jobs]:
+def _like(unit: SubmissionCall, asked: ScriptAsked) -> list[Jobs]:
     """Return what can be compared: the bundle as a whole, or each of its jobs."""
     if asked.bundle is None:
         return [(job,) for job in unit.jobs if job.action == asked.action and job.directories]

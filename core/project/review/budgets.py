@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.model import BudgetLimit
-from rowtui.core.project.review.views import Budget, Check, CheckState, Finding, ranges_of
+from rowtui.core.project.review.views import Budget, CheckState, PlanCheck, PlanFinding, ranges_of
 from rowtui.core.submission.plan.charges import Balance, charges_of
-from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep, Plan, PlannedJob
 from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 BUDGET, ALLOCATION = "budget", "allocation"
-_NOT_SENT = (Step.PLANNED, Step.REJECTED, Step.ABANDONED)
+_NOT_SENT = (JobStep.PLANNED, JobStep.REJECTED, JobStep.ABANDONED)
 _ACCOUNT = re.compile(r"^#SBATCH\s+(?:--account[= ]|-A\s*)(\S+)", re.MULTILINE)
 
 
@@ -89,11 +89,11 @@ def balances_on(project: Project, clusters: Iterable[str]) -> dict[str, Balance]
     }
 
 
-def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> Check:
+def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> PlanCheck:
     """Check the budgets of the clusters that the plan's jobs go to: see `balances_of`."""
     if not balances:
         fix = "budget = { cpu_hours = 20000 } in ~/.config/rowtui/clusters.toml sets one"
-        return Check(BUDGET, CheckState.NOT_OFFERED, "no budget is set", fix)
+        return PlanCheck(BUDGET, CheckState.NOT_OFFERED, "no budget is set", fix)
     jobs = _by(plan, lambda job: job.destination.cluster)
     budgets = []
     for name, balance in balances.items():
@@ -105,12 +105,12 @@ def check_budget(plan: Plan, balances: Mapping[str, Balance]) -> Check:
                 ranges = ranges_of(jobs[name])
                 where = f"of this project on {visible(name)}"
                 budgets.append(Budget(BUDGET, unit, whole - charged, whole, ranges, where))
-    return Check(BUDGET, CheckState.OK, budgets=tuple(budgets))
+    return PlanCheck(BUDGET, CheckState.OK, budgets=tuple(budgets))
 
 
 async def check_allocation(
     plan: Plan, ask: Callable[[str, Collection[str]], Awaitable[Allocations | str]]
-) -> Check:
+) -> PlanCheck:
     """Check the allocations of the accounts that jobs name.
 
     `ask`: returns the allocations on a cluster, or why the cluster cannot be asked.
@@ -120,7 +120,7 @@ async def check_allocation(
     for cluster, account in places:
         by_cluster.setdefault(cluster, set()).add(account)
     budgets: list[Budget] = []
-    findings: list[Finding] = []
+    findings: list[PlanFinding] = []
     why = []
     for cluster, accounts in by_cluster.items():
         answer = await ask(cluster, accounts)
@@ -132,7 +132,7 @@ async def check_allocation(
         for account, share in answer.shares.items():
             if share is not None:
                 text = f"{visible(account)} on {visible(cluster)}: fair share {share:.2f}"
-                findings.append(Finding(CheckState.OK, text))
+                findings.append(PlanFinding(CheckState.OK, text))
         for limit in answer.found:
             positions = [
                 at
@@ -147,9 +147,11 @@ async def check_allocation(
             )
     if not (budgets or findings):
         text = "; ".join(dict.fromkeys(why)) or "no account has a limit in hours"
-        return Check(ALLOCATION, CheckState.NOT_OFFERED, text)
+        return PlanCheck(ALLOCATION, CheckState.NOT_OFFERED, text)
     text = "" if budgets else "no limit in hours"
-    return Check(ALLOCATION, CheckState.OK, text, findings=tuple(findings), budgets=tuple(budgets))
+    return PlanCheck(
+        ALLOCATION, CheckState.OK, text, findings=tuple(findings), budgets=tuple(budgets)
+    )
 
 
 def account_of(script: str) -> str:

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.schedulers.base import DryAnswer, JobSpec, Scheduler, Verdict
+from rowtui.core.clusters.schedulers.base import DryAnswer, DryVerdict, JobSpec, Scheduler
 from rowtui.core.project.review.views import (
-    Check,
     CheckState,
-    Finding,
+    PlanCheck,
+    PlanFinding,
     Ranges,
     ranges_of,
     worst,
 )
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.model import Plan, PlannedJob
-from rowtui.core.submission.sending.send import Unit, units_of
+from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 NAME = "dry check"
 MOST_ASKED = 10
@@ -36,10 +36,10 @@ AT_ONCE = 2
 PATIENCE = 60.0
 
 
-class Kind(NamedTuple):
+class DryCheckKind(NamedTuple):
     """Jobs that get the same answer from a scheduler, and one of them (or a bundle, an array)."""
 
-    unit: Unit
+    unit: SubmissionCall
     jobs: Ranges
 
 
@@ -47,18 +47,18 @@ Way = Callable[[str], "Scheduler | str"]
 """A function that returns a cluster's scheduler, or why the cluster cannot be asked now."""
 
 
-def kinds_of(plan: Plan) -> list[Kind]:
+def kinds_of(plan: Plan) -> list[DryCheckKind]:
     """Return the kinds of jobs of a plan, in its order."""
-    found: dict[tuple[object, ...], tuple[Unit, list[int]]] = {}
+    found: dict[tuple[object, ...], tuple[SubmissionCall, list[int]]] = {}
     at = 0
     for unit in units_of(plan.jobs):
         _, positions = found.setdefault(_key(unit), (unit, []))
         positions += range(at, at + len(unit.jobs))
         at += len(unit.jobs)
-    return [Kind(unit, ranges_of(positions)) for unit, positions in found.values()]
+    return [DryCheckKind(unit, ranges_of(positions)) for unit, positions in found.values()]
 
 
-def _key(unit: Unit) -> tuple[object, ...]:
+def _key(unit: SubmissionCall) -> tuple[object, ...]:
     job, bundle = unit.jobs[0], unit.bundle
     if bundle is not None:
         size = (bundle.cpus, bundle.gpus, bundle.memory_mb, bundle.seconds, bundle.node_type)
@@ -79,7 +79,7 @@ def _header(job: PlannedJob) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def spec_of(unit: Unit, scheduler: str, root: Path) -> JobSpec:
+def spec_of(unit: SubmissionCall, scheduler: str, root: Path) -> JobSpec:
     """Return the job as it would be submitted, but without dependencies."""
     first, bundle = unit.jobs[0], unit.bundle
     spec = JobSpec(
@@ -111,17 +111,17 @@ async def check_dry(
     schedulers: Mapping[str, str],
     root: Path,
     clock: Callable[[], float] = time.time,
-) -> Check:
+) -> PlanCheck:
     """Ask about one job of each kind. `schedulers`: the kind of scheduler by cluster."""
     kinds = await asyncio.to_thread(kinds_of, plan)
     asked = kinds[:MOST_ASKED]
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def ask(kind: Kind) -> DryAnswer:
+    async def ask(kind: DryCheckKind) -> DryAnswer:
         cluster = kind.unit.cluster
         scheduler = way(cluster)
         if isinstance(scheduler, str):
-            return DryAnswer(Verdict.NOT_TOLD, scheduler)
+            return DryAnswer(DryVerdict.NOT_TOLD, scheduler)
         try:
             spec = await asyncio.to_thread(
                 spec_of, kind.unit, schedulers.get(cluster, plan.scheduler), root
@@ -129,18 +129,18 @@ async def check_dry(
             async with turns, asyncio.timeout(PATIENCE):
                 return await scheduler.test_only(spec)
         except TimeoutError:
-            return DryAnswer(Verdict.NOT_TOLD, f"{cluster} gave no answer in {PATIENCE:.0f} s")
+            return DryAnswer(DryVerdict.NOT_TOLD, f"{cluster} gave no answer in {PATIENCE:.0f} s")
         except (RowtuiError, OSError, AttributeError) as error:
-            return DryAnswer(Verdict.NOT_TOLD, str(error))
+            return DryAnswer(DryVerdict.NOT_TOLD, str(error))
 
     answers = await asyncio.gather(*map(ask, asked))
     told = [_finding(kind, answer, clock()) for kind, answer in zip(asked, answers, strict=True)]
     findings = tuple(dict.fromkeys(told))
-    if all(answer.verdict is Verdict.NOT_TOLD for answer in answers):
+    if all(answer.verdict is DryVerdict.NOT_TOLD for answer in answers):
         why = "; ".join(dict.fromkeys(visible(answer.reason) for answer in answers))
-        return Check(NAME, CheckState.NOT_OFFERED, why)
+        return PlanCheck(NAME, CheckState.NOT_OFFERED, why)
     text = f"asked about {_of_kinds(len(asked), len(kinds))}"
-    return Check(NAME, worst(it.state for it in findings), text, findings=findings)
+    return PlanCheck(NAME, worst(it.state for it in findings), text, findings=findings)
 
 
 def _of_kinds(asked: int, kinds: int) -> str:
@@ -148,17 +148,19 @@ def _of_kinds(asked: int, kinds: int) -> str:
     return one if asked == kinds else f"{plural(asked, 'job')} of {kinds:,} kinds"
 
 
-def _finding(kind: Kind, answer: DryAnswer, now: float) -> Finding:
+def _finding(kind: DryCheckKind, answer: DryAnswer, now: float) -> PlanFinding:
     place = visible(str(kind.unit.jobs[0].destination))
-    if answer.verdict is Verdict.REFUSES:
+    if answer.verdict is DryVerdict.REFUSES:
         fix = "w says where else it could go; space leaves it out"
-        return Finding(CheckState.FAILED, f"{place}: {visible(answer.reason)}", fix, kind.jobs)
-    if answer.verdict is Verdict.NOT_TOLD:
-        return Finding(CheckState.NOT_OFFERED, f"{place}: {visible(answer.reason)}", "", kind.jobs)
+        return PlanFinding(CheckState.FAILED, f"{place}: {visible(answer.reason)}", fix, kind.jobs)
+    if answer.verdict is DryVerdict.NOT_TOLD:
+        return PlanFinding(
+            CheckState.NOT_OFFERED, f"{place}: {visible(answer.reason)}", "", kind.jobs
+        )
     text = f"{place} takes it"
     if answer.start is not None:
         text += f", {_when(answer.start - now)}"
-    return Finding(CheckState.OK, text, "", kind.jobs)
+    return PlanFinding(CheckState.OK, text, "", kind.jobs)
 
 
 def _when(seconds: float) -> str:
@@ -172,6 +174,6 @@ def _when(seconds: float) -> str:
     return f"may start in {seconds / 86400:.0f} days"
 
 
-def starts(findings: Sequence[Finding]) -> str:
+def starts(findings: Sequence[PlanFinding]) -> str:
     """Return the estimated start of the first job that has one; "" if none has."""
     return next((it.text for it in findings if "start" in it.text), "")

@@ -24,7 +24,14 @@ from rowtui.core.project.review.dry import NAME as DRY
 from rowtui.core.project.review.dry import check_dry
 from rowtui.core.project.review.script_diff import NAME as SCRIPTS
 from rowtui.core.project.review.script_diff import check_scripts
-from rowtui.core.project.review.views import NAMES, Check, CheckState, Finding, ranges_of, worst
+from rowtui.core.project.review.views import (
+    NAMES,
+    CheckState,
+    PlanCheck,
+    PlanFinding,
+    ranges_of,
+    worst,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Scheduler
@@ -46,15 +53,15 @@ def scheduler_kinds(project: Project, plan: Plan) -> dict[str, str]:
     return kinds
 
 
-async def review(project: Project, plan: Plan) -> AsyncGenerator[Check, None]:
+async def review(project: Project, plan: Plan) -> AsyncGenerator[PlanCheck, None]:
     """Yield the checks of a plan: first all as pending, then each when it is done.
 
     Closing the generator cancels the checks that are running.
     """
     for name in NAMES:
-        yield Check(name, CheckState.PENDING, "…")
+        yield PlanCheck(name, CheckState.PENDING, "…")
     kinds = scheduler_kinds(project, plan)
-    work: dict[str, Awaitable[Check]] = {
+    work: dict[str, Awaitable[PlanCheck]] = {
         WARNINGS: asyncio.to_thread(check_warnings, plan),
         DUPLICATES: asyncio.to_thread(check_duplicates, project, plan),
         BUDGET: asyncio.to_thread(_budget, project, plan),
@@ -72,14 +79,16 @@ async def review(project: Project, plan: Plan) -> AsyncGenerator[Check, None]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _safely(name: str, work: Awaitable[Check]) -> Check:
+async def _safely(name: str, work: Awaitable[PlanCheck]) -> PlanCheck:
     try:
         return await work
     except (RowtuiError, OSError) as error:
-        return Check(name, CheckState.NOT_OFFERED, f"it could not be made: {visible(str(error))}")
+        return PlanCheck(
+            name, CheckState.NOT_OFFERED, f"it could not be made: {visible(str(error))}"
+        )
 
 
-def check_warnings(plan: Plan) -> Check:
+def check_warnings(plan: Plan) -> PlanCheck:
     """Return the warnings from the choice of destinations, each with its jobs."""
     about: dict[str, list[int]] = {}
     for at, job in enumerate(plan.jobs):
@@ -87,13 +96,13 @@ def check_warnings(plan: Plan) -> Check:
             about.setdefault(warning, []).append(at)
     fix = "w says why; resources in workflow.toml, or mapping rules, change it"
     findings = [
-        Finding(CheckState.WARNING, text, fix, ranges_of(jobs)) for text, jobs in about.items()
+        PlanFinding(CheckState.WARNING, text, fix, ranges_of(jobs)) for text, jobs in about.items()
     ]
     state = worst(it.state for it in findings)
-    return Check(WARNINGS, state, "no warnings", findings=_bounded(findings))
+    return PlanCheck(WARNINGS, state, "no warnings", findings=_bounded(findings))
 
 
-def check_duplicates(project: Project, plan: Plan) -> Check:
+def check_duplicates(project: Project, plan: Plan) -> PlanCheck:
     """Find directories that are already submitted, or occur twice in the plan.
 
     Waits for the disk.
@@ -115,15 +124,17 @@ def check_duplicates(project: Project, plan: Plan) -> Check:
             label = f"{there[queued[0]].cluster}/{there[queued[0]].job_id}"
             text = f"job {at + 1}: {_some(queued)} submitted already ({visible(label)})"
             fix = "it would be skipped; r reads the project again"
-            findings.append(Finding(CheckState.WARNING, text, fix, ((at, at + 1),)))
+            findings.append(PlanFinding(CheckState.WARNING, text, fix, ((at, at + 1),)))
         if twice:
             first = seen[job.action, twice[0]] + 1
             text = f"job {at + 1}: {_some(twice)} stand in job {first} too"
-            findings.append(Finding(CheckState.FAILED, text, "leave one out", ((at, at + 1),)))
+            findings.append(PlanFinding(CheckState.FAILED, text, "leave one out", ((at, at + 1),)))
         seen.update({(job.action, name): at for name in job.directories})
     many = plural(len(seen), "directory", "directories")
     text = f"none of {many} is queued already"
-    return Check(DUPLICATES, worst(it.state for it in findings), text, findings=_bounded(findings))
+    return PlanCheck(
+        DUPLICATES, worst(it.state for it in findings), text, findings=_bounded(findings)
+    )
 
 
 def _some(names: list[str]) -> str:
@@ -131,17 +142,17 @@ def _some(names: list[str]) -> str:
     return visible(names[0]) + more
 
 
-def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
+def _bounded(findings: list[PlanFinding]) -> tuple[PlanFinding, ...]:
     if len(findings) <= MOST_FINDINGS:
         return tuple(findings)
     rest = findings[MOST_FINDINGS - 1 :]
     jobs = ranges_of(sorted({at for it in rest for one in it.jobs for at in range(*one)}))
     state = worst(it.state for it in rest)
-    more = Finding(state, f"and {len(rest):,} more like these", "", jobs)
+    more = PlanFinding(state, f"and {len(rest):,} more like these", "", jobs)
     return (*findings[: MOST_FINDINGS - 1], more)
 
 
-def _budget(project: Project, plan: Plan) -> Check:
+def _budget(project: Project, plan: Plan) -> PlanCheck:
     return check_budget(plan, balances_of(project, plan))
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
-from rowtui.core.project.review.views import Check, CheckState, Finding, Ranges, ranges_of
+from rowtui.core.project.review.views import CheckState, PlanCheck, PlanFinding, Ranges, ranges_of
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.arrays import array_script
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -41,7 +41,7 @@ PATIENCE = 20.0
 """Timeout in seconds for all checks; the result reports scripts that were not checked by then."""
 
 
-class Shape(NamedTuple):
+class ScriptShape(NamedTuple):
     """A script, and the jobs whose scripts have its shape."""
 
     script: str
@@ -53,7 +53,7 @@ class _Found(NamedTuple):
     positions: list[int]
 
 
-def shapes_of(plan: Plan, kinds: Mapping[str, str]) -> list[Shape]:
+def shapes_of(plan: Plan, kinds: Mapping[str, str]) -> list[ScriptShape]:
     """Return the distinct scripts of a plan in its order: of jobs, of bundles and of arrays.
 
     `kinds`: the kind of scheduler by cluster. The function only computes; it does not wait for I/O.
@@ -71,7 +71,7 @@ def shapes_of(plan: Plan, kinds: Mapping[str, str]) -> list[Shape]:
             entry = found.setdefault((word, where, _key(unit.jobs[0])), _Found(write, []))
             entry.positions.extend(range(at, at + len(unit.jobs)))
         at += len(unit.jobs)
-    return [Shape(one.write(), ranges_of(one.positions)) for one in found.values()]
+    return [ScriptShape(one.write(), ranges_of(one.positions)) for one in found.values()]
 
 
 def _key(job: PlannedJob) -> object:
@@ -89,22 +89,22 @@ def _joined(jobs: Sequence[PlannedJob], scheduler: str) -> str:
 
 async def check_scripts(
     plan: Plan, kinds: Mapping[str, str], complaint_of: Callable[[str], str] = bash_complaint
-) -> Check:
+) -> PlanCheck:
     """Return the errors that bash finds in the scripts."""
     try:
         shapes = await asyncio.to_thread(shapes_of, plan, kinds)
     except (AssertionError, RowtuiError) as error:  # a script that another version wrote
-        return Check(NAME, CheckState.NOT_OFFERED, f"they cannot be taken apart: {error}")
+        return PlanCheck(NAME, CheckState.NOT_OFFERED, f"they cannot be taken apart: {error}")
     turns = asyncio.Semaphore(AT_ONCE)
     asked = shapes[:MOST_SHAPES]
 
-    async def ask(shape: Shape) -> Finding | None:
+    async def ask(shape: ScriptShape) -> PlanFinding | None:
         async with turns:
             said = await asyncio.to_thread(complaint_of, shape.script)
         if not said:
             return None
         fix = "mend the action's command or its setup in workflow.toml"
-        return Finding(CheckState.FAILED, f"bash cannot read it: {said}", fix, shape.jobs)
+        return PlanFinding(CheckState.FAILED, f"bash cannot read it: {said}", fix, shape.jobs)
 
     tasks = [asyncio.ensure_future(ask(shape)) for shape in asked]
     try:
@@ -120,7 +120,7 @@ async def check_scripts(
     if left:
         text += f"; {left:,} more were not asked about"
     state = CheckState.FAILED if findings else CheckState.WARNING if late else CheckState.OK
-    return Check(NAME, state, text, findings=findings)
+    return PlanCheck(NAME, state, text, findings=findings)
 
 
 CONTEXT = 2
@@ -150,7 +150,7 @@ _WORDS = {
 }
 
 
-class Part(NamedTuple):
+class DifferenceLine(NamedTuple):
     """A line of a difference.
 
     `kind`: "same", "gone", "new", "fold" (of `lines` lines), or "quiet".
@@ -172,10 +172,10 @@ class _Entry(NamedTuple):
     own: str = ""
 
 
-class Difference(NamedTuple):
+class ScriptDifference(NamedTuple):
     """All lines, unfolded. `quiet`: the data that also differs, "" for none."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[DifferenceLine, ...]
     quiet: str
 
     @property
@@ -184,20 +184,20 @@ class Difference(NamedTuple):
         return sum(1 for part in self.parts if part.kind in ("gone", "new"))
 
 
-def difference(old: str, new: str) -> Difference:
+def difference(old: str, new: str) -> ScriptDifference:
     """Return what differs in the new script."""
     before, after = _entries(old), _entries(new)
     head = _alike(before, after)
     left, right = before[head:], after[head:]
     tail = _alike(left[::-1], right[::-1])
     left, right = left[: len(left) - tail], right[: len(right) - tail]
-    parts = [Part("same", it.text) for it in after[:head]]
+    parts = [DifferenceLine("same", it.text) for it in after[:head]]
     if max(len(left), len(right)) > MOST_COMPARED:
         parts += [*_many("gone", left), *_many("new", right)]
     else:
         parts += _compared(left, right)
-    parts += [Part("same", it.text) for it in after[len(after) - tail :]]
-    return Difference(tuple(parts), _quiet(before, after))
+    parts += [DifferenceLine("same", it.text) for it in after[len(after) - tail :]]
+    return ScriptDifference(tuple(parts), _quiet(before, after))
 
 
 def shape(script: str) -> tuple[str, ...]:
@@ -205,20 +205,20 @@ def shape(script: str) -> tuple[str, ...]:
     return tuple(entry.key for entry in _entries(script))
 
 
-def _compared(left: Sequence[_Entry], right: Sequence[_Entry]) -> Iterable[Part]:
+def _compared(left: Sequence[_Entry], right: Sequence[_Entry]) -> Iterable[DifferenceLine]:
     matcher = SequenceMatcher(None, [it.key for it in left], [it.key for it in right], False)
     for word, from_left, to_left, from_right, to_right in matcher.get_opcodes():
         kind = "same" if word == "equal" else "new"
         if word != "equal":
-            yield from (Part("gone", it.text) for it in left[from_left:to_left])
-        yield from (Part(kind, it.text) for it in right[from_right:to_right])
+            yield from (DifferenceLine("gone", it.text) for it in left[from_left:to_left])
+        yield from (DifferenceLine(kind, it.text) for it in right[from_right:to_right])
 
 
-def _many(kind: str, entries: Sequence[_Entry]) -> list[Part]:
-    parts = [Part(kind, it.text) for it in entries[:MOST_SHOWN]]
+def _many(kind: str, entries: Sequence[_Entry]) -> list[DifferenceLine]:
+    parts = [DifferenceLine(kind, it.text) for it in entries[:MOST_SHOWN]]
     if len(entries) > MOST_SHOWN:
         left = len(entries) - MOST_SHOWN
-        parts.append(Part("fold", f"{plural(left, 'more line')} that are {kind}", left))
+        parts.append(DifferenceLine("fold", f"{plural(left, 'more line')} that are {kind}", left))
     return parts
 
 
@@ -270,21 +270,21 @@ def _quiet(before: Sequence[_Entry], after: Sequence[_Entry]) -> str:
     return "other " + (" and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words))
 
 
-def folded(parts: Sequence[Part], context: int = CONTEXT) -> list[Part]:
+def folded(parts: Sequence[DifferenceLine], context: int = CONTEXT) -> list[DifferenceLine]:
     """Return the changes with some context, and counts for the other lines."""
     keep = bytearray(len(parts))
     for at, part in enumerate(parts):
         if part.kind != "same":
             first, last = max(0, at - context), min(len(parts), at + context + 1)
             keep[first:last] = b"\1" * (last - first)
-    found: list[Part] = []
+    found: list[DifferenceLine] = []
     at = 0
     while at < len(parts):
         end = at
         while end < len(parts) and not keep[end]:
             end += 1
         if end - at >= LEAST_FOLDED:
-            found.append(Part("fold", "", end - at))
+            found.append(DifferenceLine("fold", "", end - at))
         else:
             found += parts[at:end]
         if end < len(parts):

@@ -30,7 +30,7 @@ Ranges = tuple[tuple[int, int], ...]
 """Positions of jobs in a plan as (from, to) with `to` exclusive, in order."""
 
 
-class Finding(NamedTuple):
+class PlanFinding(NamedTuple):
     """One finding of a check. `fix`: what the user can do; `jobs`: the affected jobs."""
 
     state: CheckState
@@ -55,7 +55,7 @@ class Budget(NamedTuple):
     where: str = ""
 
 
-class Check(NamedTuple):
+class PlanCheck(NamedTuple):
     """One check of a plan: its overall result and all findings.
 
     `text`: the result without findings, the progress, or why the check is not offered.
@@ -65,7 +65,7 @@ class Check(NamedTuple):
     state: CheckState
     text: str = ""
     fix: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[PlanFinding, ...] = ()
     budgets: tuple[Budget, ...] = ()
 
 
@@ -99,7 +99,7 @@ class ScriptBefore(NamedTuple):
     directories: int
 
 
-class Exported(NamedTuple):
+class ExportedFiles(NamedTuple):
     """The files written to a folder.
 
     `there`: names that exist already; if any, nothing was written.

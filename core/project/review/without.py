@@ -16,7 +16,7 @@ from pathlib import Path
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import replace_file, temporary_sibling
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.project.review.views import Exported
+from rowtui.core.project.review.views import ExportedFiles
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.arrays import array_script
 from rowtui.core.submission.plan.json import plan_id, plan_to_json
@@ -52,7 +52,7 @@ def script_files(plan: Plan, kinds: Mapping[str, str]) -> Iterator[tuple[str, st
 
 def export_plan(
     plan: Plan, folder: Path, kinds: Mapping[str, str], *, overwrite: bool = False
-) -> Exported:
+) -> ExportedFiles:
     """Write the plan to the folder. If files exist there, nothing is written, unless `overwrite`.
 
     Raises: RowtuiError if the folder cannot be written.
@@ -63,7 +63,7 @@ def export_plan(
         names = [PLAN, *(name for name, _ in script_files(plan, kinds))]
         in_the_way = [name for name in names if name in there]
         if in_the_way and not overwrite:
-            return Exported(str(folder), 0, tuple(in_the_way[:NAMED]))
+            return ExportedFiles(str(folder), 0, tuple(in_the_way[:NAMED]))
         folder.mkdir(parents=True, exist_ok=True)
         for name, script in script_files(plan, kinds):
             _replace(folder / name, script.encode("utf-8", "surrogateescape"))
@@ -74,7 +74,7 @@ def export_plan(
     except AssertionError:
         text = "the scripts of this plan cannot be joined: another version wrote them"
         raise RowtuiError(text) from None
-    return Exported(str(folder), len(names))
+    return ExportedFiles(str(folder), len(names))
 
 
 def _replace(path: Path, data: bytes) -> None:

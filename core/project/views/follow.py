@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.mapping_files import mapping_paths
-from rowtui.core.workspace.watch import Stamp, Watcher
+from rowtui.core.workspace.watch import FileWatcher, Stamp
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -87,7 +87,7 @@ class Changes:
             project.workflow.workspace: "workspace",
             project.workflow.path: "workflow",
         }
-        async with Watcher(words) as watcher:
+        async with FileWatcher(words) as watcher:
             self.say("watching reports")
             async for changed in watcher:
                 for word in dict.fromkeys(words[path] for path in changed):
@@ -113,7 +113,7 @@ class Changes:
     async def _watch_mapping(self, paths: tuple[Path, ...]) -> None:
         """Watch these paths until the set of paths changes."""
         self._mapping_places = self._project.known_mapping_places()
-        async with Watcher(paths) as watcher:
+        async with FileWatcher(paths) as watcher:
             # earlier changes are not reported: check the paths once more
             self.say("watching mapping")
             if await asyncio.to_thread(mapping_paths, self._project) != paths:
@@ -145,7 +145,7 @@ class Changes:
             return
         workspace = self._project.workflow.workspace
         paths = {workspace / name: name for name in names}
-        async with Watcher(paths) as watcher:
+        async with FileWatcher(paths) as watcher:
             # After a restart: report what changed since the previous watcher's last check.
             now = watcher.stamps
             missed = [path for path in paths if self._stamps.get(path, now[path]) != now[path]]

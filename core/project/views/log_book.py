@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from rowtui.core.project.views.logs import Log, Piece
+from rowtui.core.project.views.logs import Log, LogPiece
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogRow, LogState
 
 BLOCK = 1 << 16
@@ -74,7 +74,9 @@ class LogBook:
         self._blocks: list[_Block] = []
         self._firsts: list[int] = []  # the number of each block's first row
         self._data: OrderedDict[int, bytes] = OrderedDict()
-        self._last: Piece | None = None  # the part that was read last: reading continues after it
+        self._last: LogPiece | None = (
+            None  # the part that was read last: reading continues after it
+        )
         self._stop = 0
         self._carry = 0  # bytes of the last row, at the end of the known part
         self._generation += 1
@@ -119,7 +121,7 @@ class LogBook:
             await asyncio.to_thread(self._append, piece)
             return self.state
 
-    async def _news(self) -> Piece | None:
+    async def _news(self) -> LogPiece | None:
         """Return the next part of the file; the end of a new file, or of one that grew too fast."""
         if self._last is None:
             return await self._end()
@@ -132,14 +134,14 @@ class LogBook:
             return await self._end()
         return piece
 
-    async def _end(self) -> Piece | None:
+    async def _end(self) -> LogPiece | None:
         piece = await self._log.end(START)
         if piece is None or not piece.start:
             return piece
         cut = piece.data.find(b"\n") + 1
         return piece._replace(data=piece.data[cut:], start=piece.start + cut)
 
-    def _append(self, piece: Piece) -> None:
+    def _append(self, piece: LogPiece) -> None:
         """Count the rows of the new part; a block that was not full is counted again."""
         data, start = piece.data, piece.start
         if self._blocks and self._stop < self._blocks[-1].offset + BLOCK and self._stop == start:

@@ -26,7 +26,7 @@ _SECONDS = 30.0
 _NO_FILE = "it is no file"
 
 
-class Piece(NamedTuple):
+class LogPiece(NamedTuple):
     """A part of a log, from `start` on.
 
     `size` is the size of the whole log, and `file` identifies the file.
@@ -51,11 +51,11 @@ class Log(Protocol):
         """Return the log's location, as text for the user."""
         ...
 
-    async def end(self, most: int = TAIL_BYTES) -> Piece | None:
+    async def end(self, most: int = TAIL_BYTES) -> LogPiece | None:
         """Return the last bytes; None if nothing has been written. Raises: RowtuiError."""
         ...
 
-    async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
+    async def after(self, start: int, most: int = PIECE_BYTES) -> LogPiece | None:
         """Return the bytes from `start` on; None if the log does not exist. Raises: RowtuiError."""
         ...
 
@@ -74,7 +74,7 @@ async def read_log_end(log: Log, lines: int) -> LogTail:
     return LogTail(shown, piece.size, tuple(text[-lines:] if lines else text))
 
 
-async def last_lines(log: Log, lines: int) -> Piece | None:
+async def last_lines(log: Log, lines: int) -> LogPiece | None:
     """Return the last lines, at most `LINES_BYTES` of them; None if the log does not exist.
 
     Raises: RowtuiError.
@@ -91,7 +91,7 @@ async def last_lines(log: Log, lines: int) -> Piece | None:
         most = min(most * 8, LINES_BYTES)
 
 
-async def news(log: Log, last: Piece, most: int = PIECE_BYTES) -> Piece | None:
+async def news(log: Log, last: LogPiece, most: int = PIECE_BYTES) -> LogPiece | None:
     """Return what was written since this part, or the beginning of a new log in its place.
 
     Returns None if the log does not exist at this moment. A log that was cut and has since grown
@@ -103,7 +103,7 @@ async def news(log: Log, last: Piece, most: int = PIECE_BYTES) -> Piece | None:
     return piece
 
 
-async def latest(log: Log, last: Piece | None, most: int, lines: int) -> Piece | None:
+async def latest(log: Log, last: LogPiece | None, most: int, lines: int) -> LogPiece | None:
     """Return what was written since `last`, or the end if `most` bytes or `lines` are too few.
 
     The end begins with a whole line, or within a line that is longer than `most`. Returns None if
@@ -141,15 +141,15 @@ class LocalLog:
         """See `Log`."""
         return str(self._path)
 
-    async def end(self, most: int = TAIL_BYTES) -> Piece | None:
+    async def end(self, most: int = TAIL_BYTES) -> LogPiece | None:
         """See `Log`."""
         return await asyncio.to_thread(self._read, None, most)
 
-    async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
+    async def after(self, start: int, most: int = PIECE_BYTES) -> LogPiece | None:
         """See `Log`."""
         return await asyncio.to_thread(self._read, start, most)
 
-    def _read(self, start: int | None, most: int) -> Piece | None:
+    def _read(self, start: int | None, most: int) -> LogPiece | None:
         """Read from `start` on; for None, read the end."""
         try:
             with open(self._path, "rb", buffering=0, opener=_opened) as log:
@@ -162,7 +162,7 @@ class LocalLog:
                 log.seek(start)
                 # Read no more than the size found by `stat`, as over a connection.
                 data = log.read(min(most, max(0, size - start)))
-                return Piece(data, start, size, f"{facts.st_dev}:{facts.st_ino}")
+                return LogPiece(data, start, size, f"{facts.st_dev}:{facts.st_ino}")
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -202,15 +202,15 @@ class RemoteLog:
         """See `Log`."""
         return f"{self._cluster}:{self._path}"
 
-    async def end(self, most: int = TAIL_BYTES) -> Piece | None:
+    async def end(self, most: int = TAIL_BYTES) -> LogPiece | None:
         """See `Log`."""
         return await self._read("", most)
 
-    async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
+    async def after(self, start: int, most: int = PIECE_BYTES) -> LogPiece | None:
         """See `Log`."""
         return await self._read(str(start), most)
 
-    async def _read(self, start: str, most: int) -> Piece | None:
+    async def _read(self, start: str, most: int) -> LogPiece | None:
         result = await self._transport.run(
             ["sh", "-c", _READ, "sh", str(self._path), start, str(most)], timeout=_SECONDS
         )
@@ -224,7 +224,7 @@ class RemoteLog:
         words = head.decode("ascii", "replace").split(" ")
         if len(words) != 3 or not (words[0].isdecimal() and words[2].isdecimal()):
             raise _unreadable(self.name, "an answer without a size")
-        return Piece(data, int(words[2]), int(words[0]), words[1])
+        return LogPiece(data, int(words[2]), int(words[0]), words[1])
 
 
 def _unreadable(name: str, why: str) -> RowtuiError:

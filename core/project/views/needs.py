@@ -18,7 +18,7 @@ from rowtui.core.project.mapping_files import has_mapping_files, mapping_paths
 from rowtui.core.state.model import LastEnd
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.sources import Places, Source
+    from rowtui.core.mapping.files.sources import MappingSource, UserFolders
     from rowtui.core.project.project import Project
 
 MOST_CAUSES = 5
@@ -63,7 +63,7 @@ class MappingReview(NamedTuple):
     differs: bool = False
 
 
-class Needs:
+class ProjectNeeds:
     """The work of one project that needs the user; counts are cached until something changes."""
 
     def __init__(self, project: Project) -> None:
@@ -145,13 +145,13 @@ def trust(project: Project, place: str, digest: str) -> None:
     TrustStore(_places(project).trust).trust(source.place, source.data, time.time())
 
 
-def _places(project: Project) -> Places:
+def _places(project: Project) -> UserFolders:
     from rowtui.core.mapping.files.sources import user_places
 
     return user_places(project.environment)
 
 
-def _sources(project: Project) -> tuple[Source, ...]:
+def _sources(project: Project) -> tuple[MappingSource, ...]:
     from rowtui.core.mapping.files.sources import Fetching, find_sources
 
     offline = Fetching(allowed=False)
@@ -159,7 +159,7 @@ def _sources(project: Project) -> tuple[Source, ...]:
     return found.sources
 
 
-def _source(project: Project, place: str) -> Source:
+def _source(project: Project, place: str) -> MappingSource:
     for source in _sources(project):
         if source.place == place:
             return source

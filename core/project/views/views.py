@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
     from rowtui.core.mapping.model.decision import Decision
     from rowtui.core.mapping.model.decision_json import Loads
-    from rowtui.core.project.queue.book import Pace
+    from rowtui.core.project.queue.book import ActionThroughput
     from rowtui.core.project.queue.needs import QueueNeed
     from rowtui.core.submission.plan.model import JobRecord
 
@@ -286,7 +286,7 @@ class JobsView(NamedTuple):
     ended: tuple[EndedJob, ...] = ()
     ended_in_all: int = 0
     needs: tuple[QueueNeed, ...] = ()
-    paces: tuple[Pace, ...] = ()
+    paces: tuple[ActionThroughput, ...] = ()
 
     @property
     def total(self) -> int:
@@ -316,7 +316,7 @@ class WhatIfAsked(NamedTuple):
     roles: tuple[str, ...] | None = None
 
 
-class Explanation(NamedTuple):
+class PlacementExplanation(NamedTuple):
     """Where one group's job would go, and why. `decision` is None if `problem` states why not.
 
     `files`: the mapping files in effect (none: the cluster's partitions alone). `trusted`: whether

@@ -43,7 +43,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Conflict(NamedTuple):
+class DirectoryConflict(NamedTuple):
     """A directory that is not made. `found`: its present value, None if it has none.
 
     `why`: a sentence about the conflict, for the user.
@@ -60,7 +60,7 @@ class Made(NamedTuple):
 
     made: list[str]
     kept: list[str]
-    conflicts: list[Conflict]
+    conflicts: list[DirectoryConflict]
 
 
 def make_directories(
@@ -125,20 +125,20 @@ def _sorted_out(
     old: list[tuple[str, Value]] = []
     for name, value in batch:
         if why := _why_no_name(name):
-            made.conflicts.append(Conflict(name, value, None, why))
+            made.conflicts.append(DirectoryConflict(name, value, None, why))
         elif name in there:
             old.append((name, value))
         elif name in new:
             if same_value(new[name][1], value):
                 continue
             why = "two samples have this name, with different values"
-            made.conflicts.append(Conflict(name, value, dict(new[name][1]), why))
+            made.conflicts.append(DirectoryConflict(name, value, dict(new[name][1]), why))
         else:
             try:
                 new[name] = (name, value, value_bytes(value))
             except ValueError as error:
                 why = f"its value cannot stand in a value file: {error}"
-                made.conflicts.append(Conflict(name, value, None, why))
+                made.conflicts.append(DirectoryConflict(name, value, None, why))
     return list(new.values()), old
 
 
@@ -180,7 +180,7 @@ def _compare(
             made.kept.append(name)
         else:
             shown = why or "it is there already, with another value"
-            made.conflicts.append(Conflict(name, value, other, shown))
+            made.conflicts.append(DirectoryConflict(name, value, other, shown))
 
 
 def read_values(

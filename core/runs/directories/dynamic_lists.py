@@ -21,7 +21,7 @@ from rowtui.core.network.definition.spec import JSON, NODE_KEY, Network
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.samples.sample_flow import ListKey
 from rowtui.core.network.samples.sources import value_key
-from rowtui.core.runs.model import Entry, Event, Grew
+from rowtui.core.runs.model import Event, Grew, MadeEntry
 from rowtui.core.runs.study import refuse_collisions
 
 # Read a list that a job made; each entry becomes a sample.
@@ -39,7 +39,7 @@ LONGEST = 1_000_000  # entries
 class ListProduct(NamedTuple):
     """A list that was read. `digest`: SHA-256 of the file, in hex."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MadeEntry, ...]
     digest: str
 
 
@@ -146,8 +146,8 @@ def _float(text: str) -> float:
     return number
 
 
-def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
+def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[MadeEntry, ...]:
+    entries: list[MadeEntry] = []
     first: dict[Hashable, int] = {}
     for position, item in enumerate(items):
         more: dict[str, JSON] = {}
@@ -182,7 +182,7 @@ def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[
                 f"entries {before} and {position} are both {shown}: of one list, no two samples "
                 "may be the same"
             )
-        entries.append(Entry(value, more, position))
+        entries.append(MadeEntry(value, more, position))
     return tuple(entries)
 
 
@@ -202,7 +202,7 @@ class TakenLists:
     """The lists of one run. `known`: by the directory that holds each list."""
 
     def __init__(self, network: Network) -> None:
-        self.known: dict[ListKey, dict[str, Sequence[Entry]]] = {}
+        self.known: dict[ListKey, dict[str, Sequence[MadeEntry]]] = {}
         self._makers = _lists_of(network)
 
     def remember(self, event: Grew) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 
-class Expected:
+class ExpectedDirectories:
     """See `Directories`. `values`: a function that returns the value, by directory name."""
 
     def __init__(self, values: Mapping[str, Callable[[], Any]], bad: frozenset[str]) -> None:
@@ -51,7 +51,7 @@ class Expected:
         return self._columns[pointer]
 
 
-def expected_directories(project: Project, flow: Flow) -> Expected:
+def expected_directories(project: Project, flow: Flow) -> ExpectedDirectories:
     """Return the directories that a project will have once all samples of a flow have theirs."""
     directories = project.state.directories
     values: dict[str, Callable[[], Any]] = {
@@ -59,7 +59,7 @@ def expected_directories(project: Project, flow: Flow) -> Expected:
     }
     bad = frozenset(directories.name(at) for at in directories.bad)
     made = {name: constant(value) for name, value in wanted_directories(flow)}
-    return Expected(values | made, bad - made.keys())
+    return ExpectedDirectories(values | made, bad - made.keys())
 
 
 def _there(project: Project, position: int) -> Callable[[], Any]:

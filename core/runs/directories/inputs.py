@@ -52,7 +52,7 @@ FILE = "inputs.json"
 LIMIT = 1 << 30
 
 
-class Member(NamedTuple):
+class InputSample(NamedTuple):
     """One sample of an input: its directory, and the product that is taken from the directory.
 
     `output` is a path in that directory, "" for the directory itself. `value` is the selected entry
@@ -66,7 +66,7 @@ class Member(NamedTuple):
     is_entry: bool = False
 
 
-class LeftOut(NamedTuple):
+class MissingMember(NamedTuple):
     """A missing member of a collapsed sample, as `require` allows."""
 
     directory: str
@@ -80,11 +80,11 @@ class SampleInputs(NamedTuple):
     directory: str
     node: str
     sample: Mapping[str, JSON]
-    inputs: Mapping[str, tuple[Member, ...]]
-    left_out: tuple[LeftOut, ...] = ()
+    inputs: Mapping[str, tuple[InputSample, ...]]
+    left_out: tuple[MissingMember, ...] = ()
 
 
-class Written(NamedTuple):
+class WrittenInputs(NamedTuple):
     """The results of writing: directories by name; `failed` with the reasons."""
 
     written: list[str]
@@ -92,7 +92,7 @@ class Written(NamedTuple):
     failed: list[tuple[str, str]]
 
 
-def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
+def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> WrittenInputs:
     """Update inputs.json of each directory.
 
     A file that cannot be written does not stop the others.
@@ -110,7 +110,7 @@ def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
             became[at] = f"its {FILE} cannot be written: {error}"
 
     for_each(write, len(wanted))
-    result = Written([], [], [])
+    result = WrittenInputs([], [], [])
     for each, said in zip(wanted, became, strict=True):
         if isinstance(said, str):
             result.failed.append((each.directory, said))
@@ -134,7 +134,7 @@ def inputs_bytes(inputs: SampleInputs) -> bytes:
     return json_line(fields) + b"\n"
 
 
-def _member(own: str, member: Member) -> dict[str, Any]:
+def _member(own: str, member: InputSample) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "directory": member.directory,
         "path": _path(own, member.directory, member.output),

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.directories.directories import (
-    Conflict,
+    DirectoryConflict,
     Made,
     Value,
     make_directories,
@@ -30,8 +30,8 @@ from rowtui.core.runs.directories.readiness import (
     unprepared,
     values_of,
 )
-from rowtui.core.runs.observed_states import Facts
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.observed_states import ObservedStates
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import BadRun, RunStore
 from rowtui.core.runs.study import Study, source_directories, wanted_directories
 
@@ -47,7 +47,7 @@ class Unstarted:
         self.project = project
         self.study = study
         self.growth = Growth(study.flow)
-        self.facts = Facts(self.growth)
+        self.facts = ObservedStates(self.growth)
         self._taken = TakenLists(study.network)
 
     def look(self) -> None:
@@ -109,7 +109,7 @@ class Unstarted:
     def waiting(self) -> int:
         """Return how many jobs wait for inputs."""
         counts = self.growth.graph.counts()
-        return sum(each[JobState.WAITING] for each in counts)
+        return sum(each[GraphJobState.WAITING] for each in counts)
 
     def what_to_make(self) -> Made:
         """Return what `make` would do: `made` are directories to be made. Raises: RowtuiError."""
@@ -133,7 +133,7 @@ class Unstarted:
                 found.kept.append(name)
             else:
                 shown = why or "it is there already, with another value"
-                found.conflicts.append(Conflict(name, value, other, shown))
+                found.conflicts.append(DirectoryConflict(name, value, other, shown))
         return found
 
     def _wanted(self) -> Iterator[tuple[str, Value]]:
@@ -151,7 +151,7 @@ def nobodys(networks: Networks) -> tuple[list[str], dict[str, str]]:
     for run in networks.runs() if retired else ():
         if isinstance(run, BadRun) or run.status.is_over:
             continue
-        flow = Running(networks.project, run, drives=False).growth.flow
+        flow = OpenRun(networks.project, run, drives=False).growth.flow
         names = {name for name, _ in wanted_directories(flow)}
         wanted.update((name, run.id) for name in retired if name in names)
     return [name for name in retired if name not in wanted], wanted

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rowtui.core.network.graph.dynamic_graph import Growth, Member
+from rowtui.core.network.graph.dynamic_graph import Growth, InputMember
 from rowtui.core.network.graph.job_model import GONE, KIND, LOST
 from rowtui.core.network.samples.domain import natural
 from rowtui.core.network.samples.sample_flow import Flow, Lists
-from rowtui.core.runs.directories.inputs import LeftOut, SampleInputs
-from rowtui.core.runs.directories.inputs import Member as InputMember
+from rowtui.core.runs.directories.inputs import InputSample, MissingMember, SampleInputs
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
@@ -62,15 +61,15 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
     assert spec is not None
     if flow.shape.home(node) != node:
         return None
-    inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
-    left: list[LeftOut] = []
+    inputs: dict[str, list[InputSample]] = {it.name: [] for it in spec.inputs}
+    left: list[MissingMember] = []
     for member in _in_order(flow, growth.members(job)):
         if _is_lost(growth, member):
-            left.append(LeftOut(member.directory, member.input, _reason(growth, member.job)))
+            left.append(MissingMember(member.directory, member.input, _reason(growth, member.job)))
         else:
             inputs[member.input].append(_member(growth, lists, member))
     for name, lost in growth.lost_lists(job):
-        left.append(LeftOut(growth.directory(lost), name, _reason(growth, lost)))
+        left.append(MissingMember(growth.directory(lost), name, _reason(growth, lost)))
     return SampleInputs(
         flow.directories(node)[row],
         node,
@@ -80,21 +79,21 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
     )
 
 
-def _is_lost(growth: Growth, member: Member) -> bool:
+def _is_lost(growth: Growth, member: InputMember) -> bool:
     """Whether a member is missing or will be, even if its job was complete when others used it."""
     if member.job is None:
         return member.absent
     return KIND[growth.graph.state(member.job)] in (LOST, GONE)
 
 
-def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
+def _in_order(flow: Flow, members: list[InputMember]) -> list[InputMember]:
     """Return members in the order of their samples' values, not in the order of arrival of lists.
 
     Values of a source are in the source's order; values that only lists add are in natural order.
     """
     of_sources = {name for names in flow.shape.sources.values() for name in names}
 
-    def place(member: Member) -> tuple[tuple[int, Any], ...]:
+    def place(member: InputMember) -> tuple[tuple[int, Any], ...]:
         table = flow.columns(member.source)
         return tuple(
             (0, int(codes[member.row]))
@@ -103,7 +102,7 @@ def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
             for axis, codes in zip(table.axes, table.codes, strict=True)
         )
 
-    found: list[Member] = []
+    found: list[InputMember] = []
     for _, those in groupby(members, key=lambda it: (it.input, it.source, it.output)):
         alike = list(those)
         if set(flow.columns(alike[0].source).names) <= of_sources:
@@ -126,15 +125,15 @@ def _reason(growth: Growth, job: int | None) -> str:
     return _ABSENT
 
 
-def _member(growth: Growth, lists: Lists, member: Member) -> InputMember:
+def _member(growth: Growth, lists: Lists, member: InputMember) -> InputSample:
     sample = growth.flow.values(member.source, member.row)
     if member.entry is not None:
         known = lists.get((member.source, member.output, member.expanded), {})
         entries = known.get(member.directory, ())
         if member.entry < len(entries):
             value = entries[member.entry].value
-            return InputMember(member.directory, member.output, sample, value, True)
-    return InputMember(member.directory, member.output, sample)
+            return InputSample(member.directory, member.output, sample, value, True)
+    return InputSample(member.directory, member.output, sample)
 
 
 def required_of(
@@ -157,7 +156,7 @@ def required_of(
     return tuple(found)
 
 
-def _paths(project: Project, growth: Growth, member: Member) -> Iterator[str]:
+def _paths(project: Project, growth: Growth, member: InputMember) -> Iterator[str]:
     if member.job is None:
         if project.state.directories.position(member.directory) is not None:
             yield member.directory

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.directories.sinks import Owner, Publication, Targets, publish
 from rowtui.core.runs.model import Published
 from rowtui.core.runs.store import Run, RunStore
@@ -100,5 +100,7 @@ def _complete_in(growth: Growth, sink: Sink) -> list[str]:
     names = growth.flow.directories(sink.source)
     jobs = growth.jobs(sink.source).tolist()
     return [
-        name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETED
+        name
+        for name, job in zip(names, jobs, strict=True)
+        if states[job] == GraphJobState.COMPLETED
     ]

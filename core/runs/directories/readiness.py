@@ -21,9 +21,15 @@ from rowtui.core.base.files import sync_folder
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.sample_flow import Lists
-from rowtui.core.runs.directories.directories import Conflict, Made, Value, beside, make_directories
+from rowtui.core.runs.directories.directories import (
+    DirectoryConflict,
+    Made,
+    Value,
+    beside,
+    make_directories,
+)
 from rowtui.core.runs.directories.inputs import FILE, inputs_bytes, write_inputs
 from rowtui.core.runs.directories.needs import inputs_of
 from rowtui.core.runs.store import RunStore
@@ -37,10 +43,10 @@ from rowtui.core.workspace.list import Stamps
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.observed_states import Facts
+    from rowtui.core.runs.observed_states import ObservedStates
 
 UNUSABLE = "its directory cannot be used"
-_MAY_BE_REFUSED = (JobState.WAITING, JobState.ELIGIBLE, JobState.CANCELLED)
+_MAY_BE_REFUSED = (GraphJobState.WAITING, GraphJobState.ELIGIBLE, GraphJobState.CANCELLED)
 _PLACE = "waiting"  # name of the folder for directories that were moved away
 
 
@@ -59,13 +65,13 @@ def values_of(growth: Growth, jobs: Iterable[int]) -> Iterator[tuple[str, dict[s
             yield flow.directories(node)[row], flow.value(node, row)
 
 
-def unprepared(growth: Growth, facts: Facts) -> list[int]:
+def unprepared(growth: Growth, facts: ObservedStates) -> list[int]:
     """Return ready jobs whose own directory does not exist, or was not checked yet."""
     states = np.frombuffer(growth.graph.snapshot().states, np.uint8)
     found: list[int] = []
     for node in own_nodes(growth):
         jobs = growth.jobs(node)
-        wanted = states[jobs] == JobState.ELIGIBLE
+        wanted = states[jobs] == GraphJobState.ELIGIBLE
         if wanted.any():
             rows = facts.rows_there(node)
             wanted[rows] &= ~facts.are_prepared(jobs[rows])
@@ -73,7 +79,7 @@ def unprepared(growth: Growth, facts: Facts) -> list[int]:
     return found
 
 
-def not_ready(growth: Growth, facts: Facts, state: State) -> list[int]:
+def not_ready(growth: Growth, facts: ObservedStates, state: State) -> list[int]:
     """Return jobs that lack inputs although their own directory exists.
 
     Directories that are submitted or completed for any action are left out.
@@ -84,7 +90,7 @@ def not_ready(growth: Growth, facts: Facts, state: State) -> list[int]:
     return [job for job, position in _lacking(growth, facts, state) if not taken >> position & 1]
 
 
-def is_sent_ahead(growth: Growth, facts: Facts, state: State) -> bool:
+def is_sent_ahead(growth: Growth, facts: ObservedStates, state: State) -> bool:
     """Whether jobs that lack inputs are submitted: their directories may have to be moved away."""
     sent = 0
     for jobs in state.submitted.values():
@@ -92,7 +98,7 @@ def is_sent_ahead(growth: Growth, facts: Facts, state: State) -> bool:
     return bool(sent) and any(sent >> at & 1 for _, at in _lacking(growth, facts, state))
 
 
-def _lacking(growth: Growth, facts: Facts, state: State) -> Iterator[tuple[int, int]]:
+def _lacking(growth: Growth, facts: ObservedStates, state: State) -> Iterator[tuple[int, int]]:
     """Yield jobs that lack inputs and have their own directory, with its position."""
     for node in own_nodes(growth):
         rows = facts.rows_there(node)
@@ -107,7 +113,7 @@ def _lacking(growth: Growth, facts: Facts, state: State) -> Iterator[tuple[int, 
 def bring_directories(
     project: Project,
     growth: Growth,
-    facts: Facts,
+    facts: ObservedStates,
     lists: Lists,
     note: Callable[[Sequence[str]], None],
     *,
@@ -156,7 +162,7 @@ def make_ready(
     """
     wanted: dict[str, Value] = {}
     inputs: dict[str, bytes] = {}
-    wrong: list[Conflict] = []
+    wrong: list[DirectoryConflict] = []
     back: list[tuple[int, str]] = []
     job_at: dict[str, int] = {}
     away = _put_away(project)
@@ -172,14 +178,14 @@ def make_ready(
             except (RowtuiError, ValueError) as error:
                 del wanted[name]
                 why = f"its {FILE} cannot be written: {error}"
-                wrong.append(Conflict(name, value, None, why))
+                wrong.append(DirectoryConflict(name, value, None, why))
     returned = _bring_back(project, growth, lists, back) if back else []
     made = make_directories(project, wanted.items(), note, inputs=inputs)
     if made.kept:  # directories of the network itself have inputs.json, which a run updates
         ours = RunStore(project.root).made()
         there = [inputs_of(growth, lists, job_at[name]) for name in made.kept if name not in ours]
         written = write_inputs(project.workflow.workspace, [it for it in there if it is not None])
-        wrong += [Conflict(name, wanted[name], None, why) for name, why in written.failed]
+        wrong += [DirectoryConflict(name, wanted[name], None, why) for name, why in written.failed]
     made.made.extend(returned)
     made.conflicts.extend(wrong)
     return made
@@ -191,7 +197,7 @@ def _inputs_bytes(growth: Growth, lists: Lists, job: int) -> bytes:
     return inputs_bytes(found)
 
 
-def refused(growth: Growth, conflicts: Iterable[Conflict]) -> dict[int, str]:
+def refused(growth: Growth, conflicts: Iterable[DirectoryConflict]) -> dict[int, str]:
     """Return the jobs whose directory is unusable, and why; jobs that are done are left out."""
     found: dict[int, str] = {}
     for conflict in conflicts:
@@ -202,7 +208,7 @@ def refused(growth: Growth, conflicts: Iterable[Conflict]) -> dict[int, str]:
     return found
 
 
-def left_out(project: Project, growth: Growth, facts: Facts) -> dict[int, str]:
+def left_out(project: Project, growth: Growth, facts: ObservedStates) -> dict[int, str]:
     """Return ready jobs whose directory exists and is not included in their action, and why.
 
     The cause is an edited value: neither Row nor `submit` would use the directory. If an action
@@ -225,7 +231,7 @@ def left_out(project: Project, growth: Growth, facts: Facts) -> dict[int, str]:
             continue
         for position in positions(facts.mask(name) & ~taken):
             job = facts.at(name, position)
-            if job is not None and growth.graph.state(job) is JobState.ELIGIBLE:
+            if job is not None and growth.graph.state(job) is GraphJobState.ELIGIBLE:
                 action = visible(node.action)
                 found[job] = f"{UNUSABLE}: with {value_file} as it is now, '{action}' leaves it out"
     return found

@@ -40,7 +40,7 @@ class Publication(NamedTuple):
     sample: Mapping[str, JSON]
 
 
-class Published(NamedTuple):
+class PublishedFiles(NamedTuple):
     """The result of publishing: (directory, target) each; `failed` with the reason.
 
     Targets are relative to the project.
@@ -131,14 +131,14 @@ def publish(
     *,
     targets: Targets | None = None,
     was_published: Callable[[str], bool] = _anything,
-) -> Published:
+) -> PublishedFiles:
     """Copy the product of each of these samples to its target; a failure does not stop the others.
 
     `root`: the project's folder. `targets`: the known targets, which are extended. `was_published`:
     whether a file at a target without an owner may be replaced. Raises: OSError if the project's
     folder cannot be opened.
     """
-    result = Published([], [], [])
+    result = PublishedFiles([], [], [])
     known = Targets(root) if targets is None else targets
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     touched: set[str] = set()

@@ -24,7 +24,14 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.base.values import MISSING
 from rowtui.core.network.definition.allowed import path_fault
-from rowtui.core.network.definition.spec import Existing, Files, Source, SourceRows, Table, Values
+from rowtui.core.network.definition.spec import (
+    Existing,
+    FileSource,
+    Source,
+    SourceRows,
+    TableSource,
+    Values,
+)
 from rowtui.core.network.samples.source_rows import (
     Aside,
     is_included,
@@ -154,14 +161,14 @@ def read_source(project: Project, source: Source) -> Read:
     data = source.data
     if isinstance(data, Values):
         return Read(expand_values(data, source.name))
-    if isinstance(data, Table):
+    if isinstance(data, TableSource):
         return Read(read_table(project.root, source.name, data))
-    if isinstance(data, Files):
+    if isinstance(data, FileSource):
         return read_files(project.root, source.name, data)
     return _read_directories(project, source.name, data)
 
 
-def read_table(root: Path, source: str, data: Table) -> SourceRows:
+def read_table(root: Path, source: str, data: TableSource) -> SourceRows:
     """Return the samples of a CSV or JSON file.
 
     Raises: SourceError.
@@ -276,7 +283,7 @@ def _objects(source: str, path: str, text: str) -> Cells:
 # Files
 
 
-def read_files(root: Path, source: str, data: Files) -> Read:
+def read_files(root: Path, source: str, data: FileSource) -> Read:
     """Return a sample for each file that matches the pattern.
 
     Raises: SourceError.

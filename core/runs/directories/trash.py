@@ -32,7 +32,7 @@ MANIFEST = "trash.json"
 DIRECTORIES, PRODUCTS = "directories", "products"
 
 
-class Refused(NamedTuple):
+class KeptDirectory(NamedTuple):
     """A directory that stays in place, and why."""
 
     name: str
@@ -44,7 +44,7 @@ class Moved(NamedTuple):
 
     trash: str
     moved: list[str]
-    refused: list[Refused]
+    refused: list[KeptDirectory]
 
 
 def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> list[str]:
@@ -77,7 +77,7 @@ def delete_retired(
         )
     project.synchronise()
     workspace = project.workflow.workspace
-    refused: list[Refused] = []
+    refused: list[KeptDirectory] = []
     going: list[str] = []
     ours = [name for name in wanted if name in made and _is_directory(workspace / name)]
     values = dict(
@@ -85,7 +85,7 @@ def delete_retired(
     )
     for name in wanted:
         if why := _why_not(project, name, made, values):
-            refused.append(Refused(name, why))
+            refused.append(KeptDirectory(name, why))
         else:
             going.append(name)
     if not going:
@@ -123,7 +123,7 @@ def _why_not(
     return ""
 
 
-def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
+def _move(project: Project, going: list[str], refused: list[KeptDirectory]) -> Moved:
     workspace = project.workflow.workspace
     moved: list[str] = []
     try:
@@ -134,7 +134,7 @@ def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
                 os.rename(workspace / each, there / each)
                 moved.append(each)
             except OSError as error:
-                refused.append(Refused(each, error.strerror or str(error)))
+                refused.append(KeptDirectory(each, error.strerror or str(error)))
         sync_folder(there)
         sync_folder(workspace)
     except OSError as error:
@@ -153,7 +153,7 @@ def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
     workspace = project.workflow.workspace
     going = [path for path in paths if _is_inside(path) and os.path.lexists(workspace / path)]
     moved: list[str] = []
-    refused: list[Refused] = []
+    refused: list[KeptDirectory] = []
     if not going:
         return Moved("", moved, refused)
     try:
@@ -168,7 +168,7 @@ def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
 
 
 def _rename_each(
-    paths: Iterable[str], here: Path, there: Path, moved: list[str], refused: list[Refused]
+    paths: Iterable[str], here: Path, there: Path, moved: list[str], refused: list[KeptDirectory]
 ) -> None:
     folders = set()
     for path in paths:
@@ -178,7 +178,7 @@ def _rename_each(
             moved.append(path)
             folders |= {(here / path).parent, (there / path).parent}
         except OSError as error:
-            refused.append(Refused(path, error.strerror or str(error)))
+            refused.append(KeptDirectory(path, error.strerror or str(error)))
     for folder in folders:
         sync_folder(folder)
 
@@ -227,7 +227,7 @@ def restore(project: Project, trash: str) -> Moved:
     """
     workspace = project.workflow.workspace
     moved: list[str] = []
-    refused: list[Refused] = []
+    refused: list[KeptDirectory] = []
     if trash not in trashes(project):
         raise RowtuiError(f'nothing called "{visible(trash)}" is in the trash')
     folder = beside(project.root, workspace, "trash") / trash
@@ -237,18 +237,18 @@ def restore(project: Project, trash: str) -> Moved:
         if not _is_directory(there / name):
             continue  # the directory was never moved, or was moved back
         if os.path.lexists(workspace / name):
-            refused.append(Refused(name, "there is another directory of this name now"))
+            refused.append(KeptDirectory(name, "there is another directory of this name now"))
             continue
         try:
             os.rename(there / name, workspace / name)
             moved.append(name)
         except OSError as error:
-            refused.append(Refused(name, error.strerror or str(error)))
+            refused.append(KeptDirectory(name, error.strerror or str(error)))
     back = []
     for path in products:
         if os.path.lexists(workspace / path):
             if os.path.lexists(folder / PRODUCTS / path):
-                refused.append(Refused(path, "it was made again meanwhile"))
+                refused.append(KeptDirectory(path, "it was made again meanwhile"))
         elif os.path.lexists(folder / PRODUCTS / path):
             back.append(path)
     _rename_each(back, folder / PRODUCTS, workspace, moved, refused)

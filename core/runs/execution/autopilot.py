@@ -24,15 +24,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
-from rowtui.core.runs.execution.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
+from rowtui.core.runs.execution.execution import (
+    PILOT,
+    ExecutionError,
+    ExecutionPlugin,
+    Round,
+    RoundWork,
+)
 from rowtui.core.runs.execution.plug_ins import find_execution
 from rowtui.core.runs.execution.retry_backoff import Resting
 from rowtui.core.runs.execution.rounds import part_of
-from rowtui.core.runs.limits.limits import Breach, Limits, Spent, fits
+from rowtui.core.runs.limits.limits import Breach, RunLimits, Spent, fits
 from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
@@ -41,7 +47,7 @@ from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_
 from rowtui.core.submission.sending.in_queue import SilentClusterError
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Happened, Running
+    from rowtui.core.runs.running import Happened, OpenRun
     from rowtui.core.submission.plan.model import Plan
 
 _IDLE_LOOKS = 2
@@ -49,7 +55,7 @@ _ROUNDS = 100  # at most, one after another without a poll between them
 LOOK_SECONDS = 1.0  # the longest wait between two polls while no change is announced
 
 
-class Kind(enum.Enum):
+class MessageKind(enum.Enum):
     """The kind of a message of the autopilot."""
 
     BEGUN = "begun"
@@ -60,17 +66,17 @@ class Kind(enum.Enum):
     OVER = "over"
 
 
-class Told(NamedTuple):
+class AutopilotMessage(NamedTuple):
     """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted."""
 
-    kind: Kind
+    kind: MessageKind
     sentence: str
     happened: Happened | None = None
     plan: Plan | None = None
     success: bool = True
 
 
-class Answer(NamedTuple):
+class PlanAnswer(NamedTuple):
     """The user's answer to a plan that the limits do not allow, or that must be confirmed.
 
     `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
@@ -78,10 +84,10 @@ class Answer(NamedTuple):
     """
 
     send: bool = False
-    limits: Limits | None = None
+    limits: RunLimits | None = None
 
 
-Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[Answer]]
+Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[PlanAnswer]]
 
 
 @dataclass
@@ -93,7 +99,7 @@ class Autopilot:
     and records their answers, if another component polls them as well.
     """
 
-    running: Running
+    running: OpenRun
     ask: Ask
     by_step: bool = False
     look_seconds: float = LOOK_SECONDS
@@ -114,7 +120,7 @@ class Autopilot:
         """Find the execution plug-in. Raises: ExecutionError."""
         self.execution = find_execution(self.running.execution)
 
-    async def drive(self) -> AsyncGenerator[Told, None]:
+    async def drive(self) -> AsyncGenerator[AutopilotMessage, None]:
         """Run until nothing is left or the user has to decide. Raises: RowtuiError.
 
         The caller holds the lock of the run (`Run.hold`).
@@ -126,10 +132,10 @@ class Autopilot:
                 made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
         except _StoppedError:
             return  # directories made until now are complete
-        yield Told(Kind.BEGUN, _begun(running, len(made.made)))
+        yield AutopilotMessage(MessageKind.BEGUN, _begun(running, len(made.made)))
         stale = said(await asyncio.to_thread(stale_results, running))
         if stale:
-            yield Told(Kind.PROBLEM, stale)
+            yield AutopilotMessage(MessageKind.PROBLEM, stale)
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
         try:
@@ -137,24 +143,24 @@ class Autopilot:
                 self._changed.clear()
                 happened = await self._look()
                 if happened:
-                    yield Told(Kind.HAPPENED, _happened(happened), happened)
+                    yield AutopilotMessage(MessageKind.HAPPENED, _happened(happened), happened)
                 if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
                     why = "another process stopped the run"
-                    yield Told(Kind.PAUSED, why, success=False)
+                    yield AutopilotMessage(MessageKind.PAUSED, why, success=False)
                     return
                 if happened.stopped:
                     await self._take_back(happened.stopped)
                 if running.graph.is_over:
                     stale_now = said(await asyncio.to_thread(stale_results, running))
                     if stale_now not in ("", stale):
-                        yield Told(Kind.PROBLEM, stale_now)
+                        yield AutopilotMessage(MessageKind.PROBLEM, stale_now)
                     yield self._over()
                     await self._give_back()
                     return
                 self._sent = False
                 async for told in self._send():
                     yield told
-                    if told.kind is Kind.PAUSED:
+                    if told.kind is MessageKind.PAUSED:
                         return
                 if self._stop.is_set():
                     return
@@ -188,7 +194,7 @@ class Autopilot:
             await asyncio.to_thread(project.synchronise)
             return await asyncio.to_thread(self.running.look)
 
-    async def _send(self) -> AsyncGenerator[Told, None]:
+    async def _send(self) -> AsyncGenerator[AutopilotMessage, None]:
         """Plan and submit what may be submitted, and repeat while more can be planned at once."""
         for _ in range(_ROUNDS):
             self._sent_now = self._again = False
@@ -197,13 +203,13 @@ class Autopilot:
             if not (self._again and self._sent_now) or self._stop.is_set():
                 return
 
-    async def _send_round(self) -> AsyncGenerator[Told, None]:
+    async def _send_round(self) -> AsyncGenerator[AutopilotMessage, None]:
         running = self.running
         limits = running.run.limits
         spent = await self._spent()
         full = limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue
         resting = self.resting.at(time.monotonic())
-        work = Work(running, self.turn, resting, full)
+        work = RoundWork(running, self.turn, resting, full)
         try:
             found = await self._planned(work)
         except InvalidFileError as error:
@@ -259,7 +265,7 @@ class Autopilot:
                 lambda: (prices_of(project, plan), balances_of(project, plan))
             )
 
-    async def _planned(self, work: Work) -> Round:
+    async def _planned(self, work: RoundWork) -> Round:
         """Return what the plug-in would submit.
 
         Raises: RowtuiError, also if a third-party plug-in fails.
@@ -268,8 +274,8 @@ class Autopilot:
             return await self.execution.plan(work)
 
     async def _carry_out(
-        self, work: Work, plan: Plan, money: Mapping[str, Money]
-    ) -> AsyncGenerator[Told, None]:
+        self, work: RoundWork, plan: Plan, money: Mapping[str, Money]
+    ) -> AsyncGenerator[AutopilotMessage, None]:
         running = self.running
         units = tuple(charges_of(plan, money))
         async with self.turn:
@@ -295,7 +301,7 @@ class Autopilot:
         sent = await asyncio.to_thread(self._settle_plan, plan, units, silent)
         if sent:
             self._sent = self._sent_now = True
-            yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
+            yield AutopilotMessage(MessageKind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
         for told in self._problems((*self._blocked, *errors)):
             yield told
         if failed:
@@ -320,18 +326,18 @@ class Autopilot:
             running.note(*free)
         return len(plan.jobs) - len(unsent)
 
-    def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
+    def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[AutopilotMessage]:
         """Return messages for new problems; report each problem once.
 
         `keep`: problems that were reported before still hold.
         """
         fresh = [why for why in dict.fromkeys(said) if why not in self._blocked]
         self._blocked = (*self._blocked, *fresh) if keep else tuple(dict.fromkeys(said))
-        return [Told(Kind.PROBLEM, why, success=False) for why in fresh]
+        return [AutopilotMessage(MessageKind.PROBLEM, why, success=False) for why in fresh]
 
-    def _paused(self, why: str, plan: Plan | None = None) -> Told:
+    def _paused(self, why: str, plan: Plan | None = None) -> AutopilotMessage:
         self.running.run.append(Paused(time.time(), why))
-        return Told(Kind.PAUSED, why, plan=plan, success=False)
+        return AutopilotMessage(MessageKind.PAUSED, why, plan=plan, success=False)
 
     async def _take_back(self, jobs: tuple[int, ...]) -> None:
         """Cancel scheduler jobs all of whose directories are no longer needed."""
@@ -371,17 +377,17 @@ class Autopilot:
         The condition must hold at two polls in a row, because other programs submit jobs as well.
         """
         counts = self.running.graph.counts()
-        active = sum(each[JobState.SUBMITTED] for each in counts)
+        active = sum(each[GraphJobState.SUBMITTED] for each in counts)
         waits = self._sent or active or happened or self.resting.will_be_tried or self._waits
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
 
-    def _over(self) -> Told:
+    def _over(self) -> AutopilotMessage:
         running = self.running
         lost = running.finish()
-        failed = sum(each[JobState.FAILED] for each in running.graph.counts())
+        failed = sum(each[GraphJobState.FAILED] for each in running.graph.counts())
         if not lost:
-            return Told(Kind.OVER, "all is done")
+            return AutopilotMessage(MessageKind.OVER, "all is done")
         cancelled = running.cancelled_by_hand()
         more = lost - failed - cancelled
         what = [f"{plural(failed, 'job')} failed"] if failed or not cancelled else []
@@ -390,13 +396,13 @@ class Autopilot:
         sentence = f"nothing is left to do: {', '.join(what)}" + (
             f", and {more:,} that need their results cannot run" if more else ""
         )
-        return Told(Kind.OVER, sentence, success=False)
+        return AutopilotMessage(MessageKind.OVER, sentence, success=False)
 
     async def _give_back(self) -> None:
         """Release what the plug-in still holds. The run is over even if this fails."""
         try:
             with _told_apart(self.execution, RowtuiError):
-                await self.execution.over(Work(self.running, self.turn))
+                await self.execution.over(RoundWork(self.running, self.turn))
         except (RowtuiError, OSError) as error:
             self.running.project.notice(str(error))
 
@@ -431,7 +437,7 @@ def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterato
         ) from error
 
 
-def _begun(running: Running, made: int) -> str:
+def _begun(running: OpenRun, made: int) -> str:
     jobs = plural(len(running.graph), "job")
     return f"{jobs}, {plural(made, 'new directory', 'new directories')}"
 

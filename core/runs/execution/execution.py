@@ -1,7 +1,7 @@
 """The interface of execution plug-ins, which turn the jobs of a run's rounds into plans.
 
 `Execution` is the base class of the built-in plug-ins, and third-party plug-ins may use it: plans
-are carried out like any plan of the project. `Work` is what a plug-in gets for one round; its
+are carried out like any plan of the project. `RoundWork` is what a plug-in gets for one round; its
 methods block on the disk, so `in_turn` runs them in a thread. A plug-in decides which jobs go
 together and when. The records and the journal decide what runs and that it runs once, so a faulty
 plug-in loses nothing. Source: Fastr's documentation, ExecutionPlugin (lists run one after another
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Schedule
     from rowtui.core.project.planning.plan import Pack
     from rowtui.core.project.project import Project
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import Progress
+    from rowtui.core.submission.sending.carry_out import SendingProgress
 
 T = TypeVar("T")
 PILOT = -1  # job number under which a refused pilot rests
@@ -48,14 +48,14 @@ class Round(NamedTuple):
 
 
 @dataclass
-class Work:
+class RoundWork:
     """One round of a run. `resting`: jobs of the graph that must not be submitted for a while.
 
     `turn`: the lock held while the project's records are used. `queue_is_full`: the limits allow no
     more jobs in the queue; jobs for an open pilot may still be submitted.
     """
 
-    running: Running
+    running: OpenRun
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     resting: frozenset[int] = frozenset()
     queue_is_full: bool = False
@@ -98,17 +98,17 @@ class ExecutionPlugin(Protocol):
     name: str
     summary: str  # one sentence, for the user
 
-    async def plan(self, work: Work) -> Round:
+    async def plan(self, work: RoundWork) -> Round:
         """Return what to submit next. May be called again at any time. Raises: RowtuiError."""
         ...
 
-    def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+    def carry_out(self, work: RoundWork, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """Submit a plan, or a part of one, that `plan` returned and the limits or the
         user allow.
         """
         ...
 
-    async def over(self, work: Work) -> None:
+    async def over(self, work: RoundWork) -> None:
         """Release what is still held after the run. Without this call, submitted jobs go on."""
         ...
 
@@ -119,7 +119,7 @@ class Execution:
     name = ""
     summary = ""
 
-    async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+    async def carry_out(self, work: RoundWork, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """See `ExecutionPlugin`: submits like any plan."""
         steps = work.project.jobs.submit(plan)
         try:
@@ -128,5 +128,5 @@ class Execution:
         finally:
             await steps.aclose()
 
-    async def over(self, work: Work) -> None:
+    async def over(self, work: RoundWork) -> None:
         """See `ExecutionPlugin`: holds nothing, so there is nothing to release."""

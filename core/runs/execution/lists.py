@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
 from rowtui.core.network.definition.spec import Gather
-from rowtui.core.runs.execution.execution import Execution, Round, Work
+from rowtui.core.runs.execution.execution import Execution, Round, RoundWork
 from rowtui.core.runs.execution.parts import MOST, Parts
 from rowtui.core.runs.execution.rounds import as_the_project_packs, keeps_order, tied
 from rowtui.core.submission.plan.model import PlannedJob
@@ -107,17 +107,17 @@ class _Room:
 Unit = list[int]  # numbers of parts
 
 
-class Jobs(Execution):
+class SeparateJobs(Execution):
     """Each group as a scheduler job of its own, or packed by the project's settings."""
 
     name = "jobs"
     summary = "each group is a job of its own, packed as the project says"
 
-    async def plan(self, work: Work) -> Round:
+    async def plan(self, work: RoundWork) -> Round:
         """See `ExecutionPlugin`."""
         return await work.in_turn(lambda: self._planned(work))
 
-    def _planned(self, work: Work) -> Round:
+    def _planned(self, work: RoundWork) -> Round:
         if work.queue_is_full:
             return Round(None)
         parts = work.parts()
@@ -132,17 +132,17 @@ class Jobs(Execution):
         return work.plan(parts, pack=pack)
 
 
-class Sequential(Execution):
+class SequentialLists(Execution):
     """Lists within the limits of `gather`, each as one scheduler job."""
 
     name = "sequential"
     summary = "lists of jobs run one after another in one scheduler job, sample by sample"
 
-    async def plan(self, work: Work) -> Round:
+    async def plan(self, work: RoundWork) -> Round:
         """See `ExecutionPlugin`."""
         return await work.in_turn(lambda: self._planned(work))
 
-    def _planned(self, work: Work) -> Round:
+    def _planned(self, work: RoundWork) -> Round:
         if work.queue_is_full:
             return Round(None)
         parts, schedule = work.parts(), work.schedule

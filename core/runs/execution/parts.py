@@ -18,13 +18,13 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.groups.request import job_requests
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.directories.needs import required_of
 from rowtui.core.runs.directories.readiness import values_of, with_planned
 from rowtui.core.state.model import State, bit_set, positions
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import PlannedJob
 
 # Directories planned at once; the user does not review more scripts, and they take seconds.
@@ -33,7 +33,7 @@ MOST = 10_000
 FOLLOWING = 4 * MOST
 
 
-class Part(NamedTuple):
+class RoundPart(NamedTuple):
     """One job to be planned: its jobs of the graph, and the parts that must complete before it."""
 
     jobs: tuple[int, ...]
@@ -59,12 +59,12 @@ _ByAction = dict[str, dict[int, _Turn]]  # by action and position
 class Parts:
     """The parts of one round. A part has a higher number than the parts that it waits for."""
 
-    def __init__(self, running: Running, most: int = MOST, without: Iterable[int] = ()) -> None:
+    def __init__(self, running: OpenRun, most: int = MOST, without: Iterable[int] = ()) -> None:
         """Make parts of the jobs that are ready now, by rank, except the jobs in `without`."""
         self._running = running
         self._part_of: dict[int, int] = {}  # by job of the graph
         self._number: dict[tuple[int, tuple[str, ...]], int] = {}
-        self.all: list[Part] = []
+        self.all: list[RoundPart] = []
         self._left_out = frozenset(without)
         self._planned: State | None = None  # the state including directories that are not made yet
         ready = running.graph.ready(most + len(self._left_out))
@@ -151,7 +151,7 @@ class Parts:
         """Make parts of these jobs; return why some cannot become parts."""
         if not jobs:
             return ()
-        ready = [job for job in jobs if self._running.graph.state(job) is JobState.ELIGIBLE]
+        ready = [job for job in jobs if self._running.graph.state(job) is GraphJobState.ELIGIBLE]
         # the inputs of waiting jobs are not known yet
         unwritten = frozenset(self._running.write_inputs(ready))
         found, lost = self._by_action([job for job in jobs if job not in unwritten])
@@ -174,7 +174,7 @@ class Parts:
         required = required_of(running.project, running.growth, jobs, own=bool(needs))
         (request,) = job_requests([group])
         number = len(self.all)
-        self.all.append(Part(jobs, request._replace(requires=required), tuple(sorted(needs))))
+        self.all.append(RoundPart(jobs, request._replace(requires=required), tuple(sorted(needs))))
         self._part_of.update(dict.fromkeys(jobs, number))
         names = tuple(map(running.project.state.directories.name, group.indices))
         self._number[group.action.index, names] = number
@@ -278,7 +278,7 @@ class Parts:
 class Chain:
     """Find jobs that wait only for parts already taken, part after part."""
 
-    def __init__(self, parts: Parts, running: Running) -> None:
+    def __init__(self, parts: Parts, running: OpenRun) -> None:
         self._parts = parts
         self._running = running
         self._met: Counter[int] = Counter()

@@ -21,18 +21,18 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.load_schedule import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
 from rowtui.core.project.planning.pack_terms import cluster_named
-from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, Round, Work
+from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, Round, RoundWork
 from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
-from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.scripts.header import options_for
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.sending.carry_out import Progress
+    from rowtui.core.submission.sending.carry_out import SendingProgress
 
 AHEAD = 2  # multiple of its allocation that may be handed to a pilot
 # Consecutive pilots that may end although no job was completed in between.
@@ -93,21 +93,21 @@ class _Load:
 class _Handing:
     """Hand the jobs of one plan to pilots: `Setting.pack`."""
 
-    work: Work
+    work: RoundWork
     pilot: Pilot
     views: Sequence[PilotView]
     loads: Mapping[str, _Load]
-    wishes: dict[Destination, _Wish] = field(default_factory=dict)
+    wishes: dict[PlannedDestination, _Wish] = field(default_factory=dict)
     kept_back: int = 0
     alone: tuple[str, ...] = ()  # why jobs are submitted alone
-    _fresh: dict[Destination, IntoPilot | str] = field(default_factory=dict)
+    _fresh: dict[PlannedDestination, IntoPilot | str] = field(default_factory=dict)
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
         handed: dict[str, list[PlannedJob]] = {}
         alone: list[PlannedJob] = []
         why_alone: Counter[str] = Counter()
         takers = {it.token: into_pilot(self.work.project, it) for it in self.views}
-        usable: dict[Destination, set[str]] = {}
+        usable: dict[PlannedDestination, set[str]] = {}
         for job in jobs:
             if why := self._never(job):
                 if not self.work.queue_is_full:
@@ -153,7 +153,7 @@ class _Handing:
         return fresh if isinstance(fresh, str) else fresh.refusal(job)
 
 
-def new_pilot(work: Work, pilot: Pilot, job: PlannedJob) -> Plan:
+def new_pilot(work: RoundWork, pilot: Pilot, job: PlannedJob) -> Plan:
     """Return the plan of a pilot that could take a job.
 
     Raises: RowtuiError if the destination has no pilots.
@@ -186,7 +186,7 @@ class Pilots(Execution):
         self._blocked: tuple[str, ...] = ()
         self._seen: _Seen | None = None
 
-    async def plan(self, work: Work) -> Round:
+    async def plan(self, work: RoundWork) -> Round:
         """See `ExecutionPlugin`.
 
         Raises: RowtuiError, also if no setting defines a pilot's allocation.
@@ -202,7 +202,7 @@ class Pilots(Execution):
         self._blocked = found.blocked
         return found
 
-    async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+    async def carry_out(self, work: RoundWork, plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         """See `ExecutionPlugin`. After a refusal the pilots are polled again."""
         async with aclosing(super().carry_out(work, plan)) as steps:
             async for step in steps:
@@ -210,7 +210,7 @@ class Pilots(Execution):
                     self._seen = None
                 yield step
 
-    async def _planned(self, work: Work, pilot: Pilot, loads: Mapping[str, _Load]) -> Round:
+    async def _planned(self, work: RoundWork, pilot: Pilot, loads: Mapping[str, _Load]) -> Round:
         parts = await work.in_turn(work.parts)
         if not len(parts):
             return Round(None, parts.blocked)
@@ -228,7 +228,7 @@ class Pilots(Execution):
             return found._replace(waits=bool(handing.kept_back))
         return await self._start(work, pilot, next(iter(wishes.values())), found)
 
-    async def _views(self, work: Work, loads: Mapping[str, _Load]) -> tuple[PilotView, ...]:
+    async def _views(self, work: RoundWork, loads: Mapping[str, _Load]) -> tuple[PilotView, ...]:
         """Return the open pilots; poll their schedulers again after a while, or if pilots
         changed.
         """
@@ -239,11 +239,11 @@ class Pilots(Execution):
         since = int(now - seen.at)
         return tuple(it._replace(seconds_left=it.seconds_left - since) for it in seen.views)
 
-    async def _start(self, work: Work, pilot: Pilot, wish: _Wish, found: Round) -> Round:
+    async def _start(self, work: RoundWork, pilot: Pilot, wish: _Wish, found: Round) -> Round:
         if PILOT in work.resting or work.queue_is_full:
             return found
         counts = work.running.graph.counts()
-        done = sum(each[JobState.COMPLETED] for each in counts)
+        done = sum(each[GraphJobState.COMPLETED] for each in counts)
         self._fruitless = self._fruitless + 1 if done == self._done else 0
         self._done = done
         if self._fruitless >= pilot.number + FRUITLESS:
@@ -252,7 +252,7 @@ class Pilots(Execution):
         plan = await work.in_turn(lambda: new_pilot(work, pilot, wish.job))
         return Round(plan, found.blocked, again=True)
 
-    async def over(self, work: Work) -> None:
+    async def over(self, work: RoundWork) -> None:
         """See `ExecutionPlugin`: ends idle pilots of this run."""
         if not any(map(is_pilot, work.running.tokens)):
             return
@@ -268,7 +268,7 @@ class Pilots(Execution):
             await work.project.jobs.cancel(wanted, for_run=True)
 
 
-def _loads(work: Work) -> dict[str, _Load]:
+def _loads(work: RoundWork) -> dict[str, _Load]:
     """Return the load of each open pilot, by the project's records."""
     project = work.project
     records = project.jobs.records()
@@ -276,7 +276,7 @@ def _loads(work: Work) -> dict[str, _Load]:
     found = {
         it.token: _Load(planned[it.token])
         for it in records
-        if is_pilot(it.token) and it.step is Step.ACCEPTED and it.token in planned
+        if is_pilot(it.token) and it.step is JobStep.ACCEPTED and it.token in planned
     }
     tokens = {
         it.token for jobs in project.state.submitted.values() for it in jobs.values() if it.token

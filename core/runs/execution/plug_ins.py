@@ -11,13 +11,13 @@ from importlib.metadata import EntryPoint, entry_points
 
 from rowtui.core.base.text import visible
 from rowtui.core.runs.execution.execution import ExecutionError, ExecutionPlugin
-from rowtui.core.runs.execution.lists import Jobs, Sequential
+from rowtui.core.runs.execution.lists import SeparateJobs, SequentialLists
 from rowtui.core.runs.execution.pilots import Pilots
 
 PLUG_INS = "rowtui.execution_plugins"
-_OURS: dict[str, type[Jobs | Sequential | Pilots]] = {
-    "jobs": Jobs,
-    "sequential": Sequential,
+_OURS: dict[str, type[SeparateJobs | SequentialLists | Pilots]] = {
+    "jobs": SeparateJobs,
+    "sequential": SequentialLists,
     "pilot": Pilots,
 }
 OURS = tuple(_OURS)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from rowtui.core.project.planning.plan import Pack
     from rowtui.core.project.project import Project
     from rowtui.core.runs.execution.parts import Parts
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.workflow.model import Action
 
 
 def plan_parts(
-    running: Running,
+    running: OpenRun,
     parts: Parts,
     numbers: Sequence[int] | None = None,
     pack: Pack | None = None,

@@ -20,8 +20,8 @@ from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.include import included
 from rowtui.core.groups.model import Group
 from rowtui.core.groups.request import job_requests
-from rowtui.core.project.planning.asked import AmountsOfJobs, Asked, spacing
-from rowtui.core.runs.directories.expected import Expected, expected_directories
+from rowtui.core.project.planning.asked import AmountsOfJobs, AskedAmounts, spacing
+from rowtui.core.runs.directories.expected import ExpectedDirectories, expected_directories
 from rowtui.core.state.model import DirectorySet, bit_set, positions
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class JobKind(NamedTuple):
     """
 
     node: str
-    alone: Asked
+    alone: AskedAmounts
     cost: Cost
     cpus: int
     gpus: int
@@ -100,7 +100,7 @@ def kind_of_jobs(amounts: AmountsOfJobs, node: str, action: Action, directories:
     return _kind(node, amounts.of_size(action, 1), amounts.of_size(action, largest), largest)
 
 
-def _kind(node: str, alone: Asked, group: Asked, size: int) -> JobKind:
+def _kind(node: str, alone: AskedAmounts, group: AskedAmounts, size: int) -> JobKind:
     """Make a kind from what one directory asks for alone and what a group of `size` asks for."""
     share = Cost(group.cost.cpu_hours / size, group.cost.gpu_hours / size)
     return JobKind(
@@ -121,7 +121,7 @@ class _Finder:
     def __init__(self, project: Project, growth: Growth) -> None:
         self._project, self._growth = project, growth
         self._kinds: dict[JobKind, int] = {}
-        self._expected: Expected | None = None
+        self._expected: ExpectedDirectories | None = None
         self._amounts = AmountsOfJobs(project)
 
     def found(self) -> AskedOfGraph:
@@ -144,7 +144,7 @@ class _Finder:
                 return self._rows(node, actions)
             return self._number(kind_of_jobs(self._amounts, node, actions[0], count))
         except RowtuiError as error:  # a plan cannot contain these jobs
-            return self._number(_kind(node, Asked(refused=error.message), Asked(), 1))
+            return self._number(_kind(node, AskedAmounts(refused=error.message), AskedAmounts(), 1))
 
     def _number(self, kind: JobKind) -> int:
         return self._kinds.setdefault(kind, len(self._kinds))
@@ -171,7 +171,7 @@ class _Finder:
         ]
 
     def _one_by_one(
-        self, node: str, action: Action, members: DirectorySet, expected: Expected
+        self, node: str, action: Action, members: DirectorySet, expected: ExpectedDirectories
     ) -> Iterator[tuple[int, int]]:
         """Yield position and kind of directories whose requests may differ from one another."""
         groups = cut_groups(action, expected, members).page()
@@ -186,9 +186,9 @@ class _Finder:
                     own = alone[at]
                     yield at, self._number(_kind(node, own, own if asked is None else asked, size))
 
-    def _alone(self, action: Action, members: Sequence[int]) -> dict[int, Asked]:
+    def _alone(self, action: Action, members: Sequence[int]) -> dict[int, AskedAmounts]:
         step = spacing(len(members))
-        found: dict[int, Asked] = {}
+        found: dict[int, AskedAmounts] = {}
         for first in range(0, len(members), step):
             (request,) = job_requests([Group(action, (members[first],))])
             asked = self._amounts.of(request)

@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.job_model import Edges, JobState
+from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds
-from rowtui.core.network.simulation.simulate import Work, simulate
+from rowtui.core.network.simulation.simulate import SimulatedWork, simulate
 from rowtui.core.runs.limits.machines import Machines, machines_of
 from rowtui.core.runs.limits.run_times import (
-    Basis,
     RunTime,
+    RunTimeSource,
     begun_at,
     measured_times,
     one_by_one,
     run_times,
 )
 from rowtui.core.runs.limits.simulation import work_of
-from rowtui.core.runs.views import BasisOfAll, Estimate, Step
+from rowtui.core.runs.views import BasisOfAll, Estimate, PathStep
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Running
+    from rowtui.core.runs.running import OpenRun
 
 MOST_SIMULATED = 20_000  # remaining jobs: about 0.3 s
 MOST_LOOKED_AT = 1_000  # active jobs whose start time is looked up
@@ -51,7 +51,7 @@ class _Begun(NamedTuple):
     jobs: list[int]
 
 
-def estimate(running: Running, now: float) -> Estimate:
+def estimate(running: OpenRun, now: float) -> Estimate:
     """Return an estimate of the rest of a run. For repeated estimates, keep an `Estimator`."""
     return Estimator(running).at(now)
 
@@ -62,7 +62,7 @@ class Estimator:
     The methods block on the disk: call them in a thread if the event loop must continue.
     """
 
-    def __init__(self, running: Running, given: Mapping[str, float] | None = None) -> None:
+    def __init__(self, running: OpenRun, given: Mapping[str, float] | None = None) -> None:
         """Create an estimator.
 
         `given`: seconds by node or action, used instead of measured times.
@@ -131,10 +131,10 @@ class Estimator:
         """Return the first jobs that are submitted."""
         states = self._running.graph.snapshot().states
         found: list[int] = []
-        at = states.find(JobState.SUBMITTED)
+        at = states.find(GraphJobState.SUBMITTED)
         while at >= 0 and len(found) < MOST_LOOKED_AT:
             found.append(at)
-            at = states.find(JobState.SUBMITTED, at + 1)
+            at = states.find(GraphJobState.SUBMITTED, at + 1)
         return found
 
     def _begun(self, active: list[int]) -> list[_Begun]:
@@ -156,7 +156,7 @@ class Estimator:
             found[sent.token].jobs.append(job)
         return [it for it in found.values() if it.since is not None]
 
-    def _advanced(self, work: Work, begun: list[_Begun], now: float) -> Work:
+    def _advanced(self, work: SimulatedWork, begun: list[_Begun], now: float) -> SimulatedWork:
         """Return the work minus what running jobs have done since they began.
 
         Jobs that share a scheduler job wait for each other if that job runs them one after another.
@@ -175,12 +175,12 @@ class Estimator:
                 seconds[job] -= taken
                 done -= taken if in_turn else 0.0
         more = np.array(chains, np.int64).reshape(-1, 2)
-        edges = Edges(
+        edges = DependencyColumns(
             np.concatenate([waits.needs, more[:, 0]]), np.concatenate([waits.jobs, more[:, 1]])
         )
-        return Work(work.nodes, work.node, edges, seconds, work.over)
+        return SimulatedWork(work.nodes, work.node, edges, seconds, work.over)
 
-    def _left(self, work: Work, path: float, jobs: int, begun: list[int]) -> float:
+    def _left(self, work: SimulatedWork, path: float, jobs: int, begun: list[int]) -> float:
         machines = self._known_machines()
         if jobs <= MOST_SIMULATED and self._is_ours():
             run = simulate(work, machines.machines, np.arange(len(work.node)))
@@ -210,7 +210,7 @@ class Estimator:
         )
 
 
-def _critical_path(work: Work, remaining: NDArray[np.float64]) -> tuple[Step, ...]:
+def _critical_path(work: SimulatedWork, remaining: NDArray[np.float64]) -> tuple[PathStep, ...]:
     """Return the steps from the job with the longest remaining path along its longest
     dependents.
     """
@@ -219,16 +219,16 @@ def _critical_path(work: Work, remaining: NDArray[np.float64]) -> tuple[Step, ..
     seconds = work.each_seconds()
     order = np.argsort(work.edges.needs, kind="stable")
     needs, dependents = work.edges.needs[order], work.edges.jobs[order]
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     job: int | None = int(remaining.argmax())
     while job is not None:
         name = work.nodes[int(work.node[job])].name
         mine = float(seconds[job])
         if steps and steps[-1].node == name:
             last = steps[-1]
-            steps[-1] = Step(name, last.seconds + mine, last.jobs + 1)
+            steps[-1] = PathStep(name, last.seconds + mine, last.jobs + 1)
         else:
-            steps.append(Step(name, mine))
+            steps.append(PathStep(name, mine))
         first, end = np.searchsorted(needs, (job, job + 1))
         those = dependents[first:end]
         those = those[remaining[those] > 0] if end > first else those
@@ -236,9 +236,9 @@ def _critical_path(work: Work, remaining: NDArray[np.float64]) -> tuple[Step, ..
     return tuple(steps)
 
 
-def _basis(work: Work, times: Mapping[str, RunTime]) -> BasisOfAll:
+def _basis(work: SimulatedWork, times: Mapping[str, RunTime]) -> BasisOfAll:
     there = np.unique(np.asarray(work.node)[work.left()])
     kinds = {times[work.nodes[at].name].basis for at in there if work.nodes[at].name in times}
-    if Basis.LIMIT in kinds:
+    if RunTimeSource.LIMIT in kinds:
         return "walltime limits" if len(kinds) == 1 else "mixed"
-    return "given" if kinds == {Basis.GIVEN} else "measured"
+    return "given" if kinds == {RunTimeSource.GIVEN} else "measured"

@@ -27,15 +27,15 @@ from rowtui.core.submission.plan.charges import (
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob
+    from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 __all__ = [
     "NEARLY",
     "TRIES",
     "Breach",
     "Fit",
-    "Kind",
-    "Limits",
+    "LimitKind",
+    "RunLimits",
     "Spent",
     "amount",
     "cost_text",
@@ -53,7 +53,7 @@ TRIES = 2  # a proposed budget pays for each job this many times
 NEARLY = 1e-9  # rounding errors of sums below this are not shown
 
 
-class Limits(NamedTuple):
+class RunLimits(NamedTuple):
     """What may be spent without asking again. None: no limit.
 
     `money` is in `currency`. `jobs_in_queue`: of this run, pending and running. `destinations`:
@@ -90,7 +90,7 @@ class Spent(NamedTuple):
     failures_in_a_row: int = 0
 
 
-class Kind(enum.Enum):
+class LimitKind(enum.Enum):
     """The kind of a limit."""
 
     CPU_HOURS = "cpu_hours"
@@ -112,7 +112,7 @@ class Breach(NamedTuple):
     breach ends when running jobs end, so the user is not asked.
     """
 
-    kind: Kind
+    kind: LimitKind
     sentence: str
     confirm: str
     jobs: int
@@ -129,7 +129,7 @@ class Fit(NamedTuple):
 
 
 def fits(
-    limits: Limits,
+    limits: RunLimits,
     spent: Spent,
     plan: Plan,
     now: float,
@@ -151,7 +151,7 @@ def fits(
     left = {} if limits.over_budget else dict(balances or {})
     sent: list[PlannedJob] = []
     held: set[str] = set()
-    # Keys are the kind and where the limit applies; for `Kind.BUDGET` a cluster and a unit.
+    # Keys are the kind and where the limit applies; for `LimitKind.BUDGET` a cluster and a unit.
     blocked: dict[_Limit, list[Charge]] = {}
     for unit in units:
         if any(token in held for job in unit.jobs for token in job.depends_on):
@@ -174,7 +174,7 @@ def fits(
     at_first = dict(balances or {})
     breaches = [
         _beyond_budget(limit, blocked[limit], at_first[limit.where], left[limit.where])
-        if limit.kind is Kind.BUDGET
+        if limit.kind is LimitKind.BUDGET
         else _breach(limit, blocked[limit], limits, spent)
         for limit in order
     ]
@@ -184,16 +184,16 @@ def fits(
 class _Limit(NamedTuple):
     """One limit that holds jobs back. `where`: a destination, or the cluster of a budget."""
 
-    kind: Kind
+    kind: LimitKind
     where: str = ""
     unit: str = ""
 
 
-_ORDER = {Kind.DESTINATION: 0, Kind.UNPRICED: 0, Kind.BUDGET: 2}
+_ORDER = {LimitKind.DESTINATION: 0, LimitKind.UNPRICED: 0, LimitKind.BUDGET: 2}
 
 
 def _holding(
-    limits: Limits,
+    limits: RunLimits,
     spent: Spent,
     unit: Charge,
     balances: Mapping[str, Balance],
@@ -213,10 +213,10 @@ def _holding(
     if over := _over(limits, spent, unit):
         return tuple(map(_Limit, over))
     cluster = unit.destination.cluster
-    there = tuple(it for it in blocked if it.kind is Kind.BUDGET and it.where == cluster)
+    there = tuple(it for it in blocked if it.kind is LimitKind.BUDGET and it.where == cluster)
     if there or cluster not in balances:
         return there
-    return tuple(_Limit(Kind.BUDGET, cluster, it) for it in balances[cluster].over(unit.cost))
+    return tuple(_Limit(LimitKind.BUDGET, cluster, it) for it in balances[cluster].over(unit.cost))
 
 
 def proposed_budget(asked: float, *, grows: bool) -> float | None:
@@ -229,7 +229,7 @@ def proposed_budget(asked: float, *, grows: bool) -> float | None:
     return None if grows else TRIES * asked
 
 
-def is_confirmed(destination: Destination, patterns: tuple[str, ...] | None) -> bool:
+def is_confirmed(destination: PlannedDestination, patterns: tuple[str, ...] | None) -> bool:
     """Whether jobs may go to this destination."""
     if patterns is None:
         return True
@@ -253,7 +253,7 @@ def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
     return f"there is no cluster {shown}; known: {', '.join(map(visible, sorted(known)))}"
 
 
-def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:
+def _stops(limits: RunLimits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:
     """Return the limits that hold back the whole plan; none for an empty plan."""
     jobs = len(plan.jobs)
     found: list[Breach] = []
@@ -262,7 +262,7 @@ def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach
     if limits.until is not None and now >= limits.until:
         found.append(
             Breach(
-                Kind.UNTIL,
+                LimitKind.UNTIL,
                 f"nothing is to be sent after {time_text(limits.until)}",
                 "a later time",
                 jobs,
@@ -271,7 +271,7 @@ def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach
     if limits.failures is not None and spent.failures >= limits.failures:
         found.append(
             Breach(
-                Kind.FAILURES,
+                LimitKind.FAILURES,
                 f"{plural(spent.failures, 'job')} failed, and it stops at {count(limits.failures)}",
                 "going on after these failures",
                 jobs,
@@ -280,7 +280,7 @@ def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach
     if limits.failures_in_a_row is not None and spent.failures_in_a_row >= limits.failures_in_a_row:
         found.append(
             Breach(
-                Kind.FAILURES_IN_A_ROW,
+                LimitKind.FAILURES_IN_A_ROW,
                 f"the last {plural(spent.failures_in_a_row, 'job')} failed one after another, and "
                 f"it stops at {count(limits.failures_in_a_row)}",
                 "going on after these failures",
@@ -290,26 +290,26 @@ def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach
     return tuple(found)
 
 
-def _of_its_own(limits: Limits, unit: Charge) -> tuple[Kind, str] | None:
+def _of_its_own(limits: RunLimits, unit: Charge) -> tuple[LimitKind, str] | None:
     """Return the limit that these jobs break independently of other jobs, and its destination."""
     where = str(unit.destination)
     if not is_confirmed(unit.destination, limits.destinations):
-        return Kind.DESTINATION, where
+        return LimitKind.DESTINATION, where
     if unit.paid or limits.money is None:
         return None
     if unit.money is None or unit.money.currency != limits.currency:
-        return Kind.UNPRICED, where
+        return LimitKind.UNPRICED, where
     return None
 
 
-def _over(limits: Limits, spent: Spent, unit: Charge) -> tuple[Kind, ...]:
+def _over(limits: RunLimits, spent: Spent, unit: Charge) -> tuple[LimitKind, ...]:
     """Return the limits of the run that these jobs would exceed."""
     after = _with(spent, unit)
     found = (
-        (Kind.CPU_HOURS, after.cpu_hours, limits.cpu_hours),
-        (Kind.GPU_HOURS, after.gpu_hours, limits.gpu_hours),
-        (Kind.MONEY, after.money.get(limits.currency, 0.0), limits.money),
-        (Kind.JOBS_IN_QUEUE, after.jobs_in_queue, limits.jobs_in_queue),
+        (LimitKind.CPU_HOURS, after.cpu_hours, limits.cpu_hours),
+        (LimitKind.GPU_HOURS, after.gpu_hours, limits.gpu_hours),
+        (LimitKind.MONEY, after.money.get(limits.currency, 0.0), limits.money),
+        (LimitKind.JOBS_IN_QUEUE, after.jobs_in_queue, limits.jobs_in_queue),
     )
     return tuple(kind for kind, asked, allowed in found if exceeds(asked, allowed))
 
@@ -329,16 +329,16 @@ def _with(spent: Spent, unit: Charge) -> Spent:
     )
 
 
-def _breach(limit: _Limit, units: Sequence[Charge], limits: Limits, spent: Spent) -> Breach:
-    if limit.kind in (Kind.DESTINATION, Kind.UNPRICED):
+def _breach(limit: _Limit, units: Sequence[Charge], limits: RunLimits, spent: Spent) -> Breach:
+    if limit.kind in (LimitKind.DESTINATION, LimitKind.UNPRICED):
         return _elsewhere(limit, units, limits, sum(len(unit.jobs) for unit in units))
     return _budget(limit.kind, units, limits, spent)
 
 
-def _elsewhere(limit: _Limit, units: Sequence[Charge], limits: Limits, jobs: int) -> Breach:
+def _elsewhere(limit: _Limit, units: Sequence[Charge], limits: RunLimits, jobs: int) -> Breach:
     kind, shown = limit.kind, visible(limit.where)
     whose = f"{plural(jobs, 'job')} would go to {shown}"
-    if kind is Kind.DESTINATION:
+    if kind is LimitKind.DESTINATION:
         return Breach(kind, f"{whose}, which was not confirmed", f"the destination {shown}", jobs)
     money = units[0].money
     if money is None:
@@ -367,24 +367,24 @@ def _beyond_budget(
         f"the budget of {name} is {amount(whole or 0.0)} {unit}, this project is charged "
         f"{amount(charged)}, and this plan would bring it to {amount(total)}"
     )
-    return Breach(Kind.BUDGET, sentence, f"{amount(total)} {unit} on {name}", jobs)
+    return Breach(LimitKind.BUDGET, sentence, f"{amount(total)} {unit} on {name}", jobs)
 
 
-def _budget(kind: Kind, units: Sequence[Charge], limits: Limits, spent: Spent) -> Breach:
+def _budget(kind: LimitKind, units: Sequence[Charge], limits: RunLimits, spent: Spent) -> Breach:
     jobs = sum(len(unit.jobs) for unit in units)
     whose = f"{plural(jobs, 'more job')}"
-    if kind is Kind.JOBS_IN_QUEUE:
+    if kind is LimitKind.JOBS_IN_QUEUE:
         allowed = limits.jobs_in_queue or 0
         sentence = f"{whose} would be more than {count(allowed)} in the queue"
         return Breach(
             kind, sentence, f"more than {plural(allowed, 'job')} in the queue", jobs, True
         )
-    if kind is Kind.MONEY:
+    if kind is LimitKind.MONEY:
         asked = sum(unit.money.amount for unit in units if unit.money is not None)
         total = spent.money.get(limits.currency, 0.0) + asked
         unit = f" {visible(limits.currency)}" if limits.currency else " in an unknown currency"
         most = limits.money or 0.0
-    elif kind is Kind.GPU_HOURS:
+    elif kind is LimitKind.GPU_HOURS:
         total = spent.gpu_hours + sum(unit.cost.gpu_hours for unit in units)
         unit, most = f" {GPU_HOURS}", limits.gpu_hours or 0.0
     else:
@@ -397,7 +397,7 @@ def _budget(kind: Kind, units: Sequence[Charge], limits: Limits, spent: Spent) -
 # Texts
 
 
-def describe(limits: Limits) -> tuple[str, ...]:
+def describe(limits: RunLimits) -> tuple[str, ...]:
     """Return a line for each limit; a limit that is not set has no line."""
     lines = []
     if limits.cpu_hours is not None:

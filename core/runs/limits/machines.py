@@ -15,11 +15,11 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.config.node_types import node_of, this_machine
-from rowtui.core.network.simulation.simulate import Machine
+from rowtui.core.network.simulation.simulate import SimulatedMachines
 from rowtui.core.project.mapping_files import has_mapping_files
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster, NodeKind
+    from rowtui.core.clusters.model import Cluster, NodeType
     from rowtui.core.project.project import Project
 
 UNKNOWN_MB = 1 << 50  # unknown memory of a node: memory is not counted
@@ -39,7 +39,7 @@ class Machines(NamedTuple):
     `notices`: sentences on unknown properties.
     """
 
-    machines: tuple[Machine, ...]
+    machines: tuple[SimulatedMachines, ...]
     unit: str = ""
     notices: tuple[str, ...] = ()
 
@@ -66,7 +66,7 @@ def machines_of(project: Project) -> Machines:
             if it.node_types and it.name != clusters[0].name:
                 clusters.append(it)
     notices: list[str] = []
-    found: list[tuple[bool, float, Machine]] = []
+    found: list[tuple[bool, float, SimulatedMachines]] = []
     for cluster in clusters:
         kinds = kinds_of(project, cluster)
         name = visible(cluster.name)
@@ -90,7 +90,7 @@ def machines_of(project: Project) -> Machines:
     return Machines(machines, units.pop() if len(units) == 1 else "", tuple(notices))
 
 
-def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeKind, ...]:
+def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeType, ...]:
     """Return the known node types of a cluster."""
     if cluster.node_types:
         return cluster.node_types
@@ -111,8 +111,8 @@ def parse_machines(text: str) -> Machines:
     return Machines(machines)
 
 
-def _machine(kind: NodeKind, prefix: str) -> Machine:
-    return Machine(
+def _machine(kind: NodeType, prefix: str) -> SimulatedMachines:
+    return SimulatedMachines(
         name=prefix + kind.name,
         cpus=kind.cpus,
         memory_mb=UNKNOWN_MB if kind.memory_mb is None else kind.memory_mb,
@@ -124,7 +124,7 @@ def _machine(kind: NodeKind, prefix: str) -> Machine:
     )
 
 
-def _parsed(text: str) -> Machine:
+def _parsed(text: str) -> SimulatedMachines:
     counted = _NUMBER.fullmatch(text)
     rest, number = (text, "1") if counted is None else (counted[1], counted[2].lower())
     found: dict[str, str] = {}
@@ -138,7 +138,7 @@ def _parsed(text: str) -> Machine:
     cpus = int(found.get("cpus", "0"))
     if rest.strip() or cpus < 1 or memory is None or number == "0":
         raise RowtuiError(f"'{visible(text)}' is no machine", _EXAMPLE)
-    return Machine(
+    return SimulatedMachines(
         name=text if counted is None else counted[1].strip(),
         cpus=cpus,
         memory_mb=memory,

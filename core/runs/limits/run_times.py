@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 from rowtui.core.submission.sending.fence import begun_at, seconds_of_job
 from rowtui.core.workflow.duration import DurationError, parse_duration
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -88,8 +88,8 @@ def _moment(said: str, here: datetime, now: float) -> float | None:
 
 
 __all__ = [
-    "Basis",
     "RunTime",
+    "RunTimeSource",
     "begun_at",
     "measured_times",
     "one_by_one",
@@ -102,7 +102,7 @@ NEWEST = 200  # jobs of each action that are read
 _UNKNOWN_SECONDS = 1.0  # for a node whose action is not in workflow.toml
 
 
-class Basis(enum.Enum):
+class RunTimeSource(enum.Enum):
     """The origin of a run time."""
 
     GIVEN = "given"
@@ -115,13 +115,13 @@ class RunTime(NamedTuple):
     """How long one directory takes. `jobs`: how many were measured."""
 
     seconds: float
-    basis: Basis
+    basis: RunTimeSource
     jobs: int = 0
 
     @property
     def measured(self) -> bool:
         """Whether the time is given or measured, and not a limit."""
-        return self.basis is not Basis.LIMIT
+        return self.basis is not RunTimeSource.LIMIT
 
 
 def run_times(
@@ -142,13 +142,13 @@ def run_times(
     for node in network.nodes:
         said = given.get(node.name, given.get(node.action))
         if said is not None:
-            found[node.name] = RunTime(said, Basis.GIVEN)
+            found[node.name] = RunTime(said, RunTimeSource.GIVEN)
         elif node.action in known:
             found[node.name] = known[node.action]
         else:
             actions = project.workflow.named(node.action)
             limit = float(_limit(actions[0], 1)) if actions else _UNKNOWN_SECONDS
-            found[node.name] = RunTime(limit, Basis.LIMIT)
+            found[node.name] = RunTime(limit, RunTimeSource.LIMIT)
     return found
 
 
@@ -158,7 +158,7 @@ def measured_times(project: Project) -> dict[str, RunTime]:
     queued: dict[str, list[float]] = {}
     looked: dict[str, int] = {}
     for record in project.jobs.records():  # newest first
-        if record.step is not Step.ENDED or record.end_reason or not record.directories:
+        if record.step is not JobStep.ENDED or record.end_reason or not record.directories:
             continue
         actions = project.workflow.named(record.action)
         if not actions or looked.get(record.action, 0) >= NEWEST:
@@ -172,10 +172,11 @@ def measured_times(project: Project) -> dict[str, RunTime]:
             most = min(waited, _limit(actions[0], len(record.directories)))
             queued.setdefault(record.action, []).append(most / number)
     found = {
-        action: RunTime(median(every), Basis.QUEUED, len(every)) for action, every in queued.items()
+        action: RunTime(median(every), RunTimeSource.QUEUED, len(every))
+        for action, every in queued.items()
     }
     for action, every in ran.items():
-        found[action] = RunTime(median(every), Basis.MEASURED, len(every))
+        found[action] = RunTime(median(every), RunTimeSource.MEASURED, len(every))
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.graph.scheduling import (
     Orderable,
     SchedulingError,
@@ -25,23 +25,34 @@ from rowtui.core.network.graph.scheduling import (
 )
 from rowtui.core.network.graph.scheduling_plug_ins import PLUG_INS, find_plugin
 from rowtui.core.network.samples.sample_flow import ListEntry, ListKey
-from rowtui.core.network.simulation.simulate import HOUR, Needs, Simulated, Work, simulate
+from rowtui.core.network.simulation.simulate import (
+    HOUR,
+    Simulated,
+    SimulatedNeeds,
+    SimulatedWork,
+    simulate,
+)
 from rowtui.core.runs.limits.asked import NONE, AskedOfGraph, JobKind
 from rowtui.core.runs.limits.machines import Machines
 from rowtui.core.runs.limits.run_times import RunTime
-from rowtui.core.runs.model import Entry
-from rowtui.core.runs.observed_states import Facts
+from rowtui.core.runs.model import MadeEntry
+from rowtui.core.runs.observed_states import ObservedStates
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Network
     from rowtui.core.project.project import Project
 
 USUAL = ("sample", "sink", "critical-path", "row", "source:+1", "source:-1")
-OVER = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
+OVER = (
+    GraphJobState.COMPLETED,
+    GraphJobState.FAILED,
+    GraphJobState.CANCELLED,
+    GraphJobState.SKIPPED,
+)
 DEEPEST = 16  # levels of lists of lists that are assumed
 
 
-class Outcome(NamedTuple):
+class PlugInResult(NamedTuple):
     """The result of one plug-in.
 
     `run` is None if it could not be used, and `error` gives the reason.
@@ -62,19 +73,19 @@ class Comparison:
     was no time.
     """
 
-    work: Work
+    work: SimulatedWork
     machines: Machines
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PlugInResult, ...]
     critical_path: float
     least: float
     left_out: tuple[str, ...] = ()
 
     @property
-    def best(self) -> Outcome | None:
+    def best(self) -> PlugInResult | None:
         """Return the first outcome whose plug-in could be used."""
         return next((it for it in self.outcomes if it.run is not None), None)
 
-    def outcome(self, plugin: str) -> Outcome | None:
+    def outcome(self, plugin: str) -> PlugInResult | None:
         """Return the outcome of one plug-in."""
         return next((it for it in self.outcomes if it.plugin == plugin), None)
 
@@ -89,7 +100,7 @@ def assume_entries(growth: Growth, entries: int) -> int:
     """
     wanted = _expanded(growth.flow.network)
     assumed = 0
-    every: Sequence[ListEntry] = [Entry(f"?{at + 1}", {}, at) for at in range(entries)]
+    every: Sequence[ListEntry] = [MadeEntry(f"?{at + 1}", {}, at) for at in range(entries)]
     for _ in range(DEEPEST):
         flow = growth.flow
         lists: dict[ListKey, Mapping[str, Sequence[ListEntry]]] = dict(flow.lists)
@@ -121,7 +132,7 @@ def take_complete(project: Project, growth: Growth) -> int:
 
     The graph must not belong to a driven run.
     """
-    complete = Facts(growth).news(project.state, lambda _job, _token: False).complete
+    complete = ObservedStates(growth).news(project.state, lambda _job, _token: False).complete
     growth.graph.complete(complete)
     return len(complete)
 
@@ -133,7 +144,7 @@ def work_of(
     *,
     failures: float = 0.0,
     seed: int = 1,
-) -> Work:
+) -> SimulatedWork:
     """Return the remaining work of a graph whose jobs ask for these amounts.
 
     A measured or given time applies to all jobs of a node; otherwise each kind of jobs has its
@@ -143,7 +154,10 @@ def work_of(
     names = growth.flow.names
     needs = [_needs_of(kind, times) for kind in asked.kinds]
     without = len(needs)  # jobs whose action is not in workflow.toml, by node
-    needs += [Needs(name, seconds=times[name].seconds if name in times else 0.0) for name in names]
+    needs += [
+        SimulatedNeeds(name, seconds=times[name].seconds if name in times else 0.0)
+        for name in names
+    ]
     with graph.lock:
         states = np.frombuffer(graph.snapshot().states, np.uint8)
         node_of, edges = graph.nodes(), graph.edges()
@@ -152,18 +166,20 @@ def work_of(
     known = min(len(kind_of), len(asked.kind_of))  # lists may have added jobs since
     kind_of[:known] = asked.kind_of[:known]
     which = np.where(kind_of == NONE, without + node_of, kind_of)
-    return _without_unused(Work(tuple(needs), which, edges, None, over, failures, seed))
+    return _without_unused(SimulatedWork(tuple(needs), which, edges, None, over, failures, seed))
 
 
-def _needs_of(kind: JobKind, times: Mapping[str, RunTime]) -> Needs:
+def _needs_of(kind: JobKind, times: Mapping[str, RunTime]) -> SimulatedNeeds:
     """Return what one job takes in one directory. Memory that is not stated counts as none."""
     alone, time = kind.alone, times.get(kind.node)
     measured = time is not None and time.measured
     seconds = time.seconds if time is not None and measured else float(alone.walltime_seconds)
-    return Needs(kind.node, alone.cpus, alone.memory_mb or 0, alone.gpus, seconds, alone.refused)
+    return SimulatedNeeds(
+        kind.node, alone.cpus, alone.memory_mb or 0, alone.gpus, seconds, alone.refused
+    )
 
 
-def _without_unused(work: Work) -> Work:
+def _without_unused(work: SimulatedWork) -> SimulatedWork:
     """Return the same work without kinds that no job has."""
     used = np.bincount(work.node, minlength=len(work.nodes)) > 0
     numbers = np.cumsum(used) - 1
@@ -188,7 +204,7 @@ def plugin_names(growth: Growth, chosen: str = "") -> list[str]:
 
 def compare(
     jobs: Orderable,
-    work: Work,
+    work: SimulatedWork,
     machines: Machines,
     plugins: Sequence[str],
     go_on: Callable[[str], bool] = lambda _: True,
@@ -205,7 +221,7 @@ def compare(
         )
     # Plug-ins get the simulated times; jobs that are over take no time.
     jobs = replace(jobs, seconds=work.each_seconds())
-    outcomes: list[Outcome] = []
+    outcomes: list[PlugInResult] = []
     left_out = []
     for name in plugins:
         if outcomes and not go_on(name):
@@ -215,9 +231,11 @@ def compare(
             plugin = find_plugin(name)
             order = ranks(plugin, jobs)
         except SchedulingError as error:
-            outcomes.append(Outcome(name, "", None, error.message))
+            outcomes.append(PlugInResult(name, "", None, error.message))
             continue
-        outcomes.append(Outcome(name, plugin.summary, simulate(work, machines.machines, order)))
+        outcomes.append(
+            PlugInResult(name, plugin.summary, simulate(work, machines.machines, order))
+        )
     outcomes.sort(key=_goodness)  # stable: among equals the first is kept
     path = critical_seconds(work)
     cores = machines.cores
@@ -225,20 +243,20 @@ def compare(
     return Comparison(work, machines, tuple(outcomes), path, least, tuple(left_out))
 
 
-def critical_seconds(work: Work) -> float:
+def critical_seconds(work: SimulatedWork) -> float:
     """Return the seconds of the longest path through the remaining work."""
     if not len(work.node):
         return 0.0
     return float(remaining_seconds(work.waits(), work.each_seconds()).max())
 
 
-def cpu_hours(work: Work) -> float:
+def cpu_hours(work: SimulatedWork) -> float:
     """Return the CPU-hours of the remaining work."""
     cpus = work.of_nodes([float(it.cpus) for it in work.nodes])
     return float((cpus * work.each_seconds()).sum()) / HOUR
 
 
-def _goodness(outcome: Outcome) -> tuple[float, float, float]:
+def _goodness(outcome: PlugInResult) -> tuple[float, float, float]:
     run = outcome.run
     if run is None:
         return (1.0, 0.0, 0.0)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import Schedule
-from rowtui.core.network.graph.job_model import STATES, JobState
+from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
 from rowtui.core.runs.views import RefusedJobs
 from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS
 from rowtui.core.submission.plan.charges import Charge
-from rowtui.core.submission.plan.model import Plan, Step
+from rowtui.core.submission.plan.model import JobStep, Plan
 from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # amount.
 
 
-_TO_DO = (JobState.WAITING, JobState.ELIGIBLE)
-_LOST = (JobState.FAILED, JobState.CANCELLED)
+_TO_DO = (GraphJobState.WAITING, GraphJobState.ELIGIBLE)
+_LOST = (GraphJobState.FAILED, GraphJobState.CANCELLED)
 
 
 class Sum(NamedTuple):
@@ -53,7 +53,7 @@ class Sum(NamedTuple):
     hours: float = 0.0
 
 
-class Left(NamedTuple):
+class RemainingCost(NamedTuple):
     """The jobs left to submit, and the most that they ask for. `grows`: lists will add more jobs.
 
     `refused`: jobs that are not counted, because no plan would include them now.
@@ -65,7 +65,9 @@ class Left(NamedTuple):
     refused: tuple[RefusedJobs, ...] = ()
 
 
-def work_left(growth: Growth, asked: AskedOfGraph, execution: str, *, anew: bool = False) -> Left:
+def work_left(
+    growth: Growth, asked: AskedOfGraph, execution: str, *, anew: bool = False
+) -> RemainingCost:
     """Return the remaining cost of the unsubmitted jobs, for any grouping of their directories.
 
     `asked`: the amounts of the graph's jobs. `anew`: for a new run, which tries failed jobs again.
@@ -89,7 +91,7 @@ def left_of(
     schedule: Schedule,
     *,
     grows: bool = False,
-) -> Left:
+) -> RemainingCost:
     """Return the remaining cost for the given number of jobs of each kind."""
     total = Sum()
     refused: dict[tuple[str, str], int] = {}
@@ -109,7 +111,7 @@ def left_of(
             total.hours + jobs * kind.hours,
         )
     held = as_carried_out(total, execution, schedule)
-    return Left(
+    return RemainingCost(
         held.jobs,
         Cost(held.cpu_hours, held.gpu_hours),
         grows,
@@ -141,7 +143,7 @@ def as_carried_out(asked: Sum, execution: str, schedule: Schedule) -> Sum:
     return asked._replace(cpu_hours=cpus, gpu_hours=gpus)
 
 
-_GONE = (Step.REJECTED, Step.ABANDONED)
+_GONE = (JobStep.REJECTED, JobStep.ABANDONED)
 
 
 def submitted_events(plan_id: str, units: Iterable[Charge]) -> list[PlanSubmitted]:

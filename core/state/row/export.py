@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rowtui.core.state.row.row_files import (
     Due,
-    Written,
+    WrittenRowFiles,
     due,
     import_row_files,
     set_aside,
@@ -27,14 +27,14 @@ from rowtui.core.state.store.stored import Stored
 ROUNDS = 12
 
 
-class Exported(NamedTuple):
+class ExportedRecords(NamedTuple):
     """The current records, and notices for the user."""
 
     stored: Stored | None
     notices: tuple[str, ...] = ()
 
 
-def export_row_files(store: Store) -> Exported:
+def export_row_files(store: Store) -> ExportedRecords:
     """Write Row's outdated files, then delete the staged files whose content they include.
 
     A file that cannot be written never raises: the result has a notice, and no data is lost.
@@ -45,7 +45,7 @@ def export_row_files(store: Store) -> Exported:
         view = store.load()
         stored = view.stored
         if stored is None:
-            return Exported(None, tuple(notices))
+            return ExportedRecords(None, tuple(notices))
         try:
             imported = import_row_files(store.root, stored)
             notices += imported.notices
@@ -59,15 +59,15 @@ def export_row_files(store: Store) -> Exported:
                 break
             stored = _write(store, stored, what)
         except NotSavedError as error:
-            return Exported(stored, (*notices, error.message))
+            return ExportedRecords(stored, (*notices, error.message))
         except OSError as error:
             reason = not_saved(store.root / ".row", error).message
-            return Exported(stored, (*notices, f"Row's files are not up to date: {reason}"))
+            return ExportedRecords(stored, (*notices, f"Row's files are not up to date: {reason}"))
     if stored is not None and not due(stored).completed:
         discard_staged(store.root, set(list_staged(store.root)) & stored.consumed.keys())
-    return Exported(stored, tuple(dict.fromkeys(notices)))
+    return ExportedRecords(stored, tuple(dict.fromkeys(notices)))
 
 
 def _write(store: Store, stored: Stored, what: Due) -> Stored:
-    written: Written = write_row_files(store.root, stored, what)
+    written: WrittenRowFiles = write_row_files(store.root, stored, what)
     return store.commit(lambda current: with_written(current, written, what))

@@ -333,14 +333,14 @@ def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
     return {action: members & ~nameless for action, members in stored.state.completed.items()}
 
 
-class Written(NamedTuple):
+class WrittenRowFiles(NamedTuple):
     """Row's files that were written; to be entered with `with_written`."""
 
     row: RowFiles
     directories: str
 
 
-def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
+def write_row_files(root: Path, stored: Stored, what: Due) -> WrittenRowFiles:
     """Write those of Row's files that are due.
 
     Raises: OSError; each file is then either unchanged or completely written.
@@ -364,10 +364,10 @@ def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
             paths.directories, directories_json(directories, stored.workspace_mtime_ns)
         )
         row = row._replace(directories_identity=identity, directories=_version(stored))
-    return Written(row, directories.file)
+    return WrittenRowFiles(row, directories.file)
 
 
-def with_written(stored: Stored, written: Written, what: Due) -> Stored:
+def with_written(stored: Stored, written: WrittenRowFiles, what: Due) -> Stored:
     """Return records with the current content of Row's files.
 
     If the directories changed in between, the sets in `written` refer to other positions; the files

@@ -53,7 +53,7 @@ class NotSavedError(RowtuiError):
         self.forbidden = forbidden
 
 
-class View(NamedTuple):
+class StoreView(NamedTuple):
     """The current state of the store. `stored`: None if there are no usable records.
 
     `highest`: the highest generation that ever existed, including damaged ones; `damaged`: files to
@@ -79,7 +79,7 @@ class Store:
         self._published: dict[int, tuple[int, float]] = {}  # size and time of generations
         self._packed: PackedSets | None = None
 
-    def load(self) -> View:
+    def load(self) -> StoreView:
         """Return the current generation: one listing, and one file unless it was the last one read.
 
         Raises: NewerCacheError; RowtuiError if the folder cannot be read.
@@ -110,7 +110,7 @@ class Store:
             if published is not None:
                 return published
 
-    def keep_unsaved(self, view: View, stored: Stored) -> Stored:
+    def keep_unsaved(self, view: StoreView, stored: Stored) -> Stored:
         """Keep unsaved records in memory; `load` returns them until other processes commit."""
         generation = view.stored.state.generation if view.stored else 0
         state = stored.state._replace(generation=generation)
@@ -123,7 +123,7 @@ class Store:
         state = State(0, empty_directories(), {})
         return Stored(state, os.urandom(8).hex(), reread=True, uncertain=True)
 
-    def publish(self, view: View, after: Stored) -> Stored | None:
+    def publish(self, view: StoreView, after: Stored) -> Stored | None:
         """Make `after`, which was made from `view`, current; None if another process was faster.
 
         Raises: NotSavedError.
@@ -165,12 +165,12 @@ class Store:
         ours = directories.file.removeprefix("dirs.").removesuffix(".rtc")
         return self.folder / f"orders.{ours}.{digest}.bin"
 
-    def _load(self) -> View:
+    def _load(self) -> StoreView:
         unsaved = self._last if self.unsaved else None
         try:
             files = frozenset(os.listdir(self.folder))
         except (FileNotFoundError, NotADirectoryError):
-            return View(unsaved)
+            return StoreView(unsaved)
         except OSError as error:
             raise RowtuiError(
                 f"the records in {visible(str(self.folder))} cannot be read: {error.strerror}",
@@ -185,7 +185,7 @@ class Store:
             file = f"done.{generation}.rtc"
             # After a deletion of all files, the numbers begin again.
             if known and known.state.generation == generation and self._is_last(file):
-                return View(self._checked(known, lost=bool(damaged)), highest, (), files, ())
+                return StoreView(self._checked(known, lost=bool(damaged)), highest, (), files, ())
             identity = identity_of(self.folder / file)
             try:
                 container = Container.open(self.folder / file)
@@ -207,8 +207,8 @@ class Store:
             stored = self._checked(stored, lost=deleted or bool(damaged))
             self._last, self.unsaved = stored, False
             self._last_file = identity
-            return View(stored, highest, tuple(damaged), files, tuple(notices))
-        return View(unsaved, highest, tuple(damaged), files, tuple(notices))
+            return StoreView(stored, highest, tuple(damaged), files, tuple(notices))
+        return StoreView(unsaved, highest, tuple(damaged), files, tuple(notices))
 
     def _is_last(self, file: str) -> bool:
         return identity_of(self.folder / file) == self._last_file
@@ -224,7 +224,7 @@ class Store:
             if file not in files:
                 raise CorruptCacheError(f"the cache file {file} is missing")
 
-    def _publish(self, view: View, after: Stored) -> Stored | None:
+    def _publish(self, view: StoreView, after: Stored) -> Stored | None:
         from rowtui.core.state.store.pack_stored import PackedSets, pack_stored
 
         self._packed = self._packed or PackedSets()
@@ -271,7 +271,7 @@ class Store:
             self._published = sweep(folder, view.files, usable, self._last, self._published)
         return self._last
 
-    def _is_current(self, view: View) -> bool:
+    def _is_current(self, view: StoreView) -> bool:
         """Whether the new generation follows the one that it was made from.
 
         If this process slept long enough, other generations may have been published and deleted,
@@ -314,7 +314,7 @@ class Store:
             with contextlib.suppress(OSError):
                 os.unlink(self.folder / file)
 
-    def _with_retired(self, view: View, after: Stored, generation: int) -> Stored:
+    def _with_retired(self, view: StoreView, after: Stored, generation: int) -> Stored:
         """Record which files are no longer needed from now on; drop entries of deleted files."""
         now = _now()
         used = after.directories.files

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories, as_segments
 from rowtui.core.state.merge import empty_directories
-from rowtui.core.state.model import DirectorySet, LastEnd, Outcome, State, Submitted, positions
+from rowtui.core.state.model import DirectorySet, LastEnd, LastOutcome, State, Submitted, positions
 
 JobKey = tuple[str, int]  # (cluster, job id)
 T = TypeVar("T")
@@ -258,11 +258,11 @@ def _last_end(it: Sequence[Any]) -> LastEnd:
     """Return the end from a row of the section `failed`; older versions lack the outcome."""
     cluster, job_id, token, reason = it[:4]
     if len(it) > 4:
-        outcome = Outcome(it[4])
+        outcome = LastOutcome(it[4])
     elif reason.startswith("not reached: "):
-        outcome = Outcome.NOT_REACHED
+        outcome = LastOutcome.NOT_REACHED
     else:
-        outcome = Outcome.CANCELLED if reason == "cancelled" else Outcome.FAILED
+        outcome = LastOutcome.CANCELLED if reason == "cancelled" else LastOutcome.FAILED
     return LastEnd(cluster, job_id, token, reason, outcome)
 
 

@@ -31,7 +31,7 @@ WATCH_MB = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BundleLayout:
     """One bundle to be made. `lanes`: the positions of jobs, in each lane in their order.
 
     `seconds`: the longest time of each job, by position. Other fields: see `InBundle`.
@@ -59,7 +59,9 @@ class Layout:
         return START_SECONDS + max(each, default=0)
 
 
-def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple[PlannedJob, ...]:
+def with_bundles(
+    jobs: Sequence[PlannedJob], layouts: Sequence[BundleLayout]
+) -> tuple[PlannedJob, ...]:
     """Return the jobs; the jobs of a bundle stand together at the place of its first job."""
     at: dict[int, list[PlannedJob]] = {}
     taken: set[int] = set()
@@ -82,7 +84,7 @@ def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple
     return with_new_tokens(changed, tokens)
 
 
-def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
+def _members(jobs: Sequence[PlannedJob], layout: BundleLayout) -> list[PlannedJob]:
     """Return the jobs lane by lane; within a lane in the order in which they run."""
     token = f"{jobs[min(position for lane in layout.lanes for position in lane)].token}b"
     asked_mb, longest = layout.asked_mb, layout.longest

@@ -35,7 +35,7 @@ from rowtui.core.submission.bundles.pilot_script import LOG_NAME, pilot_script
 from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
 from rowtui.core.submission.plan.dependencies import cannot_share, with_new_tokens
 from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.model import Destination, InBundle, Plan, PlannedJob
+from rowtui.core.submission.plan.model import InBundle, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.sending.site import Access
 from rowtui.core.workflow.model import SubmitOptions
@@ -143,14 +143,14 @@ class PilotState:
     closed: bool
 
 
-class Look(NamedTuple):
+class PilotFacts(NamedTuple):
     """The facts about a pilot: its state, None before its beginning; number of waiting requests."""
 
     state: PilotState | None
     waiting: int
 
 
-async def look_at(tokens: Sequence[str], access: Access) -> dict[str, Look]:
+async def look_at(tokens: Sequence[str], access: Access) -> dict[str, PilotFacts]:
     """Return the state of each of these pilots that has a folder. Raises: OSError."""
     if not tokens:
         return {}
@@ -161,7 +161,7 @@ async def look_at(tokens: Sequence[str], access: Access) -> dict[str, Look]:
     for line in answer[:-1]:
         word, token, waiting, closed, *rest = [*line.split(), "", "", ""][: 4 + 7]
         if word == "pilot" and waiting.isdecimal():
-            found[token] = Look(_state(rest, int(waiting), closed == "1"), int(waiting))
+            found[token] = PilotFacts(_state(rest, int(waiting), closed == "1"), int(waiting))
     return found
 
 
@@ -240,7 +240,7 @@ def start_pilot(
         action="",
         action_index=-1,
         directories=(),
-        destination=Destination(cluster.name, partition),
+        destination=PlannedDestination(cluster.name, partition),
         script=pilot_script(token, allocation, cluster, partition, options),
         log_path=LOG_NAME,
         processes=1,

@@ -21,7 +21,7 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.groups.request import job_cost
 from rowtui.core.mapping.engine.destinations import whole
 from rowtui.core.mapping.model.decision import Placement
-from rowtui.core.submission.plan.model import Basis
+from rowtui.core.submission.plan.model import PlacementBasis
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.submission.scripts.quote import quote
 from rowtui.core.submission.scripts.sbatch_options import native_options, one_line, option, switch
@@ -64,7 +64,7 @@ _COMPLETE = re.compile(
 )
 
 
-class Placed(NamedTuple):
+class PlacedRequest(NamedTuple):
     """A request with its place. `partition` None: the scheduler has none, or chooses itself.
 
     `node_type` is the only node type that the job may be packed on, "" for any.
@@ -75,11 +75,11 @@ class Placed(NamedTuple):
     partition: Partition | None
     warnings: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    basis: Basis = Basis()
+    basis: PlacementBasis = PlacementBasis()
     node_type: str = ""
 
 
-def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Placed:
+def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> PlacedRequest:
     """Return the submission for a chosen placement.
 
     Raises: RowtuiError for a value that cannot be written.
@@ -99,7 +99,7 @@ def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Place
         cost=job_cost(resources, size),
     )
     hint = placement.params.get("node_type")
-    return Placed(
+    return PlacedRequest(
         changed,
         cluster,
         _partition(placement, cluster),

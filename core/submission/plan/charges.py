@@ -16,7 +16,7 @@ from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob
+    from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 _HOUR = 3600
 # Tolerance for rounding errors, so that a job that fills a budget exactly is not held back.
@@ -43,7 +43,7 @@ class Charge(NamedTuple):
     paid: bool = False
 
     @property
-    def destination(self) -> Destination:
+    def destination(self) -> PlannedDestination:
         """Return the destination of the jobs."""
         return self.jobs[0].destination
 
@@ -115,7 +115,7 @@ def bundle_prices(plan: Plan) -> dict[str, Money]:
         for it in charges_of(plan)
         if (bundle := it.jobs[0].bundle) is not None and not it.paid
     ]
-    hours: dict[Destination, float] = {}
+    hours: dict[PlannedDestination, float] = {}
     for bundle, there in bundles:
         hours[there] = hours.get(there, 0.0) + bundle.cpus * bundle.seconds
     found = {}

@@ -19,7 +19,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.plan.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.sending.journal import read_end_detail
 
 # Which planned jobs may share a scheduler job, from the options in their headers.
@@ -100,7 +100,7 @@ def keeps_order(scheduler: str) -> bool:
     return scheduler in _DEPENDING
 
 
-class Standing(enum.Enum):
+class DependencyState(enum.Enum):
     """The state of a job on which another one depends."""
 
     DONE = "done"  # the job ended well: no wait is needed
@@ -109,15 +109,15 @@ class Standing(enum.Enum):
     FAILED = "failed"  # the job will never end well
 
 
-def standing(entry: JournalEntry | None) -> Standing:
+def standing(entry: JournalEntry | None) -> DependencyState:
     """Return the state of a job from its latest journal entry."""
-    if entry is None or entry.step in (Step.PLANNED, Step.SENDING, Step.UNKNOWN):
-        return Standing.OPEN
-    if entry.step is Step.ACCEPTED:
-        return Standing.QUEUED
-    if entry.step is Step.ENDED and not read_end_detail(entry.detail)[1]:
-        return Standing.DONE
-    return Standing.FAILED
+    if entry is None or entry.step in (JobStep.PLANNED, JobStep.SENDING, JobStep.UNKNOWN):
+        return DependencyState.OPEN
+    if entry.step is JobStep.ACCEPTED:
+        return DependencyState.QUEUED
+    if entry.step is JobStep.ENDED and not read_end_detail(entry.detail)[1]:
+        return DependencyState.DONE
+    return DependencyState.FAILED
 
 
 class Sent(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.base.text import Cost, visible
-from rowtui.core.submission.plan.model import Destination, InBundle, Packed, Plan, PlannedJob
+from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.scripts.script_parts import cut_at
 from rowtui.core.submission.scripts.shell import PRELUDE
 
@@ -253,8 +253,8 @@ def _bundle(fields: Mapping[str, Any]) -> InBundle:
     )
 
 
-def _destination(fields: Mapping[str, Any]) -> Destination:
-    return Destination(_text(fields["cluster"]), _text(fields["partition"]))
+def _destination(fields: Mapping[str, Any]) -> PlannedDestination:
+    return PlannedDestination(_text(fields["cluster"]), _text(fields["partition"]))
 
 
 def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:

@@ -22,7 +22,7 @@ CPU_HOURS, GPU_HOURS = "CPU-hours", "GPU-hours"
 
 
 @dataclass(frozen=True, slots=True)
-class Destination:
+class PlannedDestination:
     """Where a job goes. `partition` is "" for a scheduler without partitions."""
 
     cluster: str
@@ -72,7 +72,7 @@ class PlannedJob:
     action: str
     action_index: int
     directories: tuple[str, ...]
-    destination: Destination
+    destination: PlannedDestination
     script: str
     log_path: str
     processes: int
@@ -108,7 +108,7 @@ class RefusedAt(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedWork:
     """Jobs of one action that a plan leaves out for one reason.
 
     `jobs`: the directories (os.fsdecode form) of each. `hint`: what the user can do, or "". `text`:
@@ -141,7 +141,7 @@ class Packed:
     one, `cost` that of the bundles, and no packing of the jobs costs less than `bound`.
     """
 
-    destination: Destination
+    destination: PlannedDestination
     packer: str
     jobs: int
     bundles: int
@@ -165,7 +165,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()  # what was left out, a sentence each
     packed: tuple[Packed, ...] = ()
-    refused: tuple[Refused, ...] = ()  # not part of a plan's file, nor of its id
+    refused: tuple[RefusedWork, ...] = ()  # not part of a plan's file, nor of its id
 
 
 class JobCounts(NamedTuple):
@@ -191,7 +191,7 @@ def count_jobs(jobs: Sequence[PlannedJob]) -> JobCounts:
     return JobCounts(len(jobs), len(bundles), alone)
 
 
-class Step(enum.Enum):
+class JobStep(enum.Enum):
     """The state of one job of a plan."""
 
     PLANNED = "planned"
@@ -207,8 +207,8 @@ class Step(enum.Enum):
 # Seconds by which the clocks of the machines that share a project may differ.
 CLOCKS_DIFFER = 60.0
 
-SENT = frozenset({Step.SENDING, Step.UNKNOWN, Step.ACCEPTED})
-OPEN = SENT | {Step.PLANNED}
+SENT = frozenset({JobStep.SENDING, JobStep.UNKNOWN, JobStep.ACCEPTED})
+OPEN = SENT | {JobStep.PLANNED}
 
 
 class JournalEntry(NamedTuple):
@@ -219,7 +219,7 @@ class JournalEntry(NamedTuple):
 
     token: str
     plan_id: str
-    step: Step
+    step: JobStep
     at: float
     job_id: int = 0
     detail: str = ""
@@ -271,7 +271,7 @@ class JobRecord:
     action: str
     directories: tuple[str, ...]
     name: str
-    step: Step
+    step: JobStep
     job_id: int
     submitted_at: float
     log_path: str
@@ -312,7 +312,7 @@ class JobRecord:
 # action counts walltimes so, because a later attempt may have fewer directories.
 
 
-class Asked(NamedTuple):
+class UserRequest(NamedTuple):
     """Amounts that the user requested by hand; valid until the next request. None: not requested.
 
     `memory_mb` and `cpus` of one process; `walltime_seconds` of one directory, or of the job if the
@@ -325,7 +325,7 @@ class Asked(NamedTuple):
     partition: str = ""
 
 
-class Basis(NamedTuple):
+class PlacementBasis(NamedTuple):
     """The parameters of a job's placements, and the user's requests.
 
     `params`: of the job's placement, None without one; `previous_params`: of the attempt before.
@@ -333,7 +333,7 @@ class Basis(NamedTuple):
 
     params: Mapping[str, Any] | None = None
     previous_params: Mapping[str, Any] | None = None
-    asked: Asked = Asked()
+    asked: UserRequest = UserRequest()
 
     @property
     def text(self) -> str:
@@ -356,11 +356,11 @@ def _json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def read_basis(text: str) -> Basis:
-    """Parse the text of `Basis.text`; text that cannot be parsed gives an empty `Basis`."""
+def read_basis(text: str) -> PlacementBasis:
+    """Parse the text of `PlacementBasis.text`; an empty basis if it cannot be parsed."""
     try:
         data = json.loads(text) if text else {}
-        asked = Asked(**data.get("asked", {}))
+        asked = UserRequest(**data.get("asked", {}))
     except (AttributeError, TypeError, ValueError, RecursionError):
-        return Basis()
-    return Basis(data.get("params"), data.get("previous_params"), asked)
+        return PlacementBasis()
+    return PlacementBasis(data.get("params"), data.get("previous_params"), asked)

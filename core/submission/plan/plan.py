@@ -20,15 +20,15 @@ from rowtui.core.groups.model import JobRequest
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.arrays import with_arrays
 from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob, Refused
+from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob, RefusedWork
 from rowtui.core.submission.plan.planner import (
+    LaunchMethod,
     Named,
     PackedJobs,
     PlanError,
     Planner,
-    Refusal,
+    PlanRefusal,
     Setting,
-    Way,
     job_memory_mb,
 )
 from rowtui.core.submission.scripts.header import job_name, log_path, options_for
@@ -36,7 +36,7 @@ from rowtui.core.submission.scripts.quote import bash_complaint, is_one_command
 from rowtui.core.workflow.model import Workflow
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.plan.apply_placement import Placed
+    from rowtui.core.submission.plan.apply_placement import PlacedRequest
 
 __all__ = [
     "PackedJobs",
@@ -58,8 +58,8 @@ def make_plan(
     *,
     ends: Mapping[str, Mapping[int, LastEnd]] | None = None,
     skipped: Sequence[str] = (),
-    places: Sequence[Placed] | None = None,
-    refused: Sequence[Refused] = (),
+    places: Sequence[PlacedRequest] | None = None,
+    refused: Sequence[RefusedWork] = (),
 ) -> Plan:
     """Return the plan for these requests, in their order.
 
@@ -111,8 +111,8 @@ def make_plan(
 class _Shared(NamedTuple):
     """The common data of an action's jobs on equally many directories."""
 
-    way: Way
-    destination: Destination
+    way: LaunchMethod
+    destination: PlannedDestination
     log_path: str
     memory_mb: int | None
     reasons: tuple[str, ...]
@@ -124,7 +124,7 @@ def _planned(
     index: int,
     request: JobRequest,
     shared: dict[tuple[int, ...], _Shared],
-    place: Placed | None = None,
+    place: PlacedRequest | None = None,
 ) -> PlannedJob | None:
     """Return one job; None with its problems recorded."""
     action, positions = request.action, request.group.indices
@@ -134,7 +134,7 @@ def _planned(
         way = planner.way_of(request, place)
         if way is None:
             return None
-        if isinstance(way, Refusal):
+        if isinstance(way, PlanRefusal):
             planner.refuse(action, positions, way)
             return None
         common = _shared(planner, request, way, place)
@@ -171,12 +171,14 @@ def _planned(
     )
 
 
-def _shared(planner: Planner, request: JobRequest, way: Way, place: Placed | None) -> _Shared:
+def _shared(
+    planner: Planner, request: JobRequest, way: LaunchMethod, place: PlacedRequest | None
+) -> _Shared:
     action, cluster, partition = request.action, way.cluster, way.partition
     named = options_for(action, cluster.name).partition
     return _Shared(
         way=way,
-        destination=Destination(cluster.name, partition.name if partition else ""),
+        destination=PlannedDestination(cluster.name, partition.name if partition else ""),
         log_path="" if cluster.scheduler == "bash" else log_path(action, cluster.name),
         memory_mb=job_memory_mb(request, partition),
         reasons=choice_reasons(cluster, way.choice, named) if place is None else place.reasons,

@@ -18,22 +18,22 @@ from rowtui.core.clusters.launcher_prefix import launcher_prefix
 from rowtui.core.clusters.model import Cluster, Launchers, Partition, PartitionChoice
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.clusters.schedulers.local.machine import Capacity, machine_capacity
-from rowtui.core.submission.plan.model import Refused, RefusedAt
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.submission.scripts.quote import is_one_command
 from rowtui.core.submission.scripts.script import (
-    Frame,
     Recipe,
+    ScriptFrame,
     framed_script,
     script_frame,
     write_recipe,
 )
-from rowtui.core.workflow.template import Command, parse_command
+from rowtui.core.workflow.template import CommandTemplate, parse_command
 
 if TYPE_CHECKING:
     from rowtui.core.groups.model import JobRequest
     from rowtui.core.state.model import LastEnd
-    from rowtui.core.submission.plan.apply_placement import Placed
+    from rowtui.core.submission.plan.apply_placement import PlacedRequest
     from rowtui.core.submission.plan.model import Packed, PlannedJob
     from rowtui.core.workflow.model import Action, Workflow
 
@@ -90,7 +90,7 @@ class Setting(NamedTuple):
     pack: Callable[[tuple[PlannedJob, ...]], PackedJobs] | None = None
 
 
-class Way(NamedTuple):
+class LaunchMethod(NamedTuple):
     """How a job is run and where it goes. `partition` is None where the cluster has none."""
 
     recipe: Recipe
@@ -99,7 +99,7 @@ class Way(NamedTuple):
     choice: PartitionChoice
 
 
-class Refusal(NamedTuple):
+class PlanRefusal(NamedTuple):
     """Why a job of some size cannot run at its destination."""
 
     stage: RefusedAt
@@ -112,11 +112,11 @@ class _OfAction:
 
     def __init__(self, action: Action) -> None:
         self.action = action
-        self.command: Command | None = None
+        self.command: CommandTemplate | None = None
         self.recipes: dict[str, Recipe] = {}
-        self.ways: dict[int, Way | Refusal | None] = {}  # by the size of the group
+        self.ways: dict[int, LaunchMethod | PlanRefusal | None] = {}  # by the size of the group
         self.planned = 0
-        self.refused: dict[Refusal, list[tuple[int, ...]]] = {}  # directories of each job
+        self.refused: dict[PlanRefusal, list[tuple[int, ...]]] = {}  # directories of each job
         self.checked = False
         self.problems: dict[tuple[str, str], None] = {}  # messages with their hints, in order
         self.warnings: dict[str, int] = {}
@@ -138,12 +138,14 @@ class Planner:
         self.setting = setting
         self.ends = ends
         self.actions: dict[int, _OfAction] = {}
-        self._frame: Frame | None = None  # of the previous job, if it was of this kind
+        self._frame: ScriptFrame | None = None  # of the previous job, if it was of this kind
         self._kind: tuple[object, ...] = ()
         self._totals: tuple[int, ...] = ()
         self._machine: Capacity | None = None
 
-    def way_of(self, request: JobRequest, place: Placed | None = None) -> Way | Refusal | None:
+    def way_of(
+        self, request: JobRequest, place: PlacedRequest | None = None
+    ) -> LaunchMethod | PlanRefusal | None:
         """Return how a job is run, or why it cannot be; None with a problem recorded."""
         action, size = request.action, len(request.group.indices)
         known = self._known(action)
@@ -160,14 +162,14 @@ class Planner:
             found = self._choice(action, size)
             if recipe is None:
                 known.ways[size] = None
-            elif isinstance(found, Refusal):
+            elif isinstance(found, PlanRefusal):
                 known.ways[size] = found
             else:
                 way = _way(recipe, cluster, found)
                 known.ways[size] = self._too_large(request, way) or way
         return known.ways[size]
 
-    def _too_large(self, request: JobRequest, way: Way) -> Refusal | None:
+    def _too_large(self, request: JobRequest, way: LaunchMethod) -> PlanRefusal | None:
         """Return why this machine's own queue would refuse a job at submission."""
         if not way.cluster.is_this_machine:
             return None
@@ -177,17 +179,17 @@ class Planner:
         reason = self._machine.refusal(request.cpus, memory_mb, request.gpus)
         if not reason:
             return None
-        return Refusal(RefusedAt.MACHINE, f"{visible(way.cluster.name)}: {reason}")
+        return PlanRefusal(RefusedAt.MACHINE, f"{visible(way.cluster.name)}: {reason}")
 
-    def refuse(self, action: Action, positions: Sequence[int], why: Refusal) -> None:
+    def refuse(self, action: Action, positions: Sequence[int], why: PlanRefusal) -> None:
         """Leave a job on the directories at these positions out of the plan."""
         self._known(action).refused.setdefault(why, []).append(tuple(positions))
 
-    def refused(self) -> tuple[Refused, ...]:
+    def refused(self) -> tuple[RefusedWork, ...]:
         """Return the jobs that were left out, by action and reason."""
         name = self.directories.name
         return tuple(
-            Refused(
+            RefusedWork(
                 why.stage,
                 known.action.name,
                 tuple(tuple(map(name, positions)) for positions in jobs),
@@ -201,7 +203,7 @@ class Planner:
     def script(
         self,
         request: JobRequest,
-        way: Way,
+        way: LaunchMethod,
         token: str,
         names: Sequence[str],
         positions: Sequence[int],
@@ -217,7 +219,7 @@ class Planner:
         try:
             script = self._written(request, way, token, names, values)
         except RowtuiError as error:
-            why = Refusal(RefusedAt.SCRIPT, error.message, error.hint)
+            why = PlanRefusal(RefusedAt.SCRIPT, error.message, error.hint)
             self.refuse(request.action, positions, why)
             return None
         if self.setting.check_shell and not known.checked:
@@ -238,7 +240,7 @@ class Planner:
     def _written(
         self,
         request: JobRequest,
-        way: Way,
+        way: LaunchMethod,
         token: str,
         names: Sequence[str],
         values: Sequence[Any],
@@ -251,7 +253,7 @@ class Planner:
             self._kind, self._totals = kind, totals
         return framed_script(self._frame, request, names, values, token)
 
-    def is_simple(self, action: Action, way: Way) -> bool:
+    def is_simple(self, action: Action, way: LaunchMethod) -> bool:
         """Whether an action's shell is so simple that bash need not check it."""
         setup = options_for(action, way.cluster.name).setup
         return not setup and is_one_command(way.recipe)
@@ -282,7 +284,7 @@ class Planner:
             return None
         return recipe
 
-    def _choice(self, action: Action, count: int) -> PartitionChoice | Refusal:
+    def _choice(self, action: Action, count: int) -> PartitionChoice | PlanRefusal:
         cluster = self.setting.cluster
         named = options_for(action, cluster.name).partition
         choice = choose_partition(cluster, action.resources, count, named)
@@ -291,7 +293,7 @@ class Planner:
             size = plural(count, "directory", "directories")
             message = f"no partition of {visible(cluster.name)} takes a job on {size}"
             hint = "\n    ".join(refusals) or f"{visible(cluster.name)} has no partitions"
-            return Refusal(RefusedAt.PARTITION, message, hint)
+            return PlanRefusal(RefusedAt.PARTITION, message, hint)
         return choice
 
     def job_warnings(self, request: JobRequest, choice: PartitionChoice) -> tuple[str, ...]:
@@ -357,8 +359,10 @@ def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | Non
     return None if each is None else each * (request.gpus if gpus else request.cpus)
 
 
-def _way(recipe: Recipe, cluster: Cluster, choice: PartitionChoice) -> Way:
-    return Way(recipe, cluster, choice.partition if cluster.has_partitions else None, choice)
+def _way(recipe: Recipe, cluster: Cluster, choice: PartitionChoice) -> LaunchMethod:
+    return LaunchMethod(
+        recipe, cluster, choice.partition if cluster.has_partitions else None, choice
+    )
 
 
 def _some(names: Sequence[str]) -> str:

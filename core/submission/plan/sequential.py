@@ -16,17 +16,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rowtui.core.base.text import plural
-from rowtui.core.submission.bundles.bundles import Layout, with_bundles
+from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
-from rowtui.core.submission.sending.send import Unit, units_of
+from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 Units = Sequence[Sequence[PlannedJob]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sequential:
+class SequentialPacking:
     """A value for `Setting.pack`: `units` returns which of a plan's jobs run as one list."""
 
     units: Callable[[tuple[PlannedJob, ...]], Units]
@@ -85,14 +85,14 @@ def _sharing(
 
 def _in_order(jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
     """Return the jobs in order, each after the jobs that it depends on."""
-    return [job for unit in _sorted([Unit((job,)) for job in jobs]) for job in unit.jobs]
+    return [job for unit in _sorted([SubmissionCall((job,)) for job in jobs]) for job in unit.jobs]
 
 
 def _after_what_they_need(jobs: Sequence[PlannedJob]) -> tuple[PlannedJob, ...]:
     return tuple(job for unit in _sorted(units_of(jobs)) for job in unit.jobs)
 
 
-def _sorted(units: Sequence[Unit]) -> list[Unit]:
+def _sorted(units: Sequence[SubmissionCall]) -> list[SubmissionCall]:
     """Return the units in order, each after the units it depends on; a cycle comes last."""
     needs = _needs(units)
     waits = [len(those) for those in needs]
@@ -113,7 +113,7 @@ def _sorted(units: Sequence[Unit]) -> list[Unit]:
     return [units[number] for number in order]
 
 
-def _needs(units: Sequence[Unit]) -> list[set[int]]:
+def _needs(units: Sequence[SubmissionCall]) -> list[set[int]]:
     home = {job.token: number for number, unit in enumerate(units) for job in unit.jobs}
     return [
         {home[it] for job in unit.jobs for it in job.depends_on if it in home} - {number}
@@ -124,8 +124,8 @@ def _needs(units: Sequence[Unit]) -> list[set[int]]:
 def _in_a_circle(jobs: Sequence[PlannedJob], lists: Sequence[Sequence[int]]) -> int | None:
     """Return one of the lists that waits for itself through other jobs; None if there is none."""
     listed = {at for those in lists for at in those}
-    units = [Unit(tuple(jobs[at] for at in those)) for those in lists]
-    units += [Unit((job,)) for at, job in enumerate(jobs) if at not in listed]
+    units = [SubmissionCall(tuple(jobs[at] for at in those)) for those in lists]
+    units += [SubmissionCall((job,)) for at, job in enumerate(jobs) if at not in listed]
     try:
         graphlib.TopologicalSorter(dict(enumerate(_needs(units)))).prepare()
     except graphlib.CycleError as error:
@@ -133,9 +133,9 @@ def _in_a_circle(jobs: Sequence[PlannedJob], lists: Sequence[Sequence[int]]) -> 
     return None
 
 
-def _layout(jobs: Sequence[PlannedJob], positions: Sequence[int]) -> Layout:
+def _layout(jobs: Sequence[PlannedJob], positions: Sequence[int]) -> BundleLayout:
     memories = [job.memory_mb for job in jobs if job.memory_mb is not None]
-    return Layout(
+    return BundleLayout(
         node_type=jobs[0].node_type,
         cpus=max(job.cpus for job in jobs),
         memory_mb=max(memories, default=None),

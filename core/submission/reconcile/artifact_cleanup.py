@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.sending.fence import ended_path, fence_path
 from rowtui.core.submission.sending.journal import Journal
 
@@ -46,13 +46,13 @@ def remove_traces(root: Path) -> int:
 
 def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
     """Return the jobs that were given up after they were sent."""
-    steps: dict[str, list[Step]] = {}
+    steps: dict[str, list[JobStep]] = {}
     for entry in entries:
         steps.setdefault(entry.token, []).append(entry.step)
     return {
         token
         for token, taken in steps.items()
-        if taken[-1] is Step.ABANDONED and Step.SENDING in taken
+        if taken[-1] is JobStep.ABANDONED and JobStep.SENDING in taken
     }
 
 

@@ -1,7 +1,7 @@
 """The end of a job, and its meaning for each of the job's directories.
 
 The input is the job, the report of its script (if there is one) and the scheduler's report. The
-result is the entry for the journal and the `Release` for the records.
+result is the entry for the journal and the `ReservationRelease` for the records.
 
 A job counts as failed only on evidence: an exit code, a signal, the scheduler's report. If a job
 processed its directories one by one, the directory at which the job ended failed (or was cancelled
@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, Outcome
-from rowtui.core.submission.plan.model import JobRecord, PlannedJob, Step
+from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
+from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
 from rowtui.core.submission.sending.fence import (
     NOT_REPORTED,
     Ended,
@@ -25,7 +25,7 @@ from rowtui.core.submission.sending.fence import (
     signal_name,
 )
 from rowtui.core.submission.sending.journal import end_detail
-from rowtui.core.submission.sending.reservations import Release
+from rowtui.core.submission.sending.reservations import ReservationRelease
 
 WITHOUT_A_WORD = "ended without a word"
 LOST = "lost"  # the scheduler no longer lists the job, and the job never began
@@ -59,7 +59,7 @@ class Ending:
 
     exit_code: int | None
     reason: str
-    release: Release
+    release: ReservationRelease
 
     @property
     def detail(self) -> str:
@@ -93,24 +93,24 @@ def ending_of(
 
     def end(at: int) -> LastEnd:
         """Return the end at one directory, for the case that it is not complete."""
-        why, outcome = of_directory or MISSING_PRODUCTS, Outcome.FAILED
+        why, outcome = of_directory or MISSING_PRODUCTS, LastOutcome.FAILED
         if index is not None and at < index:
             why = MISSING_PRODUCTS if marker is None or marker.exit_code != 3 else NOT_REPORTED
         elif reason == CANCELLED:
-            outcome = Outcome.CANCELLED
+            outcome = LastOutcome.CANCELLED
         elif index is not None and at > index:
-            why, outcome = f"{NOT_REACHED}{reason}", Outcome.NOT_REACHED
+            why, outcome = f"{NOT_REACHED}{reason}", LastOutcome.NOT_REACHED
         return LastEnd(job.destination.cluster, job_id, job.token, why, outcome)
 
     ends = {name: end(at) for at, name in enumerate(job.directories)}
-    return Ending(exit_code, reason, Release(job.token, job.action, ends))
+    return Ending(exit_code, reason, ReservationRelease(job.token, job.action, ends))
 
 
-def cancelled(job: PlannedJob, job_id: int) -> Release:
+def cancelled(job: PlannedJob, job_id: int) -> ReservationRelease:
     """Return the release of a job that the user cancelled before it began."""
     why = f"{NOT_BEGUN}: {CANCELLED}"
-    end = LastEnd(job.destination.cluster, job_id, job.token, why, Outcome.CANCELLED)
-    return Release(job.token, job.action, dict.fromkeys(job.directories, end))
+    end = LastEnd(job.destination.cluster, job_id, job.token, why, LastOutcome.CANCELLED)
+    return ReservationRelease(job.token, job.action, dict.fromkeys(job.directories, end))
 
 
 def state_of(record: JobRecord, seen: JobState | None = None) -> JobState:
@@ -120,15 +120,15 @@ def state_of(record: JobRecord, seen: JobState | None = None) -> JobState:
     failed job is FAILED for every cause; the reason names the cause.
     """
     reason = record.end_reason
-    if record.step is Step.ENDED:
+    if record.step is JobStep.ENDED:
         if not reason:
             return JobState.COMPLETED
         return JobState.CANCELLED if reason == CANCELLED else JobState.FAILED
-    if record.step is Step.REJECTED:
+    if record.step is JobStep.REJECTED:
         return JobState.NEVER_SENT if reason.startswith(NOT_SENT) else JobState.REFUSED
-    if record.step is Step.ABANDONED:
+    if record.step is JobStep.ABANDONED:
         return _never_ran(record)
-    if record.step is Step.PLANNED:
+    if record.step is JobStep.PLANNED:
         return JobState.RESERVED
     if seen is None or seen is JobState.LOST:
         return JobState.UNKNOWN

@@ -26,17 +26,17 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED, Standing, standing
-from rowtui.core.submission.plan.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED, DependencyState, standing
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.reconcile.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.reconcile.reconcile_state import Settling
 from rowtui.core.submission.sending.fence import ABANDONED, job_key_of
 from rowtui.core.submission.sending.journal import BEGUN, GONE, SEEN
-from rowtui.core.submission.sending.reservations import Release
+from rowtui.core.submission.sending.reservations import ReservationRelease
 from rowtui.core.submission.sending.send import (
     SENDS,
-    Unit,
-    Waiting,
+    SendWaits,
+    SubmissionCall,
     chosen,
     chunks_of,
     submit_surely,
@@ -97,7 +97,7 @@ class Lost:
                 await it.finish(job, key, known)
         else:
             message = f"{job.name} was found again: {visible(job.destination.cluster)}/{key}"
-            it.news(job, Step.ACCEPTED, message, key=key, detail="found again")
+            it.news(job, JobStep.ACCEPTED, message, key=key, detail="found again")
 
     async def look(
         self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
@@ -128,7 +128,7 @@ class Lost:
             if not self.may_run_in_another(job, entry, known):
                 await it.finish(job, entry.key, known)
         elif known.key != entry.key:
-            it.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
+            it.news(job, JobStep.ACCEPTED, "", key=known.key, detail="it has a new id")
 
     def was_forgotten(self, entry: JournalEntry) -> bool:
         """Whether a missing job was lost in a crash of the controller and was not cancelled."""
@@ -170,7 +170,7 @@ class Lost:
             return False  # the wait for it is over
         other = it.known(began, job.token)
         if other is not None and other.state.active:
-            it.news(job, Step.ACCEPTED, "", key=began, detail="it runs in another job")
+            it.news(job, JobStep.ACCEPTED, "", key=began, detail="it runs in another job")
             return True
         return other is None and self.may_go_on(job.token, entry, began)
 
@@ -190,7 +190,7 @@ class Lost:
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """Plan to send again a job that the scheduler certainly lacks and that never began."""
         it = self.settling
-        sends = sum(one.token == job.token and one.step is Step.SENDING for one in it.entries)
+        sends = sum(one.token == job.token and one.step is JobStep.SENDING for one in it.entries)
         age = entry.age(it.clock())
         old = age is not None and age > AGAIN_SECONDS
         if it.access.scheduler.holds and sends < SENDS and not old:
@@ -214,33 +214,33 @@ class Lost:
         for token in sorted(self.again, key=order.__getitem__):
             job, beside = it.jobs[token], {one.token for one in jobs}
             stands = {self.stands(other, beside) for other in job.depends_on}
-            if Standing.FAILED in stands:
+            if DependencyState.FAILED in stands:
                 if await self.never_begins(job):
                     it.give_up(job, UPSTREAM_FAILED)
-            elif Standing.OPEN not in stands:  # otherwise the next poll decides
+            elif DependencyState.OPEN not in stands:  # otherwise the next poll decides
                 jobs.append(job)
         try:
             units = units_of(await it.still_theirs(jobs))
         except RowtuiError as error:
-            it.tell("", Step.UNKNOWN, f"jobs are not sent again: {error}")
+            it.tell("", JobStep.UNKNOWN, f"jobs are not sent again: {error}")
             return
         self.keys = {
             token: entry.key
             for token, entry in it.latest.items()
-            if entry.step is Step.ACCEPTED and token not in self.again
+            if entry.step is JobStep.ACCEPTED and token not in self.again
         }
         for chunk in chunks_of(units, lambda _: len(units), first=False):
             await self.send(list(filter(self.can_go, chunk)))
 
-    def stands(self, token: str, again: Collection[str] = ()) -> Standing:
+    def stands(self, token: str, again: Collection[str] = ()) -> DependencyState:
         """Return the state of a job on which another one depends, with the latest findings.
 
         `again`: jobs that are sent again, and get an id.
         """
         if token in again:
-            return Standing.QUEUED
+            return DependencyState.QUEUED
         if token in self.again:
-            return Standing.OPEN
+            return DependencyState.OPEN
         it = self.settling
         news = (one for one in reversed(it.settled) if one.token == token and one.is_news)
         last = next(news, None)
@@ -248,13 +248,13 @@ class Lost:
             return standing(it.latest.get(token))
         return standing(JournalEntry(token, it.plan_id, last.step, last.at, detail=last.detail))
 
-    def can_go(self, unit: Unit) -> bool:
+    def can_go(self, unit: SubmissionCall) -> bool:
         """Whether every dependency of this unit has an id by now, or has ended well."""
         there = {*self.keys, *(job.token for job in unit.jobs)}
         waits = {token for job in unit.jobs for token in job.depends_on} - there
-        return all(self.stands(token) is Standing.DONE for token in waits)
+        return all(self.stands(token) is DependencyState.DONE for token in waits)
 
-    async def send(self, units: Sequence[Unit]) -> None:
+    async def send(self, units: Sequence[SubmissionCall]) -> None:
         """Send some units that do not depend on each other."""
         it = self.settling
         jobs = [job for unit in units for job in unit.jobs]
@@ -265,15 +265,15 @@ class Lost:
         await asyncio.to_thread(
             it.journal.append,
             [
-                JournalEntry(job.token, it.plan_id, Step.SENDING, at, 0, place, it.cluster)
+                JournalEntry(job.token, it.plan_id, JobStep.SENDING, at, 0, place, it.cluster)
                 for job in jobs
             ],
         )
         few = asyncio.Semaphore(it.access.scheduler.at_once)
 
-        async def one(unit: Unit) -> tuple[Unit, SubmitResult]:
+        async def one(unit: SubmissionCall) -> tuple[SubmissionCall, SubmitResult]:
             async with few:
-                waiting = Waiting(patience=0.0)
+                waiting = SendWaits(patience=0.0)
                 return unit, await submit_surely(unit, it.access, self.keys, waiting)
 
         for unit, result in await asyncio.gather(*map(one, units)):
@@ -286,7 +286,7 @@ class Lost:
         except OSError:
             return False
 
-    async def concluded(self, unit: Unit, result: SubmitResult) -> None:
+    async def concluded(self, unit: SubmissionCall, result: SubmitResult) -> None:
         """Record the outcome of a job, of array tasks or of a bundle that was sent again."""
         it = self.settling
         for job in unit.jobs:
@@ -294,11 +294,11 @@ class Lost:
             if isinstance(result, Accepted):
                 key = self.keys[job.token] = JobKey(result.job_id, unit.task(job))
                 message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
-                it.news(job, Step.ACCEPTED, message, key=key, detail="sent again")
+                it.news(job, JobStep.ACCEPTED, message, key=key, detail="sent again")
             elif isinstance(result, Rejected) and await self.never_begins(job):
-                release = Release(job.token, job.action, {})
+                release = ReservationRelease(job.token, job.action, {})
                 message = f"{job.name} was refused: {visible(result.reason)}"
-                it.news(job, Step.REJECTED, message, detail=result.reason, release=release)
+                it.news(job, JobStep.REJECTED, message, detail=result.reason, release=release)
             else:
                 message = f"{job.name}: {why}; whether it was sent again is not known yet"
-                it.news(job, Step.UNKNOWN, message, detail=result.reason)
+                it.news(job, JobStep.UNKNOWN, message, detail=result.reason)

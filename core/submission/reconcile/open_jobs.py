@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.state.model import State, Submitted
 from rowtui.core.submission.plan.json import load_plan
-from rowtui.core.submission.plan.model import OPEN, SENT, JournalEntry, PlannedJob, Step
+from rowtui.core.submission.plan.model import OPEN, SENT, JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.sending.journal import Journal
 
 FORGOTTEN = "its record was cleaned"
@@ -105,7 +105,7 @@ def forget_open(root: Path) -> None:
             if held:
                 latest = journal.latest(plan_id).values()
                 journal.append(
-                    entry._replace(step=Step.ABANDONED, detail=FORGOTTEN)
+                    entry._replace(step=JobStep.ABANDONED, detail=FORGOTTEN)
                     for entry in latest
                     if entry.step in OPEN
                 )

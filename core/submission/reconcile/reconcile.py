@@ -1,12 +1,12 @@
 """Reconciliation: the outcome of jobs whose state is unknown to the journal, and the end of others.
 
-The input is the journal and the access to one cluster; the result is a `Settled` for each job with
-news. It runs at every start and with every poll. A job that was being sent when rowtui was killed
-is searched by its token; a job without a trace in the scheduler and without a fence is sent again
-or given up (`lost.py`). Held jobs that are recorded are released, and other jobs with their tokens
-are cancelled (`held.py`). A job that recorded its own end is over, even if a scheduler that crashed
-reports otherwise. A job whose state cannot be determined stays unchanged and is reported; so is a
-job of another user that left no record.
+The input is the journal and the access to one cluster; the result is a `ReconciledJob` for each job
+with news. It runs at every start and with every poll. A job that was being sent when rowtui was
+killed is searched by its token; a job without a trace in the scheduler and without a fence is sent
+again or given up (`lost.py`). Held jobs that are recorded are released, and other jobs with their
+tokens are cancelled (`held.py`). A job that recorded its own end is over, even if a scheduler that
+crashed reports otherwise. A job whose state cannot be determined stays unchanged and is reported;
+so is a job of another user that left no record.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
-from rowtui.core.submission.plan.model import OPEN, JournalEntry, PlannedJob, Step
+from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.reconcile.ending import OVER, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.reconcile.lost import Lost
 from rowtui.core.submission.reconcile.reconcile_state import (
     LOST_STEPS,
-    Settled,
+    ReconciledJob,
     Settling,
     put_away_if_done,
 )
 from rowtui.core.submission.sending.fence import ABANDONED
-from rowtui.core.submission.sending.held import Held, take_late_ones_away
+from rowtui.core.submission.sending.held import HeldJobs, take_late_ones_away
 from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import Reservations
@@ -54,7 +54,7 @@ async def settle(
     snapshot: QueueSnapshot | None = None,
     reservations: Reservations | None = None,
     may_send: bool = True,
-) -> tuple[Settled, ...]:
+) -> tuple[ReconciledJob, ...]:
     """Determine the state of the open jobs of all plans on one cluster.
 
     `reservations`: the project's records, so that no job is sent again or released whose
@@ -72,7 +72,7 @@ async def settle(
         recorded = await asyncio.to_thread(reservations.tokens, access.scheduler.cluster)
     plans = await asyncio.to_thread(_open_plans, settling)
     asked = any(
-        entry.step is Step.ACCEPTED and entry.cluster in ("", access.scheduler.cluster)
+        entry.step is JobStep.ACCEPTED and entry.cluster in ("", access.scheduler.cluster)
         for latest in plans.values()
         for entry in latest.values()
     )
@@ -98,7 +98,7 @@ def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
             latest = settling.journal.latest(plan_id)
         except RowtuiError as error:
             settling.plan_id = plan_id
-            settling.tell("", Step.UNKNOWN, error.message)
+            settling.tell("", JobStep.UNKNOWN, error.message)
             continue
         if any(entry.step in OPEN for entry in latest.values()):
             found[plan_id] = latest
@@ -166,7 +166,7 @@ class _PlanSettling:
         self.it = settling
         self.access = settling.access
         self.lost = Lost(settling)
-        self.held = Held(settling)
+        self.held = HeldJobs(settling)
         self.planless: dict[str, JournalEntry] = {}
 
     async def settle(self, plan_id: str) -> None:
@@ -188,7 +188,7 @@ class _PlanSettling:
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
         except OSError as error:
             why = error.strerror or str(error)
-            it.tell("", Step.UNKNOWN, f"what jobs left on {it.cluster} cannot be read: {why}")
+            it.tell("", JobStep.UNKNOWN, f"what jobs left on {it.cluster} cannot be read: {why}")
             return
         for token, entry in work.items():
             await self.settle_token(token, entry, found)
@@ -199,11 +199,11 @@ class _PlanSettling:
 
     def needs_a_look(self, token: str, entry: JournalEntry) -> bool:
         """Whether there may be news of an open job that this cluster may have."""
-        if entry.step is Step.PLANNED:
+        if entry.step is JobStep.PLANNED:
             return True
         if entry.cluster and entry.cluster != self.it.cluster:
             return False
-        if entry.step is not Step.ACCEPTED or self.it.is_elsewhere(token):
+        if entry.step is not JobStep.ACCEPTED or self.it.is_elsewhere(token):
             return True
         snapshot = self.it.snapshot
         if snapshot is None or snapshot.error:
@@ -216,7 +216,7 @@ class _PlanSettling:
     def must_be_found(self, token: str, entry: JournalEntry) -> bool:
         if self.it.is_elsewhere(token):
             return False
-        if entry.step is Step.ACCEPTED:
+        if entry.step is JobStep.ACCEPTED:
             ended = self.it.traces_of(token).ended is not None
             return not ended and self.it.known(entry.key, token) is None
         return entry.step in LOST_STEPS and not self.access.scheduler.immediate
@@ -226,14 +226,14 @@ class _PlanSettling:
     ) -> None:
         it = self.it
         traces = it.traces_of(token)
-        elsewhere = entry.step is not Step.PLANNED and it.is_elsewhere(token)
+        elsewhere = entry.step is not JobStep.PLANNED and it.is_elsewhere(token)
         if elsewhere and traces.ended is None:
             # The job's queue is on another machine, but the record of its end is here.
             if entry.step in LOST_STEPS:
                 place = visible(it.places[token].replace(":", ", in ", 1))
                 it.tell(token, entry.step, f"what became of a job is only known on {place}")
             return
-        known = it.known(entry.key, token) if entry.step is Step.ACCEPTED else None
+        known = it.known(entry.key, token) if entry.step is JobStep.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
         # The job ended by itself: it never runs again, even if the scheduler restarts it; nor does
         # a request that used up its time or memory in a bundle that continues, or was taken out of
@@ -270,7 +270,7 @@ class _PlanSettling:
         elsewhere: bool,
     ) -> None:
         it = self.it
-        if entry.step is Step.PLANNED:
+        if entry.step is JobStep.PLANNED:
             # It was journalled before sending and never sent.
             it.give_up(job, "never sent")
         elif job.destination.cluster != it.cluster:
@@ -315,7 +315,7 @@ class _PlanSettling:
     async def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
         """Settle another user's job; its absence means nothing, as the queue may hide it."""
         it = self.it
-        known = it.known(entry.key, job.token) if entry.step is Step.ACCEPTED else None
+        known = it.known(entry.key, job.token) if entry.step is JobStep.ACCEPTED else None
         if known is not None or it.traces_of(job.token).ended is not None:
             await it.finish(job, entry.key, known)
         elif entry.step in LOST_STEPS:

@@ -23,7 +23,7 @@ from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.plan.dependencies import NEEDS_MISSING, UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import load_plan
-from rowtui.core.submission.plan.model import OPEN, JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.reconcile.ending import (
     CANCELLED,
     NOT_BEGUN,
@@ -35,14 +35,14 @@ from rowtui.core.submission.reconcile.ending import (
 )
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.journal import Journal, end_detail
-from rowtui.core.submission.sending.reservations import Release, Reservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
 # The reconciled state of a job, and its entry into the records and the journal.
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ReconciledJob:
     """The known state of one job. `message` is for the user, "" if there is none.
 
     `release` has the job's action and ends: its directories are no longer submitted. None: they
@@ -53,18 +53,18 @@ class Settled:
     token: str
     plan_id: str
     cluster: str
-    step: Step
+    step: JobStep
     job_id: int = 0
     task: int | None = None
     message: str = ""
-    release: Release | None = None
+    release: ReservationRelease | None = None
     detail: str = ""
     is_news: bool = False
     at: float = 0.0
     journal: Journal | None = field(default=None, repr=False, compare=False)
 
 
-def apply_settled(settled: Sequence[Settled], reservations: Reservations) -> None:
+def apply_settled(settled: Sequence[ReconciledJob], reservations: Reservations) -> None:
     """Enter the settled states into the project's records, then into the journal.
 
     The order matters: a process killed in between leaves jobs that are settled once more. In the
@@ -74,7 +74,7 @@ def apply_settled(settled: Sequence[Settled], reservations: Reservations) -> Non
     held = [it for it in settled if it.release is None and it.job_id]
     reservations.record({it.token: it.job_id for it in held})
     reservations.release([it.release for it in settled if it.release is not None])
-    by_plan: dict[str, list[Settled]] = {}
+    by_plan: dict[str, list[ReconciledJob]] = {}
     for it in settled:
         if it.is_news:
             by_plan.setdefault(it.plan_id, []).append(it)
@@ -85,7 +85,7 @@ def apply_settled(settled: Sequence[Settled], reservations: Reservations) -> Non
             put_away_if_done(journal, plan_id)
 
 
-def _entry(it: Settled) -> JournalEntry:
+def _entry(it: ReconciledJob) -> JournalEntry:
     return JournalEntry(
         it.token, it.plan_id, it.step, it.at, it.job_id, it.detail, it.cluster, it.task
     )
@@ -98,7 +98,7 @@ def put_away_if_done(journal: Journal, plan_id: str) -> None:
             journal.put_away(plan_id)
 
 
-LOST_STEPS = frozenset({Step.SENDING, Step.UNKNOWN})
+LOST_STEPS = frozenset({JobStep.SENDING, JobStep.UNKNOWN})
 
 
 @dataclass
@@ -114,7 +114,7 @@ class Settling:
     snapshot: QueueSnapshot | None = None
     by_key: dict[JobKey, Job] = field(default_factory=dict)
     by_id: dict[int, list[Job]] = field(default_factory=dict)
-    settled: list[Settled] = field(default_factory=list)
+    settled: list[ReconciledJob] = field(default_factory=list)
 
     plan_id: str = ""
     plan: Plan | None = None  # loaded on first use
@@ -140,7 +140,7 @@ class Settling:
         self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
         self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.latest = {it.token: it for it in self.entries}
-        self.places = {it.token: it.detail for it in self.entries if it.step is Step.SENDING}
+        self.places = {it.token: it.detail for it in self.entries if it.step is JobStep.SENDING}
 
     async def job(self, token: str) -> PlannedJob:
         """Return a job of the plan. Raises: RowtuiError, KeyError."""
@@ -202,18 +202,18 @@ class Settling:
 
     # Conclusions
 
-    def tell(self, token: str, step: Step, message: str) -> None:
+    def tell(self, token: str, step: JobStep, message: str) -> None:
         """Report a message for the user; no state changes."""
-        self.settled.append(Settled(token, self.plan_id, self.cluster, step, message=message))
+        self.settled.append(ReconciledJob(token, self.plan_id, self.cluster, step, message=message))
 
     def noted(self, token: str, key: JobKey, detail: str) -> None:
         """Journal a detail of a job that the scheduler has; the records do not change."""
         self.settled.append(
-            Settled(
+            ReconciledJob(
                 token,
                 self.plan_id,
                 self.cluster,
-                Step.ACCEPTED,
+                JobStep.ACCEPTED,
                 key.id,
                 key.task,
                 detail=detail,
@@ -226,16 +226,16 @@ class Settling:
     def news(
         self,
         job: PlannedJob,
-        step: Step,
+        step: JobStep,
         message: str,
         *,
         detail: str,
         key: JobKey = JobKey(0),  # noqa: B008
-        release: Release | None = None,
+        release: ReservationRelease | None = None,
     ) -> None:
         """Conclude a step that must be recorded and journalled."""
         self.settled.append(
-            Settled(
+            ReconciledJob(
                 token=job.token,
                 plan_id=self.plan_id,
                 cluster=job.destination.cluster,
@@ -255,16 +255,16 @@ class Settling:
         """Conclude the end of a job whose plan or whole journal is lost."""
         what = "plan" if entry is not None else "journal"
         self.settled.append(
-            Settled(
+            ReconciledJob(
                 token=token,
                 plan_id=self.plan_id,
                 cluster=self.cluster,
-                step=Step.ENDED,
+                step=JobStep.ENDED,
                 job_id=entry.job_id if entry is not None else 0,
                 task=entry.task if entry is not None else None,
                 message=f"job {visible(token)}, whose {what} is lost, is over: its directories "
                 "may be submitted again unless they are complete",
-                release=Release(token, "", {}),
+                release=ReservationRelease(token, "", {}),
                 detail=end_detail(None, f"its {what} is lost"),
                 is_news=entry is not None,
                 at=self.clock(),
@@ -272,10 +272,10 @@ class Settling:
             )
         )
 
-    def give_up(self, job: PlannedJob, why: str, release: Release | None = None) -> None:
+    def give_up(self, job: PlannedJob, why: str, release: ReservationRelease | None = None) -> None:
         """Conclude that a job never ran and never will. `release`: if there is an end to record."""
-        release = release or Release(job.token, job.action, {})
-        self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
+        release = release or ReservationRelease(job.token, job.action, {})
+        self.news(job, JobStep.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
 
     async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
         """Conclude a job that is over, from its own report and the scheduler's.
@@ -316,7 +316,7 @@ class Settling:
         if ending.reason == CANCELLED and is_pilot(job.token):
             message = ""  # the outcome of each of its requests is reported separately
         detail, release = ending.detail, ending.release
-        self.news(job, Step.ENDED, message, key=key, detail=detail, release=release)
+        self.news(job, JobStep.ENDED, message, key=key, detail=detail, release=release)
 
 
 def _left_unbegun(known: Job | None) -> bool:

@@ -19,12 +19,12 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.submission.scripts.quote import is_plain
-from rowtui.core.workflow.template import Command, Kind, Part
+from rowtui.core.workflow.template import CommandTemplate, PartKind, TemplatePart
 
 _TEMPLATE = "\0"  # stands for a template while the text is parsed; bash text cannot contain it
 
 
-class Filled(NamedTuple):
+class FilledCommand(NamedTuple):
     """The text of a command for a script.
 
     `values` are the JSON pointers that the text needs: `values[k]` must be in variable
@@ -34,7 +34,7 @@ class Filled(NamedTuple):
 
     text: str
     values: tuple[str, ...]
-    arithmetic: frozenset[Part] = frozenset()
+    arithmetic: frozenset[TemplatePart] = frozenset()
 
 
 def value_variable(index: int) -> str:
@@ -42,18 +42,20 @@ def value_variable(index: int) -> str:
     return f"rowtui_value_{index + 1}"
 
 
-def fill_command(command: Command, workspace_path: str, prefix: str = "") -> Filled:
+def fill_command(command: CommandTemplate, workspace_path: str, prefix: str = "") -> FilledCommand:
     """Fill the templates of a command and put the launchers' prefix before its first word.
 
     Raises: RowtuiError for NUL characters, and for a template as the end word of a here-document.
     """
     if any(_TEMPLATE in part.text for part in command.parts):
         raise RowtuiError("the command holds a NUL character, which no shell can read")
-    templates = [part for part in command.parts if part.kind is not Kind.TEXT]
-    source = "".join(part.text if part.kind is Kind.TEXT else _TEMPLATE for part in command.parts)
+    templates = [part for part in command.parts if part.kind is not PartKind.TEXT]
+    source = "".join(
+        part.text if part.kind is PartKind.TEXT else _TEMPLATE for part in command.parts
+    )
     reader = _Reader(templates, command.pointers, workspace_path)
     text = reader.read(source, "plain")
-    return Filled(_with_prefix(prefix, text), command.pointers, frozenset(reader.arithmetic))
+    return FilledCommand(_with_prefix(prefix, text), command.pointers, frozenset(reader.arithmetic))
 
 
 _BEFORE_FIRST_WORD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
@@ -77,11 +79,13 @@ _WORD_START = frozenset(" \t\n;&|()")
 class _Reader:
     """Parses shell text once, from left to right, and writes it with templates filled."""
 
-    def __init__(self, templates: list[Part], pointers: tuple[str, ...], workspace: str) -> None:
+    def __init__(
+        self, templates: list[TemplatePart], pointers: tuple[str, ...], workspace: str
+    ) -> None:
         self.templates = iter(templates)
         self.pointers = pointers
         self.workspace = workspace
-        self.arithmetic: set[Part] = set()
+        self.arithmetic: set[TemplatePart] = set()
 
     def read(self, source: str, outermost: str) -> str:
         out: list[str] = []
@@ -173,15 +177,17 @@ class _Reader:
     def expansion(self, context: str) -> str:
         """Return the text for the next template in a context."""
         part = next(self.templates)
-        if part.kind is Kind.WORKSPACE_PATH and is_plain(self.workspace):
+        if part.kind is PartKind.WORKSPACE_PATH and is_plain(self.workspace):
             return self.workspace
         if context == "arithmetic":
             self.arithmetic.add(part)
-        many = part.kind is Kind.DIRECTORIES
-        if part.kind is Kind.VALUE:
+        many = part.kind is PartKind.DIRECTORIES
+        if part.kind is PartKind.VALUE:
             name = value_variable(self.pointers.index(part.text))
         else:
-            name = "ACTION_WORKSPACE_PATH" if part.kind is Kind.WORKSPACE_PATH else part.kind.value
+            name = (
+                "ACTION_WORKSPACE_PATH" if part.kind is PartKind.WORKSPACE_PATH else part.kind.value
+            )
         if context in ("plain", "param"):
             return '"${directories[@]}"' if many else f'"${name}"'
         inside = "${directories[*]}" if many else f"${{{name}}}"
@@ -260,12 +266,14 @@ _HERE_QUOTES = re.compile(r"""\\(.)|'([^']*)'|"([^"]*)\"""")
 _HERE_SPECIAL = re.compile(r"[\\$`]")
 
 
-def refuse_arithmetic(part: Part, text: str) -> str:
+def refuse_arithmetic(part: TemplatePart, text: str) -> str:
     """Return why a name or value may not stand inside `$((...))`, "" if it may.
 
     Bash evaluates the text there: `a[$(rm -rf ~)]` would run.
     """
     if re.fullmatch(r"[0-9A-Za-z_.+-]+", text):
         return ""
-    what = "the directory's name" if part.kind is Kind.DIRECTORY else f"the value {{{part.text}}}"
+    what = (
+        "the directory's name" if part.kind is PartKind.DIRECTORY else f"the value {{{part.text}}}"
+    )
     return f"{what} is used in $((...)) but is not a number: {visible(text)}"

@@ -27,7 +27,7 @@ from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.submission.scripts.fill import (
-    Filled,
+    FilledCommand,
     fill_command,
     refuse_arithmetic,
     value_variable,
@@ -42,7 +42,7 @@ from rowtui.core.submission.scripts.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.scripts.script_parts import NameLines
 from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import Action
-from rowtui.core.workflow.template import Command, Kind
+from rowtui.core.workflow.template import CommandTemplate, PartKind
 
 # Expressions for the scheduler's job id, and for the number of earlier starts if the scheduler
 # counts them. A script that is run by hand has no id. Other schedulers, including plug-ins, pass
@@ -66,18 +66,18 @@ class Recipe(NamedTuple):
     written in workflow.toml.
     """
 
-    filled: Filled
+    filled: FilledCommand
     each: bool
     workspace_path: str
 
 
-def write_recipe(command: Command, workspace_path: str, prefix: str = "") -> Recipe:
+def write_recipe(command: CommandTemplate, workspace_path: str, prefix: str = "") -> Recipe:
     """Fill a command; `prefix` is that of the launchers. Raises: RowtuiError."""
     filled = fill_command(command, workspace_path, prefix)
-    return Recipe(filled, command.kind is Kind.DIRECTORY, workspace_path)
+    return Recipe(filled, command.kind is PartKind.DIRECTORY, workspace_path)
 
 
-class Frame(NamedTuple):
+class ScriptFrame(NamedTuple):
     """The common parts of scripts of one action with equal amounts and destination.
 
     The texts stand in this order between a job's own parts: its name, its directories, its token,
@@ -94,7 +94,7 @@ class Frame(NamedTuple):
 
 def script_frame(
     recipe: Recipe, request: JobRequest, cluster: Cluster, partition: Partition | None
-) -> Frame:
+) -> ScriptFrame:
     """Return the frame of the script for such a job. Raises: RowtuiError."""
     filled, scheduler = recipe.filled, cluster.scheduler
     header: list[str] = []
@@ -110,7 +110,7 @@ def script_frame(
         rest += _setup(setup)
     rest += _for_each(filled) if recipe.each else _for_all(filled)
     identity = [*_identity(scheduler), *_products(request.action, recipe.workspace_path)]
-    return Frame(
+    return ScriptFrame(
         recipe,
         scheduler == "slurm",
         "\n".join([*header, ""]),
@@ -141,7 +141,7 @@ def job_script(
 
 
 def framed_script(
-    frame: Frame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
+    frame: ScriptFrame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
 ) -> str:
     """Return the script of one job in its frame. Arguments and errors: see `job_script`."""
     filled = frame.recipe.filled
@@ -269,10 +269,10 @@ def _texts(pointer: str, names: Sequence[str], values: Sequence[Any]) -> list[st
 
 
 def _refuse_arithmetic(
-    filled: Filled, names: Sequence[str], texts: Sequence[Sequence[str]]
+    filled: FilledCommand, names: Sequence[str], texts: Sequence[Sequence[str]]
 ) -> None:
     for part in filled.arithmetic:
-        column = names if part.kind is not Kind.VALUE else texts[filled.values.index(part.text)]
+        column = names if part.kind is not PartKind.VALUE else texts[filled.values.index(part.text)]
         for name, text in zip(names, column, strict=True):
             complaint = refuse_arithmetic(part, text)
             if complaint:
@@ -292,7 +292,7 @@ def _setup(setup: str) -> list[str]:
 
 # Each command has its own process group (set -m), so that the whole group can be stopped, and runs
 # in the background, so that signals are handled while it runs.
-def _run(filled: Filled, indent: str) -> list[str]:
+def _run(filled: FilledCommand, indent: str) -> list[str]:
     return [
         f"{indent}rowtui_listen || :",
         f"{indent}set -m",
@@ -302,7 +302,7 @@ def _run(filled: Filled, indent: str) -> list[str]:
     ]
 
 
-def _for_each(filled: Filled) -> list[str]:
+def _for_each(filled: FilledCommand) -> list[str]:
     assignments = [
         f"    {value_variable(at)}=${{{_values(at)}[rowtui_index]}}"
         for at in range(len(filled.values))
@@ -324,7 +324,7 @@ def _for_each(filled: Filled) -> list[str]:
     ]
 
 
-def _for_all(filled: Filled) -> list[str]:
+def _for_all(filled: FilledCommand) -> list[str]:
     return [
         *_run(filled, ""),
         "set +m",

@@ -27,20 +27,25 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.dependencies import (
     NEEDS_MISSING,
+    DependencyState,
     Sent,
-    Standing,
     cannot_wait,
     shared_options,
     standing,
 )
 from rowtui.core.submission.plan.json import save_plan
-from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.reconcile.ending import NOT_BEGUN, NOT_SENT, WITHOUT_A_WORD, ending_of
-from rowtui.core.submission.sending.release_held import LettingGo, Progress, RunRecords, Tools
-from rowtui.core.submission.sending.reservations import Release
+from rowtui.core.submission.sending.release_held import (
+    LettingGo,
+    RunRecords,
+    SendingProgress,
+    Tools,
+)
+from rowtui.core.submission.sending.reservations import ReservationRelease
 from rowtui.core.submission.sending.send import (
-    Unit,
-    Waiting,
+    SendWaits,
+    SubmissionCall,
     batches_of,
     chunks_of,
     log_folders,
@@ -49,7 +54,7 @@ from rowtui.core.submission.sending.send import (
 )
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
-__all__ = ["Progress", "Tools", "carry_out"]
+__all__ = ["SendingProgress", "Tools", "carry_out"]
 
 # Number of jobs that are reserved, and whose ids are recorded, together: a commit of records of a
 # million directories takes about as long as five submissions.
@@ -61,7 +66,7 @@ CHUNK = 32
 KINDS_REFUSED = 3
 
 
-async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
+async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[SendingProgress, None]:
     """Send the jobs of a plan in order.
 
     A job is skipped with a message if its directories belong to another submission, or if it asks
@@ -93,26 +98,28 @@ class _Run:
     letting: LettingGo
     sent: Sent = Sent({}, (), {})
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
-    under_way: asyncio.Future[list[Progress]] | None = None
+    under_way: asyncio.Future[list[SendingProgress]] | None = None
     refused: set[tuple[object, ...]] = field(default_factory=set)  # kinds of jobs
-    refusals: Counter[tuple[Destination, str]] = field(default_factory=Counter)  # kinds, by reason
+    refusals: Counter[tuple[PlannedDestination, str]] = field(
+        default_factory=Counter
+    )  # kinds, by reason
     kept_back: list[PlannedJob] = field(default_factory=list)  # because similar jobs were refused
     # a cluster gave no clear answer, or a job that ran in this process failed
     must_stop: bool = False
-    said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
+    said: asyncio.Queue[SendingProgress] = field(default_factory=asyncio.Queue)
 
-    async def send_all(self) -> AsyncGenerator[Progress, None]:
+    async def send_all(self) -> AsyncGenerator[SendingProgress, None]:
         it, plan, tools = self.it, self.it.plan, self.it.tools
         latest = await asyncio.to_thread(tools.journal.latest, plan.id)
-        self.it.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
-        done = (token for token, entry in latest.items() if standing(entry) is Standing.DONE)
+        self.it.keys = {t: e.key for t, e in latest.items() if e.step is JobStep.ACCEPTED}
+        done = (token for token, entry in latest.items() if standing(entry) is DependencyState.DONE)
         clusters = {job.token: job.destination.cluster for job in plan.jobs}
         self.sent = Sent(self.it.keys, frozenset(done), clusters)
-        sent = {token for token, entry in latest.items() if entry.step is not Step.PLANNED}
+        sent = {token for token, entry in latest.items() if entry.step is not JobStep.PLANNED}
         jobs = [job for job in plan.jobs if job.token not in sent]
         self.it.done = len(plan.jobs) - len(jobs)
         self.open = {job.token: job for job in jobs}
-        await self.it.note(Step.PLANNED, [job for job in jobs if job.token not in latest])
+        await self.it.note(JobStep.PLANNED, [job for job in jobs if job.token not in latest])
         for batch in batches_of(jobs, self.most_in_batch):
             async with it.records:
                 refused = await asyncio.to_thread(tools.reservations.reserve, batch)
@@ -139,7 +146,7 @@ class _Run:
                             going.append(job)
                             beside.add(job.token)
                     if going:
-                        ready.append(Unit(tuple(going)))
+                        ready.append(SubmissionCall(tuple(going)))
                 if ready:
                     yield self.submitting(ready[0])
                 async for progress in self.send(ready):
@@ -155,7 +162,7 @@ class _Run:
         if self.kept_back:
             yield self.stopped("others like them were refused", self.kept_back)
 
-    async def send(self, units: Sequence[Unit]) -> AsyncGenerator[Progress, None]:
+    async def send(self, units: Sequence[SubmissionCall]) -> AsyncGenerator[SendingProgress, None]:
         """Send some units. Even if the caller stops, the answers are awaited and journalled.
 
         A job that runs inside this call is stopped instead.
@@ -179,16 +186,16 @@ class _Run:
             await asyncio.wait({attempt})
             raise
 
-    def access(self, unit: Unit) -> Access:
+    def access(self, unit: SubmissionCall) -> Access:
         return self.it.tools.access[unit.cluster]
 
-    def most_in_batch(self, unit: Unit) -> int:
+    def most_in_batch(self, unit: SubmissionCall) -> int:
         return 1 if self.access(unit).scheduler.immediate else BATCH
 
-    def most_in_chunk(self, unit: Unit) -> int:
+    def most_in_chunk(self, unit: SubmissionCall) -> int:
         return CHUNK if self.access(unit).scheduler.at_once > 1 else 1
 
-    async def attempt(self, units: Sequence[Unit]) -> list[Progress]:
+    async def attempt(self, units: Sequence[SubmissionCall]) -> list[SendingProgress]:
         """Send the units and record the outcome of each."""
         for cluster in dict.fromkeys(unit.cluster for unit in units):
             access = self.it.tools.access[cluster]
@@ -196,7 +203,7 @@ class _Run:
             for job in jobs:
                 del self.open[job.token]
             try:
-                await self.it.note(Step.SENDING, jobs, detail=access.scheduler.place)
+                await self.it.note(JobStep.SENDING, jobs, detail=access.scheduler.place)
             except BaseException:
                 self.open |= {job.token: job for job in jobs}
                 raise
@@ -205,12 +212,12 @@ class _Run:
         if not units:
             return progress
         started = self.it.tools.clock()
-        waiting = Waiting(
+        waiting = SendWaits(
             self.it.tools.lookup_pause, self.it.tools.patience, self.it.tools.stop, self.mention
         )
         at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
 
-        async def one(unit: Unit) -> SubmitResult | None:
+        async def one(unit: SubmissionCall) -> SubmitResult | None:
             """Send one unit; None: an earlier unit was not accepted, so this one was not sent."""
             async with at_once:
                 if self.must_stop or self.is_like_refused(unit):
@@ -244,7 +251,7 @@ class _Run:
                 progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
 
-    def is_like_refused(self, unit: Unit) -> bool:
+    def is_like_refused(self, unit: SubmissionCall) -> bool:
         """Whether an equal kind of job was refused there, or several kinds for one reason."""
         if not self.refused:
             return False
@@ -254,15 +261,17 @@ class _Run:
             for (there, _), kinds in self.refusals.items()
         )
 
-    async def keep_back(self, unit: Unit) -> None:
+    async def keep_back(self, unit: SubmissionCall) -> None:
         """Give up jobs that would be refused like earlier ones."""
-        await self.it.release([Release(job.token, job.action, {}) for job in unit.jobs])
-        await self.it.note(Step.ABANDONED, unit.jobs, detail="one like it was refused")
+        await self.it.release([ReservationRelease(job.token, job.action, {}) for job in unit.jobs])
+        await self.it.note(JobStep.ABANDONED, unit.jobs, detail="one like it was refused")
         for job in unit.jobs:
             self.open.pop(job.token, None)
         self.kept_back += unit.jobs
 
-    async def still_ours(self, units: Sequence[Unit]) -> tuple[list[Unit], list[Progress]]:
+    async def still_ours(
+        self, units: Sequence[SubmissionCall]
+    ) -> tuple[list[SubmissionCall], list[SendingProgress]]:
         """Return the units that still own their directories after their sending was journalled.
 
         The records may have been lost since the directories were reserved. Each submitter journals
@@ -283,9 +292,9 @@ class _Run:
         gone = [job for job in jobs if job.token in refused]
         progress = [await self.skip(job, refused[job.token]) for job in gone]
         kept = [tuple(job for job in unit.jobs if job.token not in refused) for unit in units]
-        return [Unit(left) for left in kept if left], progress
+        return [SubmissionCall(left) for left in kept if left], progress
 
-    async def take_ids(self, answers: Sequence[tuple[Unit, SubmitResult | None]]) -> None:
+    async def take_ids(self, answers: Sequence[tuple[SubmissionCall, SubmitResult | None]]) -> None:
         """Journal the ids of accepted jobs; jobs that were not sent are open again."""
         accepted: list[PlannedJob] = []
         for unit, result in answers:
@@ -295,40 +304,44 @@ class _Run:
                 accepted += unit.jobs
                 for job in unit.jobs:
                     self.it.keys[job.token] = JobKey(result.job_id, unit.task(job))
-        await self.it.note(Step.ACCEPTED, accepted)
+        await self.it.note(JobStep.ACCEPTED, accepted)
         self.letting.waiting |= {job.token: job for job in accepted}
 
-    async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
+    async def concluded(
+        self, unit: SubmissionCall, result: SubmitResult, seconds: float
+    ) -> list[SendingProgress]:
         jobs = unit.jobs
         if isinstance(result, Accepted) and is_in_pilot(jobs[0].token):
             text = f"handed {plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
-            return [self.it.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
+            return [self.it.say(jobs[0], text, "", len(jobs), JobStep.ACCEPTED)]
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
             text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
-            return [self.it.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
+            return [self.it.say(jobs[0], text, "", len(jobs), JobStep.ACCEPTED)]
         if isinstance(result, Accepted):
             texts = (f"submitted job {unit.cluster}/{self.it.keys[job.token]}" for job in jobs)
             return [
-                self.it.say(job, text, "", 1, Step.ACCEPTED)
+                self.it.say(job, text, "", 1, JobStep.ACCEPTED)
                 for job, text in zip(jobs, texts, strict=True)
             ]
         if isinstance(result, Rejected | Unreachable):
-            await self.it.release([Release(job.token, job.action, {}) for job in jobs])
+            await self.it.release([ReservationRelease(job.token, job.action, {}) for job in jobs])
             refused = isinstance(result, Rejected)
             detail = result.reason if refused else f"{NOT_SENT}{result.reason}"
-            await self.it.note(Step.REJECTED, jobs, detail=detail)
+            await self.it.note(JobStep.REJECTED, jobs, detail=detail)
             word = "refused" if refused else "not sent"
             why = f"{unit.name} was {word}: {visible(result.reason)}"
-            return [self.it.say(jobs[0], "", why, len(jobs), Step.REJECTED)]
-        await self.it.note(Step.UNKNOWN, jobs, detail=result.reason)
+            return [self.it.say(jobs[0], "", why, len(jobs), JobStep.REJECTED)]
+        await self.it.note(JobStep.UNKNOWN, jobs, detail=result.reason)
         why = (
             f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
             f"{visible(result.reason)}. It stays reserved and is looked for at the next start"
         )
-        return [self.it.say(jobs[0], "", why, len(jobs), Step.UNKNOWN)]
+        return [self.it.say(jobs[0], "", why, len(jobs), JobStep.UNKNOWN)]
 
-    async def ended_at_once(self, unit: Unit, result: SubmitResult) -> list[Progress]:
+    async def ended_at_once(
+        self, unit: SubmissionCall, result: SubmitResult
+    ) -> list[SendingProgress]:
         """Record the end of jobs that ran inside `submit`, as for any other job."""
         site = self.access(unit).site
         traces = await site.traces([job.token for job in unit.jobs])
@@ -338,7 +351,9 @@ class _Run:
         self.must_stop = self.must_stop or any(progress.error for progress in ended)
         return ended
 
-    async def job_ended(self, job: PlannedJob, result: SubmitResult, traces: Traces) -> Progress:
+    async def job_ended(
+        self, job: PlannedJob, result: SubmitResult, traces: Traces
+    ) -> SendingProgress:
         if isinstance(result, Accepted):
             self.it.keys[job.token] = JobKey(result.job_id)
         word = "" if isinstance(result, Accepted) else result.reason
@@ -348,18 +363,18 @@ class _Run:
             return await self.skip(job, NEEDS_MISSING)
         ending = ending_of(job, traces.ended, None if word else 0, word, 0)
         await self.it.release([ending.release])
-        await self.it.note(Step.ENDED, [job], detail=ending.detail)
+        await self.it.note(JobStep.ENDED, [job], detail=ending.detail)
         if not ending.reason:
-            return self.it.say(job, f"{job.name} is done", "", 1, Step.ENDED)
-        return self.it.say(job, "", f"{job.name}: {visible(ending.reason)}", 1, Step.ENDED)
+            return self.it.say(job, f"{job.name} is done", "", 1, JobStep.ENDED)
+        return self.it.say(job, "", f"{job.name}: {visible(ending.reason)}", 1, JobStep.ENDED)
 
-    async def skip(self, job: PlannedJob, why: str) -> Progress:
-        await self.it.release([Release(job.token, job.action, {})])
-        await self.it.note(Step.ABANDONED, [job], detail=why)
+    async def skip(self, job: PlannedJob, why: str) -> SendingProgress:
+        await self.it.release([ReservationRelease(job.token, job.action, {})])
+        await self.it.note(JobStep.ABANDONED, [job], detail=why)
         self.open.pop(job.token, None)
-        return self.it.say(job, f"skipped {job.name}: {why}", "", 1, Step.ABANDONED)
+        return self.it.say(job, f"skipped {job.name}: {why}", "", 1, JobStep.ABANDONED)
 
-    def stopped(self, why: str, jobs: Iterable[PlannedJob] = ()) -> Progress:
+    def stopped(self, why: str, jobs: Iterable[PlannedJob] = ()) -> SendingProgress:
         names = [job.name for job in (*jobs, *self.open.values())]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         text = f"{why}: {plural(len(names), 'job was', 'jobs were')} not sent ({shown})"
@@ -375,11 +390,11 @@ class _Run:
             await asyncio.wait({self.under_way})
         await self.letting.let_go()
         left = list(self.open.values())
-        await self.it.release([Release(job.token, job.action, {}) for job in left])
-        await self.it.note(Step.ABANDONED, left, detail="not sent")
+        await self.it.release([ReservationRelease(job.token, job.action, {}) for job in left])
+        await self.it.note(JobStep.ABANDONED, left, detail="not sent")
         self.open.clear()
 
-    def submitting(self, unit: Unit) -> Progress:
+    def submitting(self, unit: SubmissionCall) -> SendingProgress:
         return self.it.say(unit.jobs[0], f"submitting {unit.name}")
 
     def mention(self, text: str) -> None:
@@ -387,7 +402,7 @@ class _Run:
         self.said.put_nowait(self.it.progress(text))
 
 
-def _kind(unit: Unit) -> tuple[object, ...]:
+def _kind(unit: SubmissionCall) -> tuple[object, ...]:
     """Return the properties by which a scheduler judges a job: destination, amounts and options."""
     job, bundle = unit.jobs[0], unit.bundle
     if is_in_pilot(job.token):

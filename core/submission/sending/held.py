@@ -20,7 +20,7 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.reconcile.reconcile_state import LOST_STEPS, Settling
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.in_queue import find_requests, tokens_by_key
@@ -37,7 +37,7 @@ RELEASE_PAUSE = 30.0
 
 
 @dataclass
-class Held:
+class HeldJobs:
     """The held jobs of one plan that must be released, by token."""
 
     settling: Settling
@@ -95,7 +95,7 @@ class Held:
             except KeyError:
                 return
             except RowtuiError as error:
-                it.tell("", Step.ACCEPTED, f"held jobs are not released: {error}")
+                it.tell("", JobStep.ACCEPTED, f"held jobs are not released: {error}")
                 return
             tokens_kept = {job.token for job in kept}
             wanted = {key for token, key in theirs.items() if token in tokens_kept}
@@ -161,7 +161,7 @@ class Held:
 
 
 def _is_stray(entry: JournalEntry, job: Job) -> bool:
-    over = entry.step in (Step.ENDED, Step.ABANDONED, Step.REJECTED)
+    over = entry.step in (JobStep.ENDED, JobStep.ABANDONED, JobStep.REJECTED)
     return over or (entry.step not in LOST_STEPS and entry.key != job.key)
 
 
@@ -178,7 +178,7 @@ async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) 
         return
     # The jobs may belong to another project.
     ours = await _of_done_plans(settling, late)
-    await Held(settling).take_away({key: token for token, key in late.items() if token in ours})
+    await HeldJobs(settling).take_away({key: token for token, key in late.items() if token in ours})
 
 
 async def _of_done_plans(settling: Settling, tokens: Collection[str]) -> set[str]:

@@ -24,7 +24,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, sync_folder, write_all
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.submission.plan.model import JobRecord, JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, Plan, PlannedJob
 
 VERSION = 1
 LIMIT = 1 << 30
@@ -261,7 +261,7 @@ def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
     return JournalEntry(
         token=str(fields["token"]),
         plan_id=plan_id,
-        step=Step(fields["step"]),
+        step=JobStep(fields["step"]),
         at=float(fields["at"]),
         job_id=int(fields["job_id"]),
         detail=str(fields["detail"]),
@@ -282,16 +282,16 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
         latest[entry.token] = entry
         if entry.job_id:
             keys[entry.token] = entry.key
-        if entry.step in (Step.SENDING, Step.ACCEPTED) and not is_later_note(entry):
+        if entry.step in (JobStep.SENDING, JobStep.ACCEPTED) and not is_later_note(entry):
             times[entry.token] = entry.at
     records = []
     for job in plan.jobs:
         last = latest.get(job.token)
-        step = last.step if last else Step.PLANNED
+        step = last.step if last else JobStep.PLANNED
         code, reason = (None, "")
-        if last is not None and step is Step.ENDED:
+        if last is not None and step is JobStep.ENDED:
             code, reason = read_end_detail(last.detail)
-        elif last is not None and step in (Step.REJECTED, Step.ABANDONED, Step.UNKNOWN):
+        elif last is not None and step in (JobStep.REJECTED, JobStep.ABANDONED, JobStep.UNKNOWN):
             reason = last.detail
         key = keys.get(job.token, JobKey(0))
         records.append(
@@ -308,7 +308,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
                 submitted_at=times.get(job.token, 0.0),
                 log_path=log_of(job, key),
                 user=plan.user,
-                ended_at=last.at if last is not None and step is Step.ENDED else 0.0,
+                ended_at=last.at if last is not None and step is JobStep.ENDED else 0.0,
                 exit_code=code,
                 end_reason=reason,
                 task=key.task,
@@ -321,7 +321,13 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
 
 def is_later_note(entry: JournalEntry) -> bool:
     """Whether an entry only adds to an acceptance that was recorded before."""
-    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN, BEGUN, GONE)
+    return entry.step is JobStep.ACCEPTED and entry.detail in (
+        RECORDED,
+        RELEASED,
+        SEEN,
+        BEGUN,
+        GONE,
+    )
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:

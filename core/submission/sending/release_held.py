@@ -17,11 +17,11 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
-from rowtui.core.submission.sending.reservations import Release, Reservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, Reservations
 from rowtui.core.submission.sending.send import LOOKUP_PAUSE, PATIENCE, sent_with
 from rowtui.core.submission.sending.site import NO_TRACES, Access
 
@@ -33,7 +33,7 @@ from rowtui.core.submission.sending.site import NO_TRACES, Access
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SendingProgress:
     """One step. `done` of `total` jobs have an answer; `error` states what went wrong, else "".
 
     `became`: the new state of the job with this token; None while it is on its way, or if the step
@@ -45,7 +45,7 @@ class Progress:
     token: str
     message: str
     error: str = ""
-    became: Step | None = None
+    became: JobStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class RunRecords:
     done: int = 0
     records: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def release(self, releases: Sequence[Release]) -> None:
+    async def release(self, releases: Sequence[ReservationRelease]) -> None:
         """Give directories back."""
         async with self.records:
             await asyncio.to_thread(self.tools.reservations.release, releases)
 
-    async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
+    async def note(self, step: JobStep, jobs: Sequence[PlannedJob], detail: str = "") -> None:
         """Journal a step of these jobs, with the ids that they have so far."""
         if not jobs:
             return
@@ -102,15 +102,15 @@ class RunRecords:
         message: str,
         error: str = "",
         done: int = 0,
-        became: Step | None = None,
-    ) -> Progress:
+        became: JobStep | None = None,
+    ) -> SendingProgress:
         """Return progress about a job; `done` more jobs have an answer now."""
         self.done += done
-        return Progress(self.done, len(self.plan.jobs), job.token, message, error, became)
+        return SendingProgress(self.done, len(self.plan.jobs), job.token, message, error, became)
 
-    def progress(self, message: str, error: str = "") -> Progress:
+    def progress(self, message: str, error: str = "") -> SendingProgress:
         """Return progress that is not about one job."""
-        return Progress(self.done, len(self.plan.jobs), "", message, error)
+        return SendingProgress(self.done, len(self.plan.jobs), "", message, error)
 
 
 # Jobs whose own header requests a hold: only the user releases them, never rowtui.
@@ -181,14 +181,14 @@ class LettingGo:
     it: RunRecords
     waiting: dict[str, PlannedJob] = field(default_factory=dict)  # not yet recorded
     # The previous batch is recorded and released while the next one is sent.
-    under_way: asyncio.Task[list[Progress]] | None = None
+    under_way: asyncio.Task[list[SendingProgress]] | None = None
 
-    async def let_go(self) -> list[Progress]:
+    async def let_go(self) -> list[SendingProgress]:
         """Record the ids of all accepted jobs, and release the jobs."""
         before = await self.let_go_meanwhile()
         return before + await self.let_go_meanwhile()
 
-    async def let_go_meanwhile(self) -> list[Progress]:
+    async def let_go_meanwhile(self) -> list[SendingProgress]:
         """Start to record and release accepted jobs; return the previous batch's progress.
 
         Jobs that cannot be verified now stay held until `settle` handles them.
@@ -200,18 +200,18 @@ class LettingGo:
             self.under_way = asyncio.ensure_future(self.record_and_start(jobs))
         return progress
 
-    async def record_and_start(self, jobs: Sequence[PlannedJob]) -> list[Progress]:
+    async def record_and_start(self, jobs: Sequence[PlannedJob]) -> list[SendingProgress]:
         ids = {job.token: self.it.keys[job.token].id for job in jobs}
         async with self.it.records:
             await asyncio.to_thread(self.it.tools.reservations.record, ids)
-        await self.it.note(Step.ACCEPTED, jobs, detail=RECORDED)
-        progress: list[Progress] = []
+        await self.it.note(JobStep.ACCEPTED, jobs, detail=RECORDED)
+        progress: list[SendingProgress] = []
         for cluster in dict.fromkeys(job.destination.cluster for job in jobs):
             here = [job for job in jobs if job.destination.cluster == cluster]
             progress += await self.start(here, self.it.tools.access[cluster])
         return progress
 
-    async def start(self, jobs: Sequence[PlannedJob], access: Access) -> list[Progress]:
+    async def start(self, jobs: Sequence[PlannedJob], access: Access) -> list[SendingProgress]:
         """Release the jobs of one cluster that it certainly has, and that no process gave up."""
         try:
             traces = await access.site.traces([job.token for job in jobs])
@@ -238,12 +238,12 @@ class LettingGo:
         answers = await access.scheduler.release(held) if held else ()
         let_go = as_they_are | {answer.job for answer in answers if not answer.error}
         free = [job for job in jobs if theirs.get(job.token) in let_go]
-        await self.it.note(Step.ACCEPTED, free, detail=RELEASED)
+        await self.it.note(JobStep.ACCEPTED, free, detail=RELEASED)
         return progress
 
     async def taken_back(
         self, job: PlannedJob, access: Access, others: Collection[str]
-    ) -> Progress:
+    ) -> SendingProgress:
         """Remove a job from the queue that another process gave up; the job would do nothing.
 
         `others`: the bundles that still have other jobs; in them, the job is only skipped.
@@ -253,6 +253,6 @@ class LettingGo:
         if alone and not is_in_pilot(job.token):
             await access.scheduler.cancel([key])
         detail = "given up by another process meanwhile"
-        await self.it.release([Release(job.token, job.action, {})])
-        await self.it.note(Step.ABANDONED, [job], detail=detail)
-        return self.it.say(job, "", f"{job.name}: {detail}", 0, Step.ABANDONED)
+        await self.it.release([ReservationRelease(job.token, job.action, {})])
+        await self.it.note(JobStep.ABANDONED, [job], detail=detail)
+        return self.it.say(job, "", f"{job.name}: {detail}", 0, JobStep.ABANDONED)

@@ -41,7 +41,7 @@ NAMES_RATIO = 24  # directories that are listed in the time of one search
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ReservationRelease:
     """A job that gives its directories back.
 
     `ends` are by the names of directories; they apply where the action is not complete.
@@ -71,7 +71,7 @@ class Reservations(Protocol):
         """Enter the job ids of tokens."""
         ...
 
-    def release(self, releases: Collection[Release]) -> None:
+    def release(self, releases: Collection[ReservationRelease]) -> None:
         """Give directories back, and record how the job ended at each of them."""
         ...
 
@@ -141,7 +141,7 @@ class StoredReservations:
         if ids:
             self._commit(lambda state: with_ids(state, ids))
 
-    def release(self, releases: Collection[Release]) -> None:
+    def release(self, releases: Collection[ReservationRelease]) -> None:
         """See `Reservations`."""
         if not releases:
             return
@@ -249,7 +249,7 @@ def with_ids(state: State, ids: Mapping[str, int]) -> State:
     return state._replace(submitted=submitted) if changed else state
 
 
-def released(state: State, releases: Iterable[Release]) -> State:
+def released(state: State, releases: Iterable[ReservationRelease]) -> State:
     """Return the state without the records of these jobs, and with their ends.
 
     An end is entered only where the action is not complete and no other job has the directory.

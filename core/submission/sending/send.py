@@ -42,7 +42,7 @@ SENDS = 5  # most submissions of the same job
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SendWaits:
     """How, and for how long, to wait for clear answers. `say` receives messages for the user."""
 
     pause: float = LOOKUP_PAUSE
@@ -51,7 +51,7 @@ class Waiting:
     say: Callable[[str], None] = lambda _: None
 
 
-class Unit(NamedTuple):
+class SubmissionCall(NamedTuple):
     """The content of one submission call: one job, the tasks of one array, or one bundle."""
 
     jobs: tuple[PlannedJob, ...]
@@ -77,7 +77,7 @@ class Unit(NamedTuple):
         return self.jobs[0].name + (f" and {more:,} more" if more else "")
 
 
-def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
+def units_of(jobs: Sequence[PlannedJob]) -> list[SubmissionCall]:
     """Return the jobs in order, with neighbours of the same array or bundle in one unit."""
     units: list[list[PlannedJob]] = []
     for job in jobs:
@@ -85,7 +85,7 @@ def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
             units[-1].append(job)
         else:
             units.append([job])
-    return [Unit(tuple(unit)) for unit in units]
+    return [SubmissionCall(tuple(unit)) for unit in units]
 
 
 def sent_with(job: PlannedJob) -> str:
@@ -94,7 +94,7 @@ def sent_with(job: PlannedJob) -> str:
 
 
 def batches_of(
-    jobs: Sequence[PlannedJob], most: Callable[[Unit], int]
+    jobs: Sequence[PlannedJob], most: Callable[[SubmissionCall], int]
 ) -> Iterator[list[PlannedJob]]:
     """Yield jobs that are reserved together; an array is not split."""
     batch: list[PlannedJob] = []
@@ -108,14 +108,14 @@ def batches_of(
 
 
 def chunks_of(
-    units: Sequence[Unit], most: Callable[[Unit], int], *, first: bool
-) -> list[list[Unit]]:
+    units: Sequence[SubmissionCall], most: Callable[[SubmissionCall], int], *, first: bool
+) -> list[list[SubmissionCall]]:
     """Return units to send at the same time, never a job together with one that it depends on.
 
     `first`: nothing was sent before. In this case the first unit is sent alone, because a refusal
     of this unit would apply to the others, too.
     """
-    chunks: list[list[Unit]] = []
+    chunks: list[list[SubmissionCall]] = []
     inside: set[str] = set()
     for unit in units:
         alone = first and len(chunks) == 1
@@ -135,7 +135,7 @@ def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
     return sorted(folder for folder in folders if "%" not in folder and folder != ".")
 
 
-def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
+def spec_of(unit: SubmissionCall, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
     """Return the scheduler's specification. `keys`: of the jobs to wait for, by token."""
     array = unit.bundle is None and len(unit.jobs) > 1
     after = after_of(unit.jobs, keys, array=array)
@@ -161,7 +161,7 @@ def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
 
 
 async def submit_surely(
-    unit: Unit, access: Access, keys: Mapping[str, JobKey], waiting: Waiting
+    unit: SubmissionCall, access: Access, keys: Mapping[str, JobKey], waiting: SendWaits
 ) -> SubmitResult:
     """Submit, and ask until the outcome is certain or the timeout is reached.
 

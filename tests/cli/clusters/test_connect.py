@@ -15,7 +15,7 @@ import pytest
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.main import main
 from rowtui.core.clusters.transports.shared.calls import end_shared, shared_logins
-from rowtui.core.clusters.transports.shared.protocol import State
+from rowtui.core.clusters.transports.shared.protocol import LoginState
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal
@@ -160,7 +160,7 @@ async def test_who_gives_up_leaves_no_process(here: Here, node: FaultyLogin, key
     await asyncio.to_thread(terminal.answer, b"Password: ", b"" if key == "Ctrl-C" else b"\x04")
     if key == "Ctrl-C":
         ((_, login),) = await shared_logins()
-        assert login.state is State.LOGGING_IN
+        assert login.state is LoginState.LOGGING_IN
         os.write(terminal.outer, b"half of it\x03")
 
     code = await asyncio.to_thread(terminal.end)

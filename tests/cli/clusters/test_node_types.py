@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from rowtui.cli.main import main
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.clusters.model import NodeKind
+from rowtui.core.clusters.model import NodeType
 
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
@@ -75,7 +75,7 @@ def reached(node: LoginNode, more: str = "") -> str:
     )
 
 
-def types(home: Path, name: str) -> tuple[NodeKind, ...]:
+def types(home: Path, name: str) -> tuple[NodeType, ...]:
     file = load_clusters({"HOME": str(home)})
     assert file.problems == ()
     cluster = file.named(name)

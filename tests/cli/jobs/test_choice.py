@@ -12,7 +12,7 @@ from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine.api.engine import JobView
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 
 def job(
@@ -32,7 +32,7 @@ def job(
         action=action,
         directories=directories,
         name="n",
-        step=Step.ACCEPTED,
+        step=JobStep.ACCEPTED,
         job_id=number,
         submitted_at=1.0,
         log_path="log",

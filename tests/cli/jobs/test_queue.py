@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.config.load import load_clusters
-from rowtui.core.clusters.polling.cache import Known, PollCache, cache_name
+from rowtui.core.clusters.polling.cache import KnownQueue, PollCache, cache_name
 from rowtui.core.clusters.polling.policy import PollHistory
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 
@@ -167,7 +167,7 @@ def test_of_a_controller_that_is_down_the_last_known_queue_is_shown_with_its_age
     cache = PollCache(here.home / ".cache/rowtui/queues", cache_name(cluster, os.environ))
     cache.folder.mkdir(parents=True)
     assert cache.write(
-        Known(PollHistory(then, then + 1, 0.1), QueueSnapshot("alpha", then, jobs), then)
+        KnownQueue(PollHistory(then, then + 1, 0.1), QueueSnapshot("alpha", then, jobs), then)
     )
     # when its controller answers nobody
     two[0].cluster.stop_controller()

@@ -16,7 +16,7 @@ from rowtui.cli.output.table import display_width
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.engine.api.engine import JobView
 from rowtui.core.project.views.views import ClusterView
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 NOW = 1_000_000.0
 ROOT = Path(__file__).parents[3]
@@ -31,7 +31,7 @@ def ours(job: Job, *directories: str, state: JobState | None = None) -> JobView:
         action="sample",
         directories=directories,
         name=job.name,
-        step=Step.ACCEPTED,
+        step=JobStep.ACCEPTED,
         job_id=job.id,
         submitted_at=1.0,
         log_path="log",
@@ -140,7 +140,7 @@ def test_a_job_of_the_project_has_ended_as_its_own_script_says() -> None:
     job = Job(7, JobState.FAILED, token="t-0", exit_code=2, reason="NonZeroExitCode")
     view = ours(job, "d6", "d7")
     why = "exit code 3 in directory d7"
-    record = replace(view.record, step=Step.ENDED, exit_code=3, end_reason=why)
+    record = replace(view.record, step=JobStep.ENDED, exit_code=3, end_reason=why)
     text = lines([job], [view._replace(record=record, reason=why)], ended=True)
     assert text[2].split(maxsplit=6)[:3] == ["7", "failed", "sample"]
     assert text[2].endswith(why)

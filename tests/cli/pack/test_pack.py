@@ -34,14 +34,14 @@ products = ["wide"]
 threads_per_process = 100
 """
 THEIRS = """\
-from rowtui.core.packing.model import Bundle, Lane, Run
+from rowtui.core.packing.model import Bundle, Lane, RequestRun
 
 class Alone:
     name = "alone"
     summary = "a node for each"
     def pack(self, problem, go_on):
         return tuple(
-            Bundle(0, (Lane((Run(n, 1),)),), there) for n, there in enumerate(problem.counts)
+            Bundle(0, (Lane((RequestRun(n, 1),)),), there) for n, there in enumerate(problem.counts)
         )
 """
 # Nobody is asked: plans are made for it, and packed, without a connection.

@@ -27,7 +27,7 @@ from rowtui.cli.pack.text import (
     saving,
 )
 from rowtui.core.base.text import Cost
-from rowtui.core.packing.model import Amounts, NodeType
+from rowtui.core.packing.model import InstanceType, ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
@@ -35,11 +35,11 @@ from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.plan.model import Destination, Packed, PlannedJob
+from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob
 
 from tests.eventually import eventually
 
-WHERE = Destination("alpha", "cpu")
+WHERE = PlannedDestination("alpha", "cpu")
 
 
 def packed(jobs: int = 3, bundles: int = 1, alone: float = 4.0, cost: float = 1.0) -> Packed:
@@ -47,13 +47,13 @@ def packed(jobs: int = 3, bundles: int = 1, alone: float = 4.0, cost: float = 1.
 
 
 def node_type(name: str = "n", at_most: int | None = None, gpus: int = 0) -> NodeTypeView:
-    amounts = Amounts(4, 1000, gpus)
+    amounts = ResourceAmounts(4, 1000, gpus)
     return NodeTypeView(name, amounts, 2.5, True, at_most, 0, None, False, "a file")
 
 
 def bundle(jobs: int = 1, seconds: int = 60, cost: float = 0.5, kind: int = 0) -> BundleView:
-    lane = LaneView(Amounts(2, 500), tuple(range(jobs)), (seconds // jobs,) * jobs)
-    return BundleView("t", kind, Amounts(2, 500), seconds, cost, (lane,))
+    lane = LaneView(ResourceAmounts(2, 500), tuple(range(jobs)), (seconds // jobs,) * jobs)
+    return BundleView("t", kind, ResourceAmounts(2, 500), seconds, cost, (lane,))
 
 
 def job(name: str = "one-a") -> PlannedJob:
@@ -163,8 +163,8 @@ def test_resources_that_nobody_uses_have_no_column(capsys: pytest.CaptureFixture
 def test_hostile_names_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b[2J\n"
     there = PackedDestination(
-        Destination(evil, evil),
-        Packed(Destination(evil, evil), evil, 3, 1, 4.0, 1.0, 0.9, evil),
+        PlannedDestination(evil, evil),
+        Packed(PlannedDestination(evil, evil), evil, 3, 1, 4.0, 1.0, 0.9, evil),
         (node_type(evil, at_most=0),),
         (bundle(),),
         (LeftAlone((0,), evil),),
@@ -192,11 +192,12 @@ def test_times_are_short() -> None:
 
 
 def test_bundles_made_ahead_wait_for_nodes_where_there_are_too_few() -> None:
-    kind = NodeType("n", Amounts(4, 1000), 3600.0, at_most=1, boot_seconds=10)
+    kind = InstanceType("n", ResourceAmounts(4, 1000), 3600.0, at_most=1, boot_seconds=10)
     bundles = [
-        bundle(1)._replace(lanes=(LaneView(Amounts(2, 500), (at,), (60,)),)) for at in (0, 1)
+        bundle(1)._replace(lanes=(LaneView(ResourceAmounts(2, 500), (at,), (60,)),))
+        for at in (0, 1)
     ]
-    jobs = {0: (Amounts(2, 500), 30.0), 1: (Amounts(2, 500), 50.0)}
+    jobs = {0: (ResourceAmounts(2, 500), 30.0), 1: (ResourceAmounts(2, 500), 50.0)}
     found = carried_out(bundles, [kind], jobs)
     assert (found.makespan, found.cost) == (100.0, 100.0)  # 10 + 30, then 10 + 50
     assert (found.peak, found.nodes) == (1, 2)

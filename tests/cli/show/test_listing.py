@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.main import main
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.table import Cell, Column, Row, table_lines
+from rowtui.cli.output.table import Row, TableCell, TextColumn, table_lines
 from rowtui.cli.show import listing
-from rowtui.cli.show.listing import STYLES, Element, Listing
+from rowtui.cli.show.listing import STYLES, DirectoryTable, Element
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.values import compact, resolve
 from rowtui.core.groups.form import cut_groups
@@ -58,7 +58,10 @@ def row_by_row(
             for at in group.indices:
                 status = element.row.status_of(at)
                 assert status is not None
-                cells: list[str | Cell] = [DIRECTORIES.name(at), Cell(status.value, STYLES[status])]
+                cells: list[str | TableCell] = [
+                    DIRECTORIES.name(at),
+                    TableCell(status.value, STYLES[status]),
+                ]
                 if with_jobs:
                     job = element.submitted.get(at)
                     cells.append(f"{job.cluster}/{job.job_id}" if job and job.job_id else "")
@@ -90,9 +93,9 @@ def test_a_listing_in_columns_is_the_table_of_its_rows(
     header: bool,
 ) -> None:
     out = Output(color=color)
-    columns = [Column("Directory", style="bold"), Column("Status")]
-    columns += [Column("Job ID")] * with_jobs
-    columns += [Column(pointer, right=True, right_header=False) for pointer in pointers]
+    columns = [TextColumn("Directory", style="bold"), TextColumn("Status")]
+    columns += [TextColumn("Job ID")] * with_jobs
+    columns += [TextColumn(pointer, right=True, right_header=False) for pointer in pointers]
     rows = row_by_row(shown, pointers, out, with_jobs=with_jobs, separate=separate)
     expected = table_lines(columns, rows, out, header=header)
 
@@ -100,7 +103,7 @@ def test_a_listing_in_columns_is_the_table_of_its_rows(
         mock.patch.object(sys, "stdout", io.StringIO()) as said,
         mock.patch.object(listing, "PIECE", piece),
     ):
-        Listing(DIRECTORIES, shown, pointers, with_jobs=with_jobs, separate=separate).write(
+        DirectoryTable(DIRECTORIES, shown, pointers, with_jobs=with_jobs, separate=separate).write(
             out, header=header
         )
 
@@ -114,7 +117,7 @@ def test_the_first_directory_that_lacks_a_value_is_named_before_anything_is_prin
     row = ActionStatus(Action(0, "x", "true"), eligible=0b111)
     element = Element(cut_groups(row.action, directories, 0b111), 1, row, {})
 
-    table = Listing(directories, [element], ["/a", "/b"], with_jobs=True, separate=True)
+    table = DirectoryTable(directories, [element], ["/a", "/b"], with_jobs=True, separate=True)
     with pytest.raises(RowtuiError, match="directory 'q' does not contain the JSON pointer '/b'"):
         table.write(Output(), header=True)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli.output.output import Output
 from rowtui.cli.show import listing, wide_listing
-from rowtui.cli.show.listing import Element, Listing
+from rowtui.cli.show.listing import DirectoryTable, Element
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import only_status, with_status
@@ -81,9 +81,9 @@ def test_many_rows_are_printed_as_few_are(
             mock.patch.object(listing, "WIDE_FROM", wide_from),
             mock.patch.object(wide_listing, "wide_rows", wraps=wide_listing.wide_rows) as taken,
         ):
-            Listing(directories, shown, pointers, with_jobs=with_jobs, separate=separate).write(
-                Output(color="never"), header=True
-            )
+            DirectoryTable(
+                directories, shown, pointers, with_jobs=with_jobs, separate=separate
+            ).write(Output(color="never"), header=True)
         assert taken.called is (wide_from == 0)
         printed[wide_from] = said.getvalue()
 
@@ -94,7 +94,7 @@ def rows_of(directories: Directories, pointers: list[str]) -> Any:
     every = (1 << len(directories)) - 1
     row = ActionStatus(Action(0, "x", "true"), eligible=every)
     element = Element(cut_groups(row.action, directories, every), 1, row, {}, Status.ELIGIBLE)
-    columns = [listing.Column(header) for header in ("Directory", "Status", *pointers)]
+    columns = [listing.TextColumn(header) for header in ("Directory", "Status", *pointers)]
     texts = [listing.PointerTexts(directories, pointer) for pointer in pointers]
     return wide_listing.wide_rows(directories, [element], texts, columns, with_jobs=False)
 

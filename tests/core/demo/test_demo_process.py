@@ -10,9 +10,9 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.process import DemoProcess
 from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process.options import Demo, EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.project.views.views import FASTER, INJECT, SLOWER
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 
 
 async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
@@ -21,7 +21,7 @@ async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     options = EngineOptions(str(tmp_path / "boiling"), demo=Demo("large", 2_000))
-    started = Started(options)
+    started = EngineProcess(options)
     started.opened()
     engine = DemoProcess(started)
     assert engine.state.badge == "DEMO ×60"
@@ -47,7 +47,7 @@ async def test_a_demo_whose_engine_is_killed_goes_on_where_it_was(
     after = await engine.refresh()
     assert after.generation >= first.generation
     found = {one.record.token: one for one in (await engine.jobs(now=True)).jobs}
-    assert found[plan.jobs[0].token].record.step is Step.ACCEPTED
+    assert found[plan.jobs[0].token].record.step is JobStep.ACCEPTED
     assert found[plan.jobs[0].token].record.job_id
     assert (await engine.control(FASTER)).badge == "DEMO ×10"
     assert (await engine.control(INJECT, "fail gl")).said == "gl answers again."

@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.demo.scheduler import SimulatedScheduler
-from rowtui.core.demo.simulation import FastClock, Machine, Simulation, Work
+from rowtui.core.demo.simulation import ClusterSimulation, ClusterSpec, DemoWork, FastClock
 
 
 def spec(number: int, **other: object) -> JobSpec:
@@ -22,15 +22,15 @@ def spec(number: int, **other: object) -> JobSpec:
     return JobSpec(f"token-{number}", f"job {number}", **told, workdir=Path("/"), log_path="%j.out")  # type: ignore[arg-type]
 
 
-def world(seed: int = 1, jobs: int = 200) -> Simulation:
-    made = Simulation([Machine("here", 4096, 50)], seed)
+def world(seed: int = 1, jobs: int = 200) -> ClusterSimulation:
+    made = ClusterSimulation([ClusterSpec("here", 4096, 50)], seed)
     for number in range(jobs):
         made.clusters["here"].submit(spec(number), 0.0)
-        made.work[f"token-{number}"] = Work("act", tuple(f"{number}-{it}" for it in range(10)))
+        made.work[f"token-{number}"] = DemoWork("act", tuple(f"{number}-{it}" for it in range(10)))
     return made
 
 
-def run_to_the_end(made: Simulation) -> dict[str, list[str]]:
+def run_to_the_end(made: ClusterSimulation) -> dict[str, list[str]]:
     completed: dict[str, list[str]] = {"act": []}
     for minute in range(1, 1000):
         completed["act"] += made.advance(minute * 60.0).get("act", [])
@@ -61,7 +61,7 @@ def test_the_same_seed_tells_the_same_story() -> None:
 
 
 async def test_the_scheduler_holds_releases_cancels_and_finds() -> None:
-    made, now = Simulation([Machine("here", 64, 8, latency=0.0)], 1), [0.0]
+    made, now = ClusterSimulation([ClusterSpec("here", 64, 8, latency=0.0)], 1), [0.0]
     there = made.clusters["here"]
     scheduler: Scheduler = SimulatedScheduler(there, lambda: now[0], lambda: 1e9)
     accepted = await scheduler.submit(spec(1, held=True))
@@ -88,7 +88,7 @@ async def test_the_scheduler_holds_releases_cancels_and_finds() -> None:
 
 
 async def test_an_array_is_one_job_of_several_tasks_that_wait_for_others() -> None:
-    made = Simulation([Machine("here", 64, 8, latency=0.0)], 1)
+    made = ClusterSimulation([ClusterSpec("here", 64, 8, latency=0.0)], 1)
     there = made.clusters["here"]
     first = there.submit(spec(1), 0.0)
     there.submit(spec(2, tasks=(0, 3), after=(first,)), 0.0)

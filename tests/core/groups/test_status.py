@@ -22,7 +22,7 @@ from rowtui.core.groups.status import (
     status_table,
     with_status,
 )
-from rowtui.core.state.model import LastEnd, Outcome, State, Submitted, bit_set
+from rowtui.core.state.model import LastEnd, LastOutcome, State, Submitted, bit_set
 from rowtui.core.workflow.model import Action, GroupRule, Processes, Resources, Walltime, Workflow
 
 from tests.core.groups.memory import (
@@ -47,7 +47,7 @@ def test_every_combination_of_records_gives_the_first_status_that_holds() -> Non
     # Each directory is one combination of: include, own completion, submission, how the last job
     # ended, and the completion of two previous actions.
     no = [False, True]
-    cases = list(itertools.product(no, no, no, [None, *Outcome], no, no))
+    cases = list(itertools.product(no, no, no, [None, *LastOutcome], no, no))
     directories = numbered([{"in": case[0]} for case in cases])
     where = [{i for i, case in enumerate(cases) if case[k]} for k in range(6)]
     workflow = Workflow(

@@ -11,7 +11,7 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
+from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
 from rowtui.core.mapping.model.request import MappingRequest, Person
 
 TPV3 = b"global: {dialect: tpv3}\n"
@@ -66,7 +66,7 @@ def as_recorded(placement: Placement, decision: Decision) -> dict[str, Any]:
         }
     else:
         found |= {"phase": "map", "error": {"class": placement.cause}}
-        if placement.outcome is Outcome.FAILED:
+        if placement.outcome is MappingOutcome.FAILED:
             found["error"]["message"] = placement.message
     tags: dict[str, list[str]] = {"require": [], "prefer": [], "accept": [], "reject": []}
     for strength, tag, _ in decision.tags:

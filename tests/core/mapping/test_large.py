@@ -8,7 +8,7 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.lint.lint import lint
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.request import MappingRequest, Person
 
 from bench.mapping_cases import Case, shared, site
@@ -38,5 +38,10 @@ def test_a_large_configuration_loads_lints_and_maps(case: Case, tools: int) -> N
             decision = decide(mapper, request)
             assert decision.chosen.outcome is placement.outcome
             assert len(decision.candidates) + len(decision.refusals) >= 1 or decision.rules
-    assert Outcome.CHOSEN in outcomes
-    assert outcomes <= {Outcome.CHOSEN, Outcome.NOWHERE, Outcome.FAILED, Outcome.WAITS}
+    assert MappingOutcome.CHOSEN in outcomes
+    assert outcomes <= {
+        MappingOutcome.CHOSEN,
+        MappingOutcome.NOWHERE,
+        MappingOutcome.FAILED,
+        MappingOutcome.WAITS,
+    }

@@ -22,7 +22,7 @@ from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Tool
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,
-    Facts,
+    ClusterFacts,
     MappingRequest,
     Person,
     WhatIf,
@@ -55,8 +55,8 @@ def comparable(placement: Placement) -> str:
 
 FACTS = (
     NOTHING_KNOWN,
-    Facts(1, {("slurm", "p"): load_of(60)}),
-    Facts(2, reachable=frozenset({"slurm"})),
+    ClusterFacts(1, {("slurm", "p"): load_of(60)}),
+    ClusterFacts(2, reachable=frozenset({"slurm"})),
 )
 variations = st.fixed_dictionaries(
     {},
@@ -83,7 +83,7 @@ sequences = st.lists(
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.booleans(), sequences)
 def test_a_mapper_that_remembers_answers_as_one_that_was_never_asked_before(
-    seed: int, tpv3: bool, sequence: list[tuple[int, dict[str, Any], Facts]]
+    seed: int, tpv3: bool, sequence: list[tuple[int, dict[str, Any], ClusterFacts]]
 ) -> None:
     generated = case(seed)
     configuration = load(generated.files, tpv3=tpv3)
@@ -165,7 +165,8 @@ def test_what_clusters_said_last_decides_what_is_remembered(expression: str) -> 
     mapper = mapper_of(expression)
 
     answers = [
-        mapper.place(ASKED, Facts(n, {("slurm", "p"): load_of(60 * n)})).params for n in (1, 2)
+        mapper.place(ASKED, ClusterFacts(n, {("slurm", "p"): load_of(60 * n)})).params
+        for n in (1, 2)
     ]
 
     assert "60" in answers[0]["x"]
@@ -175,8 +176,8 @@ def test_what_clusters_said_last_decides_what_is_remembered(expression: str) -> 
 def test_a_load_that_is_not_known_any_more_is_not_shown() -> None:
     mapper = mapper_of("{mapper.destinations['slurm/p'].load is None}")
 
-    known = mapper.place(ASKED, Facts(1, {("slurm", "p"): load_of(1)}))
-    gone = mapper.place(ASKED, Facts(2))
+    known = mapper.place(ASKED, ClusterFacts(1, {("slurm", "p"): load_of(1)}))
+    gone = mapper.place(ASKED, ClusterFacts(2))
 
     assert (known.params["x"], gone.params["x"]) == ("False", "True")
 
@@ -301,7 +302,7 @@ def test_the_quick_checks_agree_with_the_explained_ones(
     for tag, strength in tags.items():
         entity.tpv_tags.put(strength, tag)
     request = MappingRequest("t", cluster="slurm", partition=partition, totals=totals)
-    facts = Facts(reachable=reachable)
+    facts = ClusterFacts(reachable=reachable)
     # Limits of partitions are for amounts that are numbers (dialect tpv3 refuses others there).
     asked = Amounts(*amounts)
     if any(isinstance(each, str) or each == 10**400 for each in amounts):
@@ -327,7 +328,9 @@ def test_the_quick_checks_agree_with_the_explained_ones(
     assert order == sorted(by_file, key=lambda name: -scores[name])
 
 
-def fits_or_fails(offer: Any, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
+def fits_or_fails(
+    offer: Any, amounts: Amounts, request: MappingRequest, facts: ClusterFacts
+) -> bool:
     try:
         return fits(offer, amounts, request, facts)
     except StopMapping:  # an amount that is no number, where there is a limit

@@ -7,7 +7,7 @@ from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.request import MappingRequest
 
 OBJECTS = [
@@ -39,7 +39,7 @@ def test_what_code_leaves_behind_is_an_error_with_its_reason(
 
     decision = decide(mapper, MappingRequest("t"))
 
-    assert decision.chosen.outcome is Outcome.ERROR
+    assert decision.chosen.outcome is MappingOutcome.ERROR
     assert mapper.place(MappingRequest("t")) == decision.chosen
 
 
@@ -48,7 +48,7 @@ def test_an_amount_beyond_all_floats_is_an_error(cores: str) -> None:
     text = f"tools: {{t: {{cores: {cores}}}}}\ndestinations: {{d: {{runner: r}}}}\n"
     mapper = Mapper(merge_files([parse_mapping(text.encode(), "site.yml")]))
 
-    assert decide(mapper, MappingRequest("t")).chosen.outcome is Outcome.ERROR
+    assert decide(mapper, MappingRequest("t")).chosen.outcome is MappingOutcome.ERROR
 
 
 @pytest.mark.parametrize("dialect", ["seed", "tpv3"])
@@ -60,4 +60,4 @@ def test_a_rank_that_gives_a_function_is_run_like_any_code(rank: str, dialect: s
 
     found = decide(mapper, MappingRequest("t")).chosen
 
-    assert found.outcome is (Outcome.ERROR if dialect == "tpv3" else Outcome.CHOSEN)
+    assert found.outcome is (MappingOutcome.ERROR if dialect == "tpv3" else MappingOutcome.CHOSEN)

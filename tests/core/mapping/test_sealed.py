@@ -9,7 +9,7 @@ from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.request import MappingRequest, Person
 
 TRUSTED = """
@@ -60,4 +60,4 @@ def test_code_of_an_untrusted_file_never_runs_whatever_it_is_merged_with(
             assert not hit.exists()
             assert mapper.place(request).outcome == decision.chosen.outcome
             if key == "t":
-                assert decision.chosen.outcome in {Outcome.UNTRUSTED, Outcome.BROKEN}
+                assert decision.chosen.outcome in {MappingOutcome.UNTRUSTED, MappingOutcome.BROKEN}

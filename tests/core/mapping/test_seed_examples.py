@@ -16,8 +16,8 @@ from rowtui.core.mapping.files.cases import read_cases, run_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.decision import Decision, Outcome, Placement
-from rowtui.core.mapping.model.request import NOTHING_KNOWN, Facts, MappingRequest, Person
+from rowtui.core.mapping.model.decision import Decision, MappingOutcome, Placement
+from rowtui.core.mapping.model.request import NOTHING_KNOWN, ClusterFacts, MappingRequest, Person
 
 FOLDER = Path(__file__).parents[3] / "examples" / "mapping"
 FILES = sorted(path.name for path in FOLDER.glob("*.yml") if path.name != "cases.yml")
@@ -188,7 +188,7 @@ def test_tags_minimap2_requires_what_hisat2_prefers_and_has_nowhere_to_go() -> N
     decision = explained(mapper_of("tags.yml"), "minimap2")
 
     assert tags_of(decision) == {"highmem": "require", "offline": "reject"}
-    assert decision.chosen.outcome is Outcome.NOWHERE
+    assert decision.chosen.outcome is MappingOutcome.NOWHERE
     assert decision.chosen.cause == "JobMappingException"
     assert {
         each.destination: [c.constraint for c in each.failed] for each in decision.refusals
@@ -220,7 +220,7 @@ def test_rules_of_the_default_concern_all_tools() -> None:
     mapper = mapper_of("rules.yml")
 
     refused = place(mapper, "anything", 4)
-    assert (refused.outcome, refused.cause) == (Outcome.FAILED, "JobMappingException")
+    assert (refused.outcome, refused.cause) == (MappingOutcome.FAILED, "JobMappingException")
     assert refused.message == "We don't run piddling datasets of 4.0GB"
     assert place(mapper, "anything", 5).amounts == (None, 2, 6)
 
@@ -229,10 +229,10 @@ def test_rules_are_overridden_by_their_id() -> None:
     mapper = mapper_of("rules.yml")
 
     # What the default refuses is not refused for bwa, which has another idea of small.
-    assert place(mapper, "bwa", 4).outcome is Outcome.WAITS
+    assert place(mapper, "bwa", 4).outcome is MappingOutcome.WAITS
     refused = place(mapper, "bwa", 0.5)
     assert (refused.outcome, refused.message) == (
-        Outcome.FAILED,
+        MappingOutcome.FAILED,
         "We don't run piddling datasets",
     )
 
@@ -240,7 +240,7 @@ def test_rules_are_overridden_by_their_id() -> None:
 def test_rules_with_a_raised_exception_let_the_job_wait() -> None:
     placed = place(mapper_of("rules.yml"), "bwa", 10)
 
-    assert (placed.outcome, placed.cause) == (Outcome.WAITS, "JobNotReadyException")
+    assert (placed.outcome, placed.cause) == (MappingOutcome.WAITS, "JobNotReadyException")
 
 
 def test_rules_an_input_of_15_requires_pulsar_and_highmem() -> None:
@@ -255,7 +255,7 @@ def test_rules_an_input_of_15_requires_pulsar_and_highmem() -> None:
 def test_rules_fail_with_a_message_that_is_filled_in(size: int) -> None:
     refused = place(mapper_of("rules.yml"), "bwa", size)
 
-    assert refused.outcome is Outcome.FAILED
+    assert refused.outcome is MappingOutcome.FAILED
     assert refused.message == f"Input size: {float(size)} is too large shouldn't run"
 
 
@@ -272,8 +272,8 @@ def test_rules_without_an_id_are_never_overridden() -> None:
     more = "tools: {bwa: {rules: [{if: input_size == 15, cores: 9}]}}"
     mapper = mapper_of("rules.yml", more)
 
-    assert place(mapper, "bwa", 10).outcome is Outcome.WAITS  # rule 2 is still there
-    assert place(mapper, "bwa", 25).outcome is Outcome.FAILED  # and rule 4
+    assert place(mapper, "bwa", 10).outcome is MappingOutcome.WAITS  # rule 2 is still there
+    assert place(mapper, "bwa", 25).outcome is MappingOutcome.FAILED  # and rule 4
     assert place(mapper, "bwa", 15).amounts.cores == 9
 
 
@@ -302,7 +302,7 @@ tools:
           "this value goes nowhere"
 """
     placed = place(mapper_of("rules.yml", more), "samtools")
-    assert (placed.outcome, placed.params) == (Outcome.CHOSEN, {"seen": "yes"})
+    assert (placed.outcome, placed.params) == (MappingOutcome.CHOSEN, {"seen": "yes"})
 
 
 # User and role handling
@@ -321,7 +321,7 @@ def test_users_all_others_reject_the_tag_and_cannot_run_the_dangerous_tool() -> 
     mapper = mapper_of("users-and-roles.yml")
 
     refused = place(mapper, "dangerous_interactive_tool", user="somebody")
-    assert refused.outcome is Outcome.INCOMPATIBLE
+    assert refused.outcome is MappingOutcome.INCOMPATIBLE
     assert refused.cause == "IncompatibleTagsException"
     assert "authorize_dangerous_tool" in refused.message
     assert place(mapper, "another_tool", user="somebody").destination == "cluster"
@@ -379,21 +379,21 @@ def test_users_and_roles_can_have_rules() -> None:
     assert place(mapper, wanted, 6, user=FAIRYCAKE).amounts.cores == 3
     assert place(mapper, wanted, 5, user=FAIRYCAKE).amounts.cores == 4
     refused = place(mapper, "plot", 6, user="somebody", roles=("training",))
-    assert (refused.outcome, refused.message) == (Outcome.FAILED, "too much for a course")
+    assert (refused.outcome, refused.message) == (MappingOutcome.FAILED, "too much for a course")
 
 
 # Rank
 
 
-def busy(**waits: float | None) -> Facts:
+def busy(**waits: float | None) -> ClusterFacts:
     loads = {
         ("ours", name): PartitionLoad(name, 64, 8, 0, 0, 4, 1, 0, 3, 2, 16, wait)
         for name, wait in waits.items()
     }
-    return Facts(generation=len(loads), loads=loads)
+    return ClusterFacts(generation=len(loads), loads=loads)
 
 
-def order(mapper: Mapper, facts: Facts = NOTHING_KNOWN) -> list[str]:
+def order(mapper: Mapper, facts: ClusterFacts = NOTHING_KNOWN) -> list[str]:
     decision = decide(mapper, request("bwa"), facts)
     return [each.destination for each in decision.candidates if each.rank]
 
@@ -481,7 +481,7 @@ def test_context_params_are_filled_in_late_with_the_variables_of_the_inheriting_
 def test_context_the_absolute_limit_concerns_all() -> None:
     for action in ("bwa", "hisat2"):
         refused = place(mapper_of("context.yml"), action, 100)
-        assert refused.outcome is Outcome.FAILED
+        assert refused.outcome is MappingOutcome.FAILED
         assert refused.message == "Job input: 100.0 exceeds absolute limit of: 100"
 
 
@@ -536,7 +536,7 @@ def test_context_constants_and_protected_variables_are_kept_from_other_files(mor
     # The global value stays; a tool that tries it is broken, and no other.
     mapper = Mapper(configuration, added=destinations_of(CLUSTER))
     assert place(mapper, "hisat2").chosen
-    assert place(mapper, "bwa", 100).outcome in {Outcome.FAILED, Outcome.BROKEN}
+    assert place(mapper, "bwa", 100).outcome in {MappingOutcome.FAILED, MappingOutcome.BROKEN}
 
 
 def test_context_a_protected_variable_may_be_changed_within_its_file() -> None:

@@ -14,7 +14,7 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.galaxy.modules import has_in_module
 from rowtui.core.mapping.galaxy.objects import ShownMapper
 from rowtui.core.mapping.lint.lint import lint
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import SEED, TPV3
 from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Tool, User
 from rowtui.core.mapping.model.request import MappingRequest, Person
@@ -205,7 +205,7 @@ def test_tags_that_cannot_be_are_an_error_of_the_job(line: str, words: str, dial
     text = _REMOTE % (dialect, line)
     found = Mapper(merge_files([parse_mapping(text.encode(), "m.yml")])).place(MappingRequest("t"))
 
-    assert found.outcome is Outcome.ERROR
+    assert found.outcome is MappingOutcome.ERROR
     assert words in found.message
 
 

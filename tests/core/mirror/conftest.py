@@ -13,15 +13,15 @@ from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
 from rowtui.core.mirror.compare import compare
 from rowtui.core.mirror.listing import list_here, list_there
-from rowtui.core.mirror.model import Wanted
-from rowtui.core.mirror.transfer.files import Files, Progress
+from rowtui.core.mirror.model import WantedFiles
+from rowtui.core.mirror.transfer.files import FileTransfer, TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.rsync_files import RsyncFiles
 from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
 from tests.rig.login import LoginNode
 
-EVERYTHING = Wanted(("",))
+EVERYTHING = WantedFiles(("",))
 
 HOSTILE = (
     "plain.txt",
@@ -90,17 +90,17 @@ class Way:
         self.here.mkdir()
         self.there.mkdir()
 
-    def files(self) -> Files:
+    def files(self) -> FileTransfer:
         if self.kind.startswith("rsync"):
             return RsyncFiles(self.here, self.transport, str(self.there), "alpha")
         make = SftpFiles if self.kind.startswith("sftp") else PlainFiles
         return make(self.here, self.transport, str(self.there), "alpha")
 
-    async def send(self) -> list[Progress]:
+    async def send(self) -> list[TransferProgress]:
         plan = compare(list_here(self.here, EVERYTHING).files, {}, {})
         return [progress async for progress in self.files().send(plan.send)]
 
-    async def fetch(self) -> list[Progress]:
+    async def fetch(self) -> list[TransferProgress]:
         listing = await list_there(self.transport, str(self.there), EVERYTHING, "alpha")
         plan = compare({}, listing.files, {})
         return [progress async for progress in self.files().fetch(plan.fetch)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.mirror.compare import Entry, Side, Transfer, compare, restored
+from rowtui.core.mirror.compare import ManifestEntry, Side, Transfer, compare, restored
 from rowtui.core.mirror.model import FILE, FOLDER_FACTS, LINK, FileFacts
 
 OLD, NEW = FileFacts(3, 10), FileFacts(4, 20)
@@ -31,19 +31,19 @@ def whole(side: dict[str, FileFacts]) -> dict[str, FileFacts]:
 
 
 sides = st.dictionaries(paths, facts).map(whole)
-manifests = st.dictionaries(paths, st.tuples(facts, facts).map(lambda two: Entry(*two)))
+manifests = st.dictionaries(paths, st.tuples(facts, facts).map(lambda two: ManifestEntry(*two)))
 verdicts = st.dictionaries(paths, st.booleans())
 
 
-def mirrored(manifest: dict[str, Entry]) -> dict[str, Entry]:
-    return {path: Entry(entry.there, entry.here) for path, entry in manifest.items()}
+def mirrored(manifest: dict[str, ManifestEntry]) -> dict[str, ManifestEntry]:
+    return {path: ManifestEntry(entry.there, entry.here) for path, entry in manifest.items()}
 
 
 @given(sides, sides, manifests, verdicts)
 def test_every_path_gets_exactly_one_answer(
     here: dict[str, FileFacts],
     there: dict[str, FileFacts],
-    manifest: dict[str, Entry],
+    manifest: dict[str, ManifestEntry],
     same: dict[str, bool],
 ) -> None:
     found = compare(here, there, manifest, same=same)
@@ -64,7 +64,7 @@ def test_every_path_gets_exactly_one_answer(
 def test_both_sides_are_treated_alike(
     here: dict[str, FileFacts],
     there: dict[str, FileFacts],
-    manifest: dict[str, Entry],
+    manifest: dict[str, ManifestEntry],
     same: dict[str, bool],
 ) -> None:
     found = compare(here, there, manifest, same=same)
@@ -83,7 +83,7 @@ def test_both_sides_are_treated_alike(
 def test_nothing_that_changed_since_it_was_equal_is_replaced(
     here: dict[str, FileFacts],
     there: dict[str, FileFacts],
-    manifest: dict[str, Entry],
+    manifest: dict[str, ManifestEntry],
     same: dict[str, bool],
 ) -> None:
     found = compare(here, there, manifest, same=same)
@@ -98,7 +98,7 @@ def test_nothing_that_changed_since_it_was_equal_is_replaced(
 
 @given(sides, sides, manifests)
 def test_a_file_that_nobody_touched_stays_where_it_is(
-    here: dict[str, FileFacts], there: dict[str, FileFacts], manifest: dict[str, Entry]
+    here: dict[str, FileFacts], there: dict[str, FileFacts], manifest: dict[str, ManifestEntry]
 ) -> None:
     found = compare(here, there, manifest)
 
@@ -112,7 +112,7 @@ def test_a_file_that_nobody_touched_stays_where_it_is(
 def test_nothing_is_copied_to_below_a_file_or_a_link(
     here: dict[str, FileFacts],
     there: dict[str, FileFacts],
-    manifest: dict[str, Entry],
+    manifest: dict[str, ManifestEntry],
     same: dict[str, bool],
 ) -> None:
     found = compare(here, there, manifest, same=same)
@@ -126,14 +126,14 @@ def test_nothing_is_copied_to_below_a_file_or_a_link(
 @given(sides)
 def test_the_first_copy_sends_everything_and_then_nothing(here: dict[str, FileFacts]) -> None:
     first = compare(here, {}, {})
-    manifest = {copy.path: Entry(copy.facts, copy.facts) for copy in first.send}
+    manifest = {copy.path: ManifestEntry(copy.facts, copy.facts) for copy in first.send}
 
     assert {copy.path for copy in first.send} == set(here)
     assert compare(here, here, manifest) == Transfer(unchanged=len(here))
 
 
 def test_a_change_on_one_side_goes_to_the_other() -> None:
-    manifest = {"a": Entry(OLD, OLD), "b": Entry(OLD, OLD)}
+    manifest = {"a": ManifestEntry(OLD, OLD), "b": ManifestEntry(OLD, OLD)}
 
     found = compare({"a": NEW, "b": OLD}, {"a": OLD, "b": NEW}, manifest)
 
@@ -143,7 +143,7 @@ def test_a_change_on_one_side_goes_to_the_other() -> None:
 
 
 def test_a_change_on_both_sides_is_a_conflict() -> None:
-    found = compare({"a": NEW}, {"a": OTHER}, {"a": Entry(OLD, OLD)})
+    found = compare({"a": NEW}, {"a": OTHER}, {"a": ManifestEntry(OLD, OLD)})
 
     (conflict,) = found.conflicts
     assert (conflict.path, conflict.here, conflict.there) == ("a", NEW, OTHER)
@@ -153,7 +153,7 @@ def test_a_change_on_both_sides_is_a_conflict() -> None:
 
 def test_both_sides_changed_to_one_size_and_time_are_told_apart_by_checksums() -> None:
     changed = {"a": NEW}
-    known = {"a": Entry(OLD, OLD)}
+    known = {"a": ManifestEntry(OLD, OLD)}
     assert compare(changed, changed, known).needs_checksum == ("a",)
     assert compare(changed, changed, known, same={"a": True}).unchanged == 1
     (conflict,) = compare(changed, changed, known, same={"a": False}).conflicts
@@ -168,12 +168,12 @@ def test_equal_sizes_with_other_times_are_told_by_checksums() -> None:
 
     assert asked.needs_checksum == ("a",)
     assert equal.unchanged == 1
-    assert equal.equal == (("a", Entry(NEW, LATER)),)
+    assert equal.equal == (("a", ManifestEntry(NEW, LATER)),)
     assert [conflict.path for conflict in other.conflicts] == ["a"]
 
 
 def test_a_deletion_is_told_and_undone_only_when_asked() -> None:
-    manifest = {"here": Entry(OLD, NEW), "there": Entry(OLD, NEW)}
+    manifest = {"here": ManifestEntry(OLD, NEW), "there": ManifestEntry(OLD, NEW)}
 
     found = compare({"there": OLD}, {"here": NEW}, manifest)
     sent_again = restored(found, Side.THERE)
@@ -191,7 +191,7 @@ def test_a_deletion_is_told_and_undone_only_when_asked() -> None:
 
 
 def test_what_was_deleted_on_one_side_and_changed_on_the_other_is_not_lost() -> None:
-    found = compare({}, {"a": NEW}, {"a": Entry(OLD, OLD)})
+    found = compare({}, {"a": NEW}, {"a": ManifestEntry(OLD, OLD)})
 
     assert [copy.path for copy in found.fetch] == ["a"]
 
@@ -209,6 +209,6 @@ def test_a_link_above_a_file_is_in_its_way_even_where_it_is_not_compared() -> No
 def test_a_file_that_became_executable_has_changed() -> None:
     runs = FileFacts(3, 10, FILE, "", True)
 
-    found = compare({"a": runs}, {"a": OLD}, {"a": Entry(OLD, OLD)})
+    found = compare({"a": runs}, {"a": OLD}, {"a": ManifestEntry(OLD, OLD)})
 
     assert [copy.path for copy in found.send] == ["a"]

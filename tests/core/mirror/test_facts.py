@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mirror.model import (
-    Wanted,
+    WantedFiles,
     complaint_about,
     distinct,
     is_below,
@@ -77,7 +77,9 @@ def test_folders_within_folders_are_named_once() -> None:
 
 
 def test_only_is_read_from_each_folder_and_exclude_from_the_project() -> None:
-    wanted = Wanted(("ws/one", "ws/two"), only=("out.h5", "logs/**"), exclude=("/ws/two/logs",))
+    wanted = WantedFiles(
+        ("ws/one", "ws/two"), only=("out.h5", "logs/**"), exclude=("/ws/two/logs",)
+    )
 
     takes = wanted.taker()
     assert takes("ws/one/out.h5")
@@ -88,8 +90,8 @@ def test_only_is_read_from_each_folder_and_exclude_from_the_project() -> None:
 
 
 def test_hidden_names_count_only_below_what_was_named() -> None:
-    completed = Wanted((".row/completed",), hidden=False).taker()
-    project = Wanted(("",), hidden=False).taker()
+    completed = WantedFiles((".row/completed",), hidden=False).taker()
+    project = WantedFiles(("",), hidden=False).taker()
 
     assert completed(".row/completed/x")
     assert not completed(".row/completed/.x")
@@ -99,5 +101,5 @@ def test_hidden_names_count_only_below_what_was_named() -> None:
 
 
 def test_our_own_files_in_a_copy_are_never_taken() -> None:
-    assert not Wanted(("",)).taker()("a/.rowtui-part/b")
-    assert not Wanted(("",)).taker()(".rowtui-copy")
+    assert not WantedFiles(("",)).taker()("a/.rowtui-part/b")
+    assert not WantedFiles(("",)).taker()(".rowtui-copy")

@@ -13,10 +13,10 @@ from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.listing import checksums_there, list_there
 from rowtui.core.mirror.mirror import Mirror
-from rowtui.core.mirror.model import FileFacts, Selection, Wanted
+from rowtui.core.mirror.model import FileFacts, MirrorSelection, WantedFiles
 from rowtui.core.mirror.transfer.plain_files import PlainFiles, unpack
 
-PRODUCTS = Selection((Wanted(("w/d",), ("/out",)),))
+PRODUCTS = MirrorSelection((WantedFiles(("w/d",), ("/out",)),))
 
 
 class Liar:
@@ -85,7 +85,7 @@ async def test_sizes_and_times_that_no_file_has_are_passed_over() -> None:
         b"f 644 4 1700000000.0 ./../e\0\0",
         b"f 644 4 1700000000.0 /f\0\0",
     )
-    found = await list_there(Liar(good + b"".join(lies)), "/", Wanted(("",)), "alpha")
+    found = await list_there(Liar(good + b"".join(lies)), "/", WantedFiles(("",)), "alpha")
     assert found.files == {"good": FileFacts(4, 1_700_000_000_500_000_000)}
 
 

@@ -17,11 +17,18 @@ from rowtui.core.mirror.listing import (
     list_here,
     list_there,
 )
-from rowtui.core.mirror.model import FOLDER_FACTS, LINK, Cause, FileFacts, MirrorError, Wanted
+from rowtui.core.mirror.model import (
+    FOLDER_FACTS,
+    LINK,
+    CopyFailure,
+    FileFacts,
+    MirrorError,
+    WantedFiles,
+)
 
 from tests.core.mirror.conftest import HOSTILE, fill
 
-EVERYTHING = Wanted(("",))
+EVERYTHING = WantedFiles(("",))
 
 
 @pytest.fixture
@@ -120,7 +127,7 @@ async def test_what_is_wanted_may_lie_behind_a_link_and_what_is_in_it_not(
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "ws").symlink_to("../disk")
     (tmp_path / "project" / "ws" / "two").symlink_to("one")
-    wanted = Wanted(("ws/one", "ws/two"))
+    wanted = WantedFiles(("ws/one", "ws/two"))
 
     here = list_here(tmp_path / "project", wanted)
     there = await list_there(transport, str(tmp_path / "project"), wanted, "alpha")
@@ -138,7 +145,7 @@ async def test_what_is_excluded_hidden_or_too_large_is_left_out(
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     (tmp_path / "large").write_bytes(bytes(1001))
-    wanted = Wanted(("",), exclude=("*.log", "/logs"), hidden=False, largest=1000)
+    wanted = WantedFiles(("",), exclude=("*.log", "/logs"), hidden=False, largest=1000)
 
     here = list_here(tmp_path, wanted)
     there = await list_there(transport, str(tmp_path), wanted, "alpha")
@@ -153,7 +160,7 @@ async def test_a_folder_that_is_not_there_has_no_files(
     tmp_path: Path, transport: LocalTransport
 ) -> None:
     (tmp_path / "file").touch()
-    wanted = Wanted(("none", "file/below"))
+    wanted = WantedFiles(("none", "file/below"))
 
     assert list_here(tmp_path, wanted).files == {}
     assert (await list_there(transport, str(tmp_path), wanted, "alpha")).files == {}
@@ -177,7 +184,7 @@ async def test_a_find_without_printf_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(MirrorError, match="GNU find") as caught:
         await list_there(transport, str(tmp_path), EVERYTHING, "alpha")
-    assert caught.value.cause is Cause.LACKING
+    assert caught.value.cause is CopyFailure.LACKING
 
 
 async def test_a_listing_is_bounded(
@@ -191,7 +198,7 @@ async def test_a_listing_is_bounded(
     with pytest.raises(MirrorError) as there:
         await list_there(transport, str(tmp_path), EVERYTHING, "alpha")
 
-    assert here.value.cause is there.value.cause is Cause.TOO_MANY
+    assert here.value.cause is there.value.cause is CopyFailure.TOO_MANY
 
 
 async def test_a_cluster_that_makes_up_names_leads_nobody_out_of_the_project(
@@ -215,6 +222,6 @@ async def test_a_cluster_that_makes_up_names_leads_nobody_out_of_the_project(
     (tmp_path / "ws").mkdir()
     transport = LocalTransport({"PATH": f"{programs}:{os.environ['PATH']}"})
 
-    found = await list_there(transport, str(tmp_path), Wanted(("ws",)), "alpha")
+    found = await list_there(transport, str(tmp_path), WantedFiles(("ws",)), "alpha")
 
     assert set(found.files) == {"ws/link", "ws/good"}

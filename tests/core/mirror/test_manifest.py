@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.mirror.compare import Entry
+from rowtui.core.mirror.compare import ManifestEntry
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
 from rowtui.core.mirror.model import FILE, FOLDER_FACTS, LINK, FileFacts
 
 from tests.core.mirror.conftest import HOSTILE
 
 
-def entry(number: int) -> Entry:
+def entry(number: int) -> ManifestEntry:
     here = FileFacts(number, 10**18 + number, FILE, "", number % 2 == 0)
-    return Entry(here, FileFacts(number, 7) if number % 3 else None)
+    return ManifestEntry(here, FileFacts(number, 7) if number % 3 else None)
 
 
 def test_every_name_and_fact_comes_back_as_it_was(tmp_path: Path) -> None:
     path = manifest_path(tmp_path, "alpha")
     entries = {name: entry(number) for number, name in enumerate(HOSTILE)}
-    entries |= {"dir": Entry(FOLDER_FACTS, FOLDER_FACTS)}
+    entries |= {"dir": ManifestEntry(FOLDER_FACTS, FOLDER_FACTS)}
     link = FileFacts(0, 0, LINK, "to\udcff\n")
-    entries |= {"link": Entry(link, link)}
+    entries |= {"link": ManifestEntry(link, link)}
 
     save_manifest(path, "/home/\udcff", "id", entries, ())
 

@@ -17,15 +17,15 @@ from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.clusters.transports.shared.calls import log_in_at
 from rowtui.core.clusters.transports.shared.server import Shared, serve
 from rowtui.core.clusters.transports.shared.transport import SharedTransport
-from rowtui.core.clusters.transports.shared.user import Questions
+from rowtui.core.clusters.transports.shared.user import UserQuestions
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.mirror.manifest import manifest_path, read_manifest
 from rowtui.core.mirror.mirror import Mirror
-from rowtui.core.mirror.model import MARKER, Cause, MirrorError, Selection, Wanted
+from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, MirrorSelection, WantedFiles
 from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
 from rowtui.core.mirror.transfer.choose import files_for
-from rowtui.core.mirror.transfer.files import Progress
+from rowtui.core.mirror.transfer.files import TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.sftp_files import SftpFiles
 
@@ -33,8 +33,12 @@ from tests.core.mirror.conftest import Way, content
 from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
 
-SEND = Selection((Wanted(("",), exclude=("/.row", "/ws")), Wanted(("ws/one", "ws/two"))))
-FETCH = Selection((Wanted(("ws/one", "ws/two"), only=("/out",)), Wanted((".row/completed",))))
+SEND = MirrorSelection(
+    (WantedFiles(("",), exclude=("/.row", "/ws")), WantedFiles(("ws/one", "ws/two")))
+)
+FETCH = MirrorSelection(
+    (WantedFiles(("ws/one", "ws/two"), only=("/out",)), WantedFiles((".row/completed",)))
+)
 
 
 @pytest.fixture
@@ -65,17 +69,17 @@ def make_file(place: Path) -> None:
     place.touch()
 
 
-async def last(progress: AsyncIterator[Progress]) -> Progress:
+async def last(progress: AsyncIterator[TransferProgress]) -> TransferProgress:
     return [now async for now in progress][-1]
 
 
-async def send(mirror: Mirror, selection: Selection = SEND) -> Transfer:
+async def send(mirror: Mirror, selection: MirrorSelection = SEND) -> Transfer:
     plan = await mirror.plan_send(selection)
     await last(mirror.send(plan))
     return plan
 
 
-async def fetch(mirror: Mirror, selection: Selection = FETCH) -> Transfer:
+async def fetch(mirror: Mirror, selection: MirrorSelection = FETCH) -> Transfer:
     plan = await mirror.plan_fetch(selection)
     await last(mirror.fetch(plan))
     return plan
@@ -132,7 +136,7 @@ async def test_a_file_changed_on_both_sides_is_a_conflict_until_somebody_decides
 async def test_a_conflict_can_be_decided_for_the_cluster(
     mirror: Mirror, root: Path, there: Path
 ) -> None:
-    selection = Selection((Wanted(("ws/one",)),))
+    selection = MirrorSelection((WantedFiles(("ws/one",)),))
     await send(mirror)
     (root / "ws" / "one" / "in").write_text("changed here")
     (there / "ws" / "one" / "in").write_text("there too, it was changed")
@@ -223,7 +227,7 @@ async def test_a_copy_that_was_wiped_is_made_anew(mirror: Mirror, root: Path, th
 async def test_a_growing_log_is_fetched_again_and_never_a_conflict(
     mirror: Mirror, root: Path, there: Path
 ) -> None:
-    logs = Selection((Wanted(("job.out",)),))
+    logs = MirrorSelection((WantedFiles(("job.out",)),))
     await mirror.resolve()
     (there / "job.out").write_text("one\n")
     plan = await mirror.plan_fetch(logs)
@@ -243,7 +247,7 @@ async def test_a_large_local_file_that_is_left_out_does_not_count_as_deleted(
 ) -> None:
     await send(mirror)
     (root / "scripts" / "run").write_bytes(bytes(2000))
-    limited = Selection((Wanted(("",), exclude=("/.row", "/ws"), largest=1000),))
+    limited = MirrorSelection((WantedFiles(("",), exclude=("/.row", "/ws"), largest=1000),))
 
     plan = await mirror.plan_send(limited)
 
@@ -358,7 +362,7 @@ async def test_two_projects_never_share_a_copy(root: Path, there: Path, tmp_path
     with pytest.raises(MirrorError, match="is the copy of") as caught:
         await Mirror(other, "alpha", LocalTransport(), str(there)).resolve()
 
-    assert caught.value.cause is Cause.TAKEN
+    assert caught.value.cause is CopyFailure.TAKEN
     assert default_place("~/rowtui/", root) != default_place("~/rowtui", other)
     assert default_place("~/rowtui/", root).startswith("~/rowtui/pro'ject-")
 
@@ -369,7 +373,7 @@ async def test_a_folder_of_somebody_s_is_not_made_a_copy(root: Path, there: Path
     with pytest.raises(MirrorError, match="has files and is no copy") as caught:
         await Mirror(root, "alpha", LocalTransport(), str(there)).resolve()
 
-    assert caught.value.cause is Cause.TAKEN
+    assert caught.value.cause is CopyFailure.TAKEN
     assert content(there) == {"thesis.tex": b""}
 
 
@@ -389,7 +393,7 @@ async def test_a_place_that_may_not_be_written_is_told(root: Path) -> None:
     with pytest.raises(MirrorError) as caught:
         await Mirror(root, "alpha", LocalTransport(), "/sys/kernel/rowtui").resolve()
 
-    assert caught.value.cause is Cause.DENIED
+    assert caught.value.cause is CopyFailure.DENIED
     assert caught.value.hint
 
 
@@ -423,7 +427,7 @@ async def test_a_login_that_another_process_holds_serves_as_well(
     ready, end = asyncio.Event(), asyncio.Event()
     holding = asyncio.create_task(
         serve(
-            transport, path, 60, shared=Shared("alpha", login.name, 60), questions=Questions(),
+            transport, path, 60, shared=Shared("alpha", login.name, 60), questions=UserQuestions(),
             ready=ready, end=end,
         )
     )  # fmt: skip
@@ -466,7 +470,7 @@ async def test_a_send_that_was_cut_goes_on_in_a_second_run(way: Way, root: Path)
     await send(Mirror(root, "alpha", way.transport, place, files=files))
     after = await mirror.plan_send(SEND)
 
-    assert caught.value.cause is Cause.CUT
+    assert caught.value.cause is CopyFailure.CUT
     assert not after.send
     assert not after.conflicts
     here = {path: data for path, data in content(root).items() if not path.startswith(".row/")}
@@ -498,7 +502,7 @@ async def test_a_full_disk_there_is_told_and_continued(
         (login.home / ".bashrc").write_text(before)
     again = await send(mirror)
 
-    assert caught.value.cause is Cause.FULL
+    assert caught.value.cause is CopyFailure.FULL
     assert f"in {there} on alpha" in caught.value.message
     assert "room" in caught.value.hint
     assert "scripts/large" in paths(again.send)
@@ -523,7 +527,7 @@ async def test_a_full_disk_behind_sftp_is_told(
             await last(mirror.send(plan))
         await transport.close()
 
-    assert caught.value.cause is Cause.FULL
+    assert caught.value.cause is CopyFailure.FULL
 
 
 async def test_a_plan_that_was_cut_can_be_carried_out_again(

@@ -14,10 +14,10 @@ import numpy as np
 from rowtui.core.network.samples.columns import Columns, columns
 from rowtui.core.network.samples.combine import Combination, cross, merge
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.model import Sample, SampleId, SampleState
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Opens, Output, counted
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, Opens, counted
 
 Values = tuple[Any, ...]
 
@@ -100,7 +100,7 @@ class Run:
     network: Mapping[str, Any]
     tools: Mapping[str, Tool] = field(default_factory=lambda: TOOLS)
     nodes: dict[str, NodeRun] = field(default_factory=dict)
-    outputs: dict[str, dict[str, Output]] = field(default_factory=dict)
+    outputs: dict[str, dict[str, NodeOutput]] = field(default_factory=dict)
     done: dict[tuple[str, SampleId], Done] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     rounds: int = 0
@@ -167,7 +167,7 @@ class Run:
         axis = Domain(dimension, ids, ids)
         table, _ = columns([axis], [np.arange(len(ids))], unnamed=is_constant)
         cards = np.array([len(values) for _, values in pairs], dtype=np.int32)
-        output = Output(table, self.numbers[name], cards=cards)
+        output = NodeOutput(table, self.numbers[name], cards=cards)
         for row, (label, values) in enumerate(pairs):
             state = SampleState.MISSING if values == ("MISSING",) else SampleState.VALID
             output[(row,)] = Sample((row,), (label,), values, frozenset(), state)
@@ -175,7 +175,7 @@ class Run:
 
     # What flows into a node
 
-    def _input(self, node: str, name: str) -> Input | None:
+    def _input(self, node: str, name: str) -> InputStage | None:
         found = sorted(
             (
                 link
@@ -184,20 +184,24 @@ class Run:
             ),
             key=lambda link: int(link["dst"].split("/")[-1]),
         )
-        return Input(name, [SubInput(self._link(node, link)) for link in found]) if found else None
+        return (
+            InputStage(name, [SubInput(self._link(node, link)) for link in found])
+            if found
+            else None
+        )
 
-    def _link(self, node: str, link: Mapping[str, Any]) -> Link:
+    def _link(self, node: str, link: Mapping[str, Any]) -> LinkStage:
         upstream, _, name, *selection = link["src"].split("/")
-        source: Output | SubOutput = self.outputs[upstream][name]
-        assert isinstance(source, Output)
+        source: NodeOutput | SubOutput = self.outputs[upstream][name]
+        assert isinstance(source, NodeOutput)
         if selection:
             begin, colon, end = selection[0].partition(":")
             source = SubOutput(source, int(begin), int(end) if colon else int(begin) + 1)
         expand = f"{upstream}__{name}" if link["expand"] else ""
-        return Link(source, link["collapse"], expand, target=node)
+        return LinkStage(source, link["collapse"], expand, target=node)
 
     def _groups(self, name: str, tool: Tool, groups: Mapping[str, str]) -> list[InputGroup]:
-        inputs: dict[str, list[Input]] = {}
+        inputs: dict[str, list[InputStage]] = {}
         for each in tool.inputs:
             built = self._input(name, each)
             if built is not None:
@@ -321,7 +325,7 @@ class Run:
             table, _ = columns(
                 [axis, fold], [[item for item, _ in pairs], [at for _, at in pairs]], len(pairs)
             )
-            output = Output(table, number, name=output_name, opens=opens)
+            output = NodeOutput(table, number, name=output_name, opens=opens)
             for row, (item, _) in enumerate(pairs):
                 index, data = table.index(row), samples[item].data
                 output[index] = Sample(index, table.id(row), tuple(data), frozenset({(number, 0)}))
@@ -333,7 +337,7 @@ def _cards_of(run: NodeRun, name: str) -> Any:
     for group, to_group in zip(run.sources, run.origins, strict=True):
         assert isinstance(group, InputGroup)
         for part, to_input in zip(group.sources, group.origins, strict=True):
-            assert isinstance(part, Input)
+            assert isinstance(part, InputStage)
             if part.name == name:
                 everything = np.arange(run.columns.count)
                 rows = to_input.spread(to_group.spread(everything)[2])[2]

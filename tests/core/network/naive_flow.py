@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from rowtui.core.network.samples.columns import columns
 from rowtui.core.network.samples.combine import Combination, cross, join
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.model import Sample
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 
 Key = tuple[Any, ...]
 Jobs = frozenset[tuple[int, Key]]
@@ -104,7 +104,7 @@ programs = st.builds(
 class Place:
     """A source or node: its output, its samples, and the node that made them."""
 
-    output: Output
+    output: NodeOutput
     table: NaiveTable
     lists: dict[Key, list[str] | None]
     run: NodeRun | None = None
@@ -142,9 +142,9 @@ class World:
         codes = [[table.index(key)[at] for key in keys] for at in range(len(orders))]
         axes = [Domain(name, order) for name, order in zip(plan.names, orders, strict=True)]
         made, _ = columns(axes, codes, len(keys))
-        self._place(Output(made, len(self.places)), table, None)
+        self._place(NodeOutput(made, len(self.places)), table, None)
 
-    def _place(self, output: Output, table: NaiveTable, run: NodeRun | None) -> None:
+    def _place(self, output: NodeOutput, table: NaiveTable, run: NodeRun | None) -> None:
         """Give each sample a list, and say so to the real output."""
         number = len(self.places)
         lists: dict[Key, list[str] | None] = {}
@@ -178,7 +178,7 @@ class World:
             return
         names = [name for _, table, _ in parts for name in table.names]
         how: Combination = cross if plan.crossed and len(set(names)) == len(names) else join
-        inputs = [Input(str(at), [SubInput(link)]) for at, (link, _, _) in enumerate(parts)]
+        inputs = [InputStage(str(at), [SubInput(link)]) for at, (link, _, _) in enumerate(parts)]
         groups = [InputGroup(str(at), [part]) for at, part in enumerate(inputs)]
         if plan.crossed:
             run = NodeRun(number, str(number), groups, how)
@@ -187,17 +187,17 @@ class World:
         table = joined([table for _, table, _ in parts])
         self._place(run.output(), table, run)
 
-    def _link(self, plan: LinkPlan) -> tuple[Link, NaiveTable, Place]:
+    def _link(self, plan: LinkPlan) -> tuple[LinkStage, NaiveTable, Place]:
         place = self.places[plan.upstream % len(self.places)]
         names = place.table.names
         collapse = [name for at, name in enumerate(names) if plan.collapse >> at & 1]
         expand = {1: "k", 2: "m"}.get(plan.expand, "")
         expand = "" if expand in names else expand
         selection = SELECTIONS[plan.select % len(SELECTIONS)] if plan.select < 4 else None
-        source: Output | SubOutput = place.output
+        source: NodeOutput | SubOutput = place.output
         if selection is not None:
             source = SubOutput(place.output, *selection)
-        link = Link(source, collapse, expand, target="")
+        link = LinkStage(source, collapse, expand, target="")
         return link, self._linked(place, collapse, expand, selection), place
 
     def _linked(

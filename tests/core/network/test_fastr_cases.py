@@ -14,11 +14,11 @@ from rowtui.core.network.definition.spec import Require
 from rowtui.core.network.definition.structure import needed_by_sinks
 from rowtui.core.network.samples.combine import cross, zipped
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput
+from rowtui.core.network.samples.link import LinkStage, SubInput
 from rowtui.core.network.samples.model import DimensionError, SampleState
 from rowtui.core.network.samples.names import sample_name
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 
 from tests.core.network.fastr_run import Run, single_table
 
@@ -295,8 +295,10 @@ def test_c39_what_a_job_lists_becomes_samples_that_are_called_after_the_data() -
         codes = [members.code(it) for those in lists.values() for it in those] if ran else []
         starts = np.concatenate(([0], np.cumsum(np.maximum(cards, 0))))
         entries = Entries(members, starts, np.array(codes, dtype=np.int32))
-        output = Output(table, 0, cards=np.array(cards, dtype=np.int32), lists={"member": entries})
-        part = Input("left_hand", [SubInput(Link(output, expand="member"))])
+        output = NodeOutput(
+            table, 0, cards=np.array(cards, dtype=np.int32), lists={"member": entries}
+        )
+        part = InputStage("left_hand", [SubInput(LinkStage(output, expand="member"))])
         return NodeRun(1, "add", [InputGroup("default", [part])])
 
     assert flow(ran=False).ids == []

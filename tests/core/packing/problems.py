@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hypothesis import strategies as st
-from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+from rowtui.core.packing.model import Demand, InstanceType, PackingProblem, ResourceAmounts
 from rowtui.core.packing.unplaced import find_unplaced, without_unplaced
 
 HUGE = 2**62
 
 amounts = st.builds(
-    Amounts,
+    ResourceAmounts,
     cpus=st.integers(0, 12),
     memory_mb=st.one_of(st.integers(0, 40), st.just(HUGE)),
     gpus=st.sampled_from([0, 0, 0, 1, 2, 3]),
@@ -20,14 +20,14 @@ amounts = st.builds(
 
 
 @st.composite
-def node_types(draw: st.DrawFn) -> tuple[NodeType, ...]:
+def node_types(draw: st.DrawFn) -> tuple[InstanceType, ...]:
     number = draw(st.integers(0, 5))
     return tuple(
-        NodeType(
+        InstanceType(
             name=f"type {at}",
             amounts=draw(
                 st.builds(
-                    Amounts,
+                    ResourceAmounts,
                     cpus=st.integers(0, 16),
                     memory_mb=st.integers(0, 64),
                     gpus=st.sampled_from([0, 0, 2, 4]),
@@ -44,7 +44,7 @@ def node_types(draw: st.DrawFn) -> tuple[NodeType, ...]:
 
 
 @st.composite
-def problems(draw: st.DrawFn, timed: bool | None = None) -> Problem:
+def problems(draw: st.DrawFn, timed: bool | None = None) -> PackingProblem:
     """Any problem at all; `timed`: with times, without, or (None) either."""
     kinds = draw(node_types())
     with_time = draw(st.booleans()) if timed is None else timed
@@ -60,21 +60,21 @@ def problems(draw: st.DrawFn, timed: bool | None = None) -> Problem:
         )
     )
     largest = draw(st.sampled_from([None, None, 1, 2, 7]))
-    return Problem(kinds, tuple(demands), tuple(counts), largest)
+    return PackingProblem(kinds, tuple(demands), tuple(counts), largest)
 
 
-ROOMY = NodeType("roomy", Amounts(16, HUGE, 4, 10), 3.25)
+ROOMY = InstanceType("roomy", ResourceAmounts(16, HUGE, 4, 10), 3.25)
 
 
-def placeable_problems(timed: bool | None = None) -> st.SearchStrategy[Problem]:
+def placeable_problems(timed: bool | None = None) -> st.SearchStrategy[PackingProblem]:
     """Problems with requests, all of which fit somewhere."""
     return problems(timed).map(lambda problem: _placeable(problem, bool(timed)))
 
 
-def _placeable(problem: Problem, timed: bool) -> Problem:
+def _placeable(problem: PackingProblem, timed: bool) -> PackingProblem:
     there = replace(problem, node_types=(*problem.node_types, ROOMY))
     rest, _ = without_unplaced(there, find_unplaced(there))
     if rest.demands:
         return rest
-    demand = Demand(Amounts(1, 1), 60 * (timed or problem.timed))
+    demand = Demand(ResourceAmounts(1, 1), 60 * (timed or problem.timed))
     return replace(rest, demands=(demand,), counts=(3,))

@@ -10,24 +10,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
     Demand,
+    InstanceType,
     Lane,
-    NodeType,
+    PackingProblem,
     PackResult,
-    Problem,
-    Run,
-    Unplaced,
+    RequestRun,
+    ResourceAmounts,
+    UnplacedRequests,
 )
 from rowtui.core.packing.pack import pack
 
 from tests.core.packing.problems import problems
 
-KIND = NodeType("node", Amounts(8, 8), 1.0)
-TWO = Problem((KIND,), (Demand(Amounts(1, 1), 60), Demand(Amounts(2, 1), 120)), (5, 4))
-MIXED = Bundle(0, (Lane((Run(0, 2), Run(1, 1))), Lane((Run(1, 1),))), 2)
-RESULT = PackResult(TWO, "x", (MIXED,), 0.0, 0.0, (Unplaced(0, 1, "", ("a thing",)),))
+KIND = InstanceType("node", ResourceAmounts(8, 8), 1.0)
+TWO = PackingProblem(
+    (KIND,), (Demand(ResourceAmounts(1, 1), 60), Demand(ResourceAmounts(2, 1), 120)), (5, 4)
+)
+MIXED = Bundle(0, (Lane((RequestRun(0, 2), RequestRun(1, 1))), Lane((RequestRun(1, 1),))), 2)
+RESULT = PackResult(TWO, "x", (MIXED,), 0.0, 0.0, (UnplacedRequests(0, 1, "", ("a thing",)),))
 
 
 def test_requests_are_handed_out_in_their_order() -> None:
@@ -45,7 +47,7 @@ def test_other_requests_than_those_that_were_packed_are_refused(classes: list[in
 
 
 def test_nothing_is_in_no_bundle() -> None:
-    placed = assign(PackResult(Problem((KIND,), (), ()), "x", (), 0.0, 0.0), [])
+    placed = assign(PackResult(PackingProblem((KIND,), (), ()), "x", (), 0.0, 0.0), [])
 
     assert list(placed.bundles) == []
     assert placed.unplaced == {}
@@ -54,7 +56,7 @@ def test_nothing_is_in_no_bundle() -> None:
 @settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(["fill", "seed"]), seed=st.integers(0, 9))
 def test_every_request_is_in_one_place_only_and_lanes_hold_what_they_say(
-    problem: Problem, name: str, seed: int
+    problem: PackingProblem, name: str, seed: int
 ) -> None:
     result = pack(problem, name)
     classes = [number for number, there in enumerate(problem.counts) for _ in range(there)]

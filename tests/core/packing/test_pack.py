@@ -14,14 +14,14 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics import fill
 from rowtui.core.packing.model import (
-    Amounts,
     Bundle,
     Demand,
     GoOn,
+    InstanceType,
     Lane,
-    NodeType,
-    Problem,
-    Run,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
     total_cost,
 )
 from rowtui.core.packing.optimal import prices
@@ -43,7 +43,9 @@ def so_often(number: int) -> GoOn:
 
 @settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
-def test_nothing_is_ever_wrong_with_a_packing(problem: Problem, name: str, asked: int) -> None:
+def test_nothing_is_ever_wrong_with_a_packing(
+    problem: PackingProblem, name: str, asked: int
+) -> None:
     result = pack(problem, name, so_often(asked))
 
     assert complaints(result) == ()
@@ -54,14 +56,14 @@ def test_nothing_is_ever_wrong_with_a_packing(problem: Problem, name: str, asked
 @settings(max_examples=25)
 @given(problem=placeable_problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_no_packer_of_ours_needs_another_to_stand_in(
-    problem: Problem, name: str, asked: int
+    problem: PackingProblem, name: str, asked: int
 ) -> None:
     assert complaints((problem, OURS[name].pack(problem, so_often(asked)))) == ()
 
 
 @settings(max_examples=25)
 @given(problem=problems(), asked=st.integers(0, 20))
-def test_the_best_is_never_dearer_than_the_seed(problem: Problem, asked: int) -> None:
+def test_the_best_is_never_dearer_than_the_seed(problem: PackingProblem, asked: int) -> None:
     seed = pack(problem, "seed")
 
     best = pack(problem, "best", so_often(asked))
@@ -73,7 +75,7 @@ def test_the_best_is_never_dearer_than_the_seed(problem: Problem, asked: int) ->
 @settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_no_packing_costs_less_than_the_bound_of_another(
-    problem: Problem, name: str, asked: int
+    problem: PackingProblem, name: str, asked: int
 ) -> None:
     one = pack(problem, name, so_often(asked))
     seed = pack(problem, "seed")
@@ -85,13 +87,15 @@ def test_no_packing_costs_less_than_the_bound_of_another(
 
 @settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
-def test_the_same_problem_gives_the_same_packing(problem: Problem, name: str, asked: int) -> None:
+def test_the_same_problem_gives_the_same_packing(
+    problem: PackingProblem, name: str, asked: int
+) -> None:
     assert pack(problem, name, so_often(asked)) == pack(problem, name, so_often(asked))
 
 
 @settings(max_examples=25)
 @given(problem=problems())
-def test_what_is_unplaced_fits_on_no_type_and_the_rest_on_one(problem: Problem) -> None:
+def test_what_is_unplaced_fits_on_no_type_and_the_rest_on_one(problem: PackingProblem) -> None:
     result = pack(problem, "seed")
 
     nowhere = {one.demand for one in result.unplaced}
@@ -107,12 +111,12 @@ def test_what_is_unplaced_fits_on_no_type_and_the_rest_on_one(problem: Problem) 
     assert all(one.missing and str(one) for one in result.unplaced)
 
 
-SMALL = NodeType("small", Amounts(4, 16), 1.0)
-LARGE = NodeType("large", Amounts(16, 64), 3.5)
+SMALL = InstanceType("small", ResourceAmounts(4, 16), 1.0)
+LARGE = InstanceType("large", ResourceAmounts(16, 64), 3.5)
 
 
 def test_equal_requests_of_equal_length_are_all_packed_side_by_side_or_in_one_lane() -> None:
-    problem = Problem((SMALL,), (Demand(Amounts(2, 8), 3600),), (8,))
+    problem = PackingProblem((SMALL,), (Demand(ResourceAmounts(2, 8), 3600),), (8,))
 
     result = pack(problem)
 
@@ -123,19 +127,19 @@ def test_equal_requests_of_equal_length_are_all_packed_side_by_side_or_in_one_la
 
 def test_of_packings_that_cost_the_same_the_one_with_fewer_nodes_is_taken() -> None:
     kind = SMALL._replace(longest_seconds=4 * 3600)
-    problem = Problem((kind,), (Demand(Amounts(2, 8), 3600),), (16,))
+    problem = PackingProblem((kind,), (Demand(ResourceAmounts(2, 8), 3600),), (16,))
 
     result = pack(problem)
 
     assert result.cost == pytest.approx(8.0)
     assert result.nodes == 2
     (bundle,) = result.bundles
-    assert bundle.lanes == (Lane((Run(0, 4),), 2),)
+    assert bundle.lanes == (Lane((RequestRun(0, 4),), 2),)
 
 
 def test_short_requests_run_beside_a_long_one_that_is_paid_anyway() -> None:
-    demands = (Demand(Amounts(3, 4), 36000), Demand(Amounts(1, 4), 3600))
-    problem = Problem((SMALL,), demands, (1, 3))
+    demands = (Demand(ResourceAmounts(3, 4), 36000), Demand(ResourceAmounts(1, 4), 3600))
+    problem = PackingProblem((SMALL,), demands, (1, 3))
 
     result = pack(problem)
 
@@ -145,7 +149,7 @@ def test_short_requests_run_beside_a_long_one_that_is_paid_anyway() -> None:
 
 def test_a_bundle_ends_in_time_also_where_a_longer_one_would_be_cheaper() -> None:
     kind = SMALL._replace(longest_seconds=7200, boot_seconds=600)
-    problem = Problem((kind,), (Demand(Amounts(4, 1), 3600),), (5,))
+    problem = PackingProblem((kind,), (Demand(ResourceAmounts(4, 1), 3600),), (5,))
 
     result = pack(problem)
 
@@ -155,7 +159,7 @@ def test_a_bundle_ends_in_time_also_where_a_longer_one_would_be_cheaper() -> Non
 
 def test_long_requests_go_where_they_may_run_although_it_is_dearer() -> None:
     short = SMALL._replace(longest_seconds=3600)
-    problem = Problem((short, LARGE), (Demand(Amounts(1, 1), 7200),), (1,))
+    problem = PackingProblem((short, LARGE), (Demand(ResourceAmounts(1, 1), 7200),), (1,))
 
     for name in NAMES:
         result = pack(problem, name)
@@ -164,8 +168,8 @@ def test_long_requests_go_where_they_may_run_although_it_is_dearer() -> None:
 
 
 def test_the_seed_pays_an_instance_until_its_last_job_ends() -> None:
-    demands = (Demand(Amounts(2, 8), 3600), Demand(Amounts(2, 8), 36000))
-    problem = Problem((SMALL,), demands, (2, 2))
+    demands = (Demand(ResourceAmounts(2, 8), 3600), Demand(ResourceAmounts(2, 8), 36000))
+    problem = PackingProblem((SMALL,), demands, (2, 2))
 
     result = pack(problem, "seed")
 
@@ -175,23 +179,25 @@ def test_the_seed_pays_an_instance_until_its_last_job_ends() -> None:
 
 
 def test_nothing_to_pack_costs_nothing() -> None:
-    result = pack(Problem((SMALL,), (), ()))
+    result = pack(PackingProblem((SMALL,), (), ()))
 
     assert (result.cost, result.bound, result.bundles, result.gap) == (0, 0, (), 0.0)
 
 
 def test_free_machines_cost_nothing() -> None:
     for seconds in (0, 60):
-        demand = Demand(Amounts(1, 1), seconds)
-        result = pack(Problem((SMALL._replace(price=0.0),), (demand,), (10,)))
+        demand = Demand(ResourceAmounts(1, 1), seconds)
+        result = pack(PackingProblem((SMALL._replace(price=0.0),), (demand,), (10,)))
 
         assert (result.cost, result.bound) == (0, 0)
         assert complaints(result) == ()
 
 
 def test_a_million_requests_are_as_many_bundles_as_needed_and_few_kinds_of_them() -> None:
-    problem = Problem(
-        (SMALL, LARGE), (Demand(Amounts(3, 5)), Demand(Amounts(1, 3))), (10**6, 10**6)
+    problem = PackingProblem(
+        (SMALL, LARGE),
+        (Demand(ResourceAmounts(3, 5)), Demand(ResourceAmounts(1, 3))),
+        (10**6, 10**6),
     )
 
     result = pack(problem)
@@ -205,22 +211,25 @@ def test_a_million_requests_are_as_many_bundles_as_needed_and_few_kinds_of_them(
 class TheirPacker:
     """A packer of somebody else."""
 
-    does: Callable[[Problem], tuple[Bundle, ...]]
+    does: Callable[[PackingProblem], tuple[Bundle, ...]]
     name: str = "theirs"
     summary: str = "one bundle for each"
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+    def pack(self, problem: PackingProblem, go_on: GoOn) -> tuple[Bundle, ...]:
         return self.does(problem)
 
 
-def each_alone(problem: Problem) -> tuple[Bundle, ...]:
+def each_alone(problem: PackingProblem) -> tuple[Bundle, ...]:
     return tuple(
-        Bundle(0, (Lane((Run(number, 1),)),), there) for number, there in enumerate(problem.counts)
+        Bundle(0, (Lane((RequestRun(number, 1),)),), there)
+        for number, there in enumerate(problem.counts)
     )
 
 
-TWO = Problem(
-    (LARGE,), (Demand(Amounts(1, 1)), Demand(Amounts(99, 1)), Demand(Amounts(2, 2))), (3, 1, 4)
+TWO = PackingProblem(
+    (LARGE,),
+    (Demand(ResourceAmounts(1, 1)), Demand(ResourceAmounts(99, 1)), Demand(ResourceAmounts(2, 2))),
+    (3, 1, 4),
 )
 
 
@@ -235,25 +244,25 @@ def test_a_packer_of_somebody_else_packs_what_fits_with_numbers_of_its_own() -> 
     assert ("theirs", "one bundle for each") in packers(theirs)
 
 
-def fails(problem: Problem) -> tuple[Bundle, ...]:
+def fails(problem: PackingProblem) -> tuple[Bundle, ...]:
     raise OSError("no such solver")
 
 
-def forgets_one(problem: Problem) -> tuple[Bundle, ...]:
+def forgets_one(problem: PackingProblem) -> tuple[Bundle, ...]:
     return each_alone(problem)[1:]
 
 
-def makes_none(problem: Problem) -> Any:
+def makes_none(problem: PackingProblem) -> Any:
     return [1, 2]
 
 
-def counts_in_words(problem: Problem) -> Any:
-    return (Bundle("0", (Lane((Run(0, 1),)),), 3),)  # type: ignore[arg-type]
+def counts_in_words(problem: PackingProblem) -> Any:
+    return (Bundle("0", (Lane((RequestRun(0, 1),)),), 3),)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [fails, forgets_one, makes_none, counts_in_words])
 def test_the_seed_stands_in_for_a_packer_that_fails_or_packs_wrongly(
-    wrong: Callable[[Problem], tuple[Bundle, ...]],
+    wrong: Callable[[PackingProblem], tuple[Bundle, ...]],
 ) -> None:
     result = pack(TWO, "theirs", packers={"theirs": TheirPacker(wrong)})
 
@@ -272,7 +281,7 @@ def test_a_packer_that_does_not_exist_is_named_with_those_that_do() -> None:
 @settings(max_examples=40)
 @given(problem=problems(), asked=st.integers(0, 60))
 def test_the_best_is_never_dearer_than_filling_with_the_same_time(
-    problem: Problem, asked: int
+    problem: PackingProblem, asked: int
 ) -> None:
     filled = pack(problem, "fill", so_often(asked))
 

@@ -6,18 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+from rowtui.core.packing.model import Demand, InstanceType, PackingProblem, ResourceAmounts
 from rowtui.core.packing.pack import installed_packers, pack
 
 THEIRS = """
-from rowtui.core.packing.model import Bundle, Lane, Run
+from rowtui.core.packing.model import Bundle, Lane, RequestRun
 
 class Alone:
     name = "alone"
     summary = "a node for each"
     def pack(self, problem, go_on):
         return tuple(
-            Bundle(0, (Lane((Run(n, 1),)),), there) for n, there in enumerate(problem.counts)
+            Bundle(0, (Lane((RequestRun(n, 1),)),), there) for n, there in enumerate(problem.counts)
         )
 
 class Usurper(Alone):
@@ -47,7 +47,9 @@ def their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("their_package")
 def test_an_installed_packer_packs_under_its_name() -> None:
-    problem = Problem((NodeType("n", Amounts(4, 4), 1.0),), (Demand(Amounts(1, 1)),), (4,))
+    problem = PackingProblem(
+        (InstanceType("n", ResourceAmounts(4, 4), 1.0),), (Demand(ResourceAmounts(1, 1)),), (4,)
+    )
 
     packers = installed_packers().packers
 

@@ -12,12 +12,12 @@ from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.request import MappingRequest
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Vectors
-from rowtui.core.packing.model import Amounts, NodeType
+from rowtui.core.packing.model import InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue, suitable
 from rowtui.core.packing.seed import (
     Instance,
-    Job,
     NowhereError,
+    SeedJob,
     allocate,
     fit,
     prioritise,
@@ -28,10 +28,10 @@ from rowtui.core.packing.seed import (
 )
 
 GB = 1024
-SMALL = NodeType("small", Amounts(2, 8 * GB), 0.1)
-WIDE = NodeType("wide", Amounts(8, 16 * GB), 0.35)
-LARGE = NodeType("large", Amounts(8, 64 * GB), 0.5)
-GPU = NodeType("gpu", Amounts(8, 64 * GB, 2, 500 * GB), 3.0)
+SMALL = InstanceType("small", ResourceAmounts(2, 8 * GB), 0.1)
+WIDE = InstanceType("wide", ResourceAmounts(8, 16 * GB), 0.35)
+LARGE = InstanceType("large", ResourceAmounts(8, 64 * GB), 0.5)
+GPU = InstanceType("gpu", ResourceAmounts(8, 64 * GB, 2, 500 * GB), 3.0)
 TYPES = (SMALL, WIDE, LARGE, GPU)
 
 
@@ -43,8 +43,8 @@ def without_ended(instances: Iterable[Instance], ended: Collection[str]) -> tupl
     )
 
 
-def job(name: str, cpus: int = 1, gb: int = 1, gpus: int = 0, hint: str = "") -> Job:
-    return Job(name, Amounts(cpus, gb * GB, gpus), hint)
+def job(name: str, cpus: int = 1, gb: int = 1, gpus: int = 0, hint: str = "") -> SeedJob:
+    return SeedJob(name, ResourceAmounts(cpus, gb * GB, gpus), hint)
 
 
 def contents(instances: tuple[Instance, ...]) -> list[tuple[str, list[str]]]:
@@ -55,9 +55,9 @@ def contents(instances: tuple[Instance, ...]) -> list[tuple[str, list[str]]]:
 
 
 def test_a_job_has_a_particular_class_of_suitable_instances() -> None:
-    assert suitable(Amounts(4, 4 * GB), "", TYPES) == [WIDE, LARGE, GPU]
-    assert suitable(Amounts(1, 32 * GB), "", TYPES) == [LARGE, GPU]
-    assert suitable(Amounts(1, 1, 1), "", TYPES) == [GPU]
+    assert suitable(ResourceAmounts(4, 4 * GB), "", TYPES) == [WIDE, LARGE, GPU]
+    assert suitable(ResourceAmounts(1, 32 * GB), "", TYPES) == [LARGE, GPU]
+    assert suitable(ResourceAmounts(1, 1, 1), "", TYPES) == [GPU]
 
 
 MAPPING = b"""
@@ -76,16 +76,16 @@ destinations:
 """
 
 
-def requirements(action: str, input_size: float) -> Amounts:
+def requirements(action: str, input_size: float) -> ResourceAmounts:
     """What the mapper says that an action needs, as the packer is told it."""
     mapper = Mapper(merge_files([parse_mapping(MAPPING, "mapping.yml")]))
     placement = mapper.place(MappingRequest(action, input_size=input_size))
     assert placement.chosen, placement.message
-    return Amounts(int(placement.amounts.cores), round(placement.amounts.mem * GB))
+    return ResourceAmounts(int(placement.amounts.cores), round(placement.amounts.mem * GB))
 
 
 def test_the_requirements_of_a_job_are_inherited_from_the_description_of_its_tool() -> None:
-    assert requirements("sort", 1.0) == Amounts(2, 4 * GB)
+    assert requirements("sort", 1.0) == ResourceAmounts(2, 4 * GB)
     assert requirements("align_reads", 1.0).cpus == 2
 
 
@@ -93,8 +93,8 @@ def test_required_memory_may_be_twice_the_input_size() -> None:
     small, large = requirements("align_reads", 3.0), requirements("align_reads", 24.0)
 
     assert (small.memory_mb, large.memory_mb) == (6 * GB, 48 * GB)
-    assert contents(schedule((), [Job("s", small)], TYPES)) == [("small", ["s"])]
-    assert contents(schedule((), [Job("l", large)], TYPES)) == [("large", ["l"])]
+    assert contents(schedule((), [SeedJob("s", small)], TYPES)) == [("small", ["s"])]
+    assert contents(schedule((), [SeedJob("l", large)], TYPES)) == [("large", ["l"])]
 
 
 # -- "The default procedure minimizes the number of instances used" ------------------------------
@@ -146,7 +146,7 @@ def test_instances_are_returned_with_their_jobs_and_what_room_remains() -> None:
     (instance,) = schedule((), [job("a", 2, 4), job("b", 3, 5)], (LARGE,))
 
     assert [one.id for one in instance.jobs] == ["a", "b"]
-    assert instance.room == Amounts(3, 55 * GB)
+    assert instance.room == ResourceAmounts(3, 55 * GB)
 
 
 def test_the_instances_that_were_given_are_not_changed() -> None:
@@ -225,7 +225,7 @@ def test_instances_with_fewer_available_resources_come_first() -> None:
 
 def test_gpus_count_most_then_cpus_then_memory_then_disk_then_age() -> None:
     def room(number: int, *amounts: int) -> Instance:
-        return Instance(number, NodeType(f"t{number}", Amounts(*amounts), 1.0))
+        return Instance(number, InstanceType(f"t{number}", ResourceAmounts(*amounts), 1.0))
 
     in_order = [
         room(5, 9, 9, 0, 9),
@@ -238,7 +238,7 @@ def test_gpus_count_most_then_cpus_then_memory_then_disk_then_age() -> None:
     for at in range(len(in_order)):
         instances = in_order[at:]
         random.Random(at).shuffle(instances)
-        fit(instances, [Job("new", Amounts(1, 1))])
+        fit(instances, [SeedJob("new", ResourceAmounts(1, 1))])
         (chosen,) = (each for each in instances if each.jobs)
         assert chosen.number == in_order[at].number
 
@@ -252,13 +252,13 @@ def test_the_room_counts_that_is_left_after_the_job_before() -> None:
 
 
 @pytest.mark.parametrize("asked", [job("j", 3), job("j", 1, 9), job("j", 1, 1, 1)])
-def test_a_job_fits_only_where_there_is_at_least_as_much_of_everything(asked: Job) -> None:
+def test_a_job_fits_only_where_there_is_at_least_as_much_of_everything(asked: SeedJob) -> None:
     assert not suits(asked, Instance(0, SMALL))
     assert suits(asked, Instance(0, GPU))
 
 
 def test_a_job_that_needs_all_of_an_instance_fits() -> None:
-    assert suits(Job("j", SMALL.amounts), Instance(0, SMALL))
+    assert suits(SeedJob("j", SMALL.amounts), Instance(0, SMALL))
 
 
 def test_a_job_with_another_type_specified_does_not_fit_however_much_room_there_is() -> None:
@@ -299,9 +299,12 @@ def test_it_is_the_cheapest_that_has_the_cpus_and_the_memory() -> None:
 
 
 def test_of_equally_cheap_types_it_is_the_first_of_the_catalogue() -> None:
-    twins = (NodeType("b", Amounts(4, 4), 1.0), NodeType("a", Amounts(8, 8), 1.0))
+    twins = (
+        InstanceType("b", ResourceAmounts(4, 4), 1.0),
+        InstanceType("a", ResourceAmounts(8, 8), 1.0),
+    )
 
-    assert allocate([], [Job("j", Amounts(1, 1))], twins)[0].node_type.name == "b"
+    assert allocate([], [SeedJob("j", ResourceAmounts(1, 1))], twins)[0].node_type.name == "b"
 
 
 def test_a_hinted_type_is_allocated_even_if_another_is_cheaper() -> None:
@@ -401,10 +404,11 @@ def random_case(seed: int) -> Vectors:
 def scheduled(vectors: Vectors) -> Counter[tuple[int, tuple[tuple[int, int], ...]]]:
     """What the literal loop makes of it, as (bin, content) and how many there are of each."""
     types = [
-        NodeType(str(n), Amounts(*each.size), each.price) for n, each in enumerate(vectors.bins)
+        InstanceType(str(n), ResourceAmounts(*each.size), each.price)
+        for n, each in enumerate(vectors.bins)
     ]
     jobs = [
-        Job(str(number), Amounts(*item.size), "" if item.bin is None else str(item.bin))
+        SeedJob(str(number), ResourceAmounts(*item.size), "" if item.bin is None else str(item.bin))
         for number, item in enumerate(vectors.items)
         for _ in range(item.number)
     ]

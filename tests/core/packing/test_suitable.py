@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from rowtui.core.packing.model import Amounts, NodeType
+from rowtui.core.packing.model import InstanceType, ResourceAmounts
 from rowtui.core.packing.node_types import Catalogue, cheapest, suitable
 
 
@@ -17,12 +17,16 @@ def test_the_catalogue_answers_as_a_walk_over_all_types(
         monkeypatch.setattr("rowtui.core.packing.fits_index._MOST_BYTES", 0)
     chance = random.Random(4)
     types = [
-        NodeType(str(n), Amounts(*(chance.randint(0, 50) for _ in range(4))), chance.randint(0, 9))
+        InstanceType(
+            str(n),
+            ResourceAmounts(*(chance.randint(0, 50) for _ in range(4))),
+            chance.randint(0, 9),
+        )
         for n in range(200)
     ]
     catalogue = Catalogue([(each.amounts, each.price) for each in types])
     for _ in range(500):
-        need = Amounts(*(chance.randint(0, 40) for _ in range(4)))
+        need = ResourceAmounts(*(chance.randint(0, 40) for _ in range(4)))
         holding = catalogue.holding(need)
         found = [each for each, bit in zip(types, catalogue.bits, strict=True) if holding & bit]
         assert found == suitable(need, "", types)
@@ -31,4 +35,4 @@ def test_the_catalogue_answers_as_a_walk_over_all_types(
 
 
 def test_an_empty_catalogue_holds_nothing() -> None:
-    assert Catalogue([]).holding(Amounts()) == 0
+    assert Catalogue([]).holding(ResourceAmounts()) == 0

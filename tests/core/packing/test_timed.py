@@ -9,7 +9,16 @@ from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.slots import Riders, single
-from rowtui.core.packing.model import HOUR, Amounts, Bundle, Demand, Lane, NodeType, Problem, Run
+from rowtui.core.packing.model import (
+    HOUR,
+    Bundle,
+    Demand,
+    InstanceType,
+    Lane,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
+)
 from rowtui.core.packing.node_types import MOST_TYPES, with_fewer_types
 from rowtui.core.packing.optimal.bound import lower_bound, worth
 from rowtui.core.packing.pack import pack
@@ -19,7 +28,7 @@ from rowtui.core.packing.unplaced import find_unplaced
 from bench.packing_cases import problem as case
 from tests.core.packing.problems import placeable_problems
 
-NODE = NodeType("node", Amounts(4, 16), 1.0)
+NODE = InstanceType("node", ResourceAmounts(4, 16), 1.0)
 
 
 def test_a_busy_clusters_requests_cost_less_than_a_tenth_above_the_bound() -> None:
@@ -42,7 +51,9 @@ def test_a_workflows_requests_are_few_nodes_near_the_bound() -> None:
 
 @settings(max_examples=25)
 @given(problem=placeable_problems(timed=True), turns=st.integers(0, 30))
-def test_mending_keeps_all_requests_and_never_costs_more(problem: Problem, turns: int) -> None:
+def test_mending_keeps_all_requests_and_never_costs_more(
+    problem: PackingProblem, turns: int
+) -> None:
     before = OURS["seed"].pack(problem, lambda: False)
     left = iter(range(turns))
 
@@ -53,8 +64,10 @@ def test_mending_keeps_all_requests_and_never_costs_more(problem: Problem, turns
 
 
 def test_mending_finds_partners_that_the_seed_did_not() -> None:
-    demands = tuple(Demand(Amounts(2, 8), minutes * 60) for minutes in (60, 1, 61, 2, 62, 3))
-    problem = Problem((NODE,), demands, (1,) * 6)
+    demands = tuple(
+        Demand(ResourceAmounts(2, 8), minutes * 60) for minutes in (60, 1, 61, 2, 62, 3)
+    )
+    problem = PackingProblem((NODE,), demands, (1,) * 6)
     left = iter(range(100))
     before = OURS["seed"].pack(problem, lambda: False)
 
@@ -64,32 +77,34 @@ def test_mending_finds_partners_that_the_seed_did_not() -> None:
 
 
 def test_riders_take_the_room_of_some_bundles_if_there_are_too_few_for_all() -> None:
-    demands = (Demand(Amounts(3, 4), 3600), Demand(Amounts(1, 4), 60))
-    problem = Problem((NODE,), demands, (5, 2))
+    demands = (Demand(ResourceAmounts(3, 4), 3600), Demand(ResourceAmounts(1, 4), 60))
+    problem = PackingProblem((NODE,), demands, (5, 2))
     lanes = single(problem)
     riders = Riders(lanes, [1.0, 1.0], problem)
-    long = Bundle(0, (Lane((Run(0, 1),)),), 5)
+    long = Bundle(0, (Lane((RequestRun(0, 1),)),), 5)
 
     boarded = riders.board([long], 1)
 
-    both = (Lane((Run(0, 1),)), Lane((Run(1, 1),)))
+    both = (Lane((RequestRun(0, 1),)), Lane((RequestRun(1, 1),)))
     assert sorted((one.lanes, one.times) for one in boarded) == [(long.lanes, 3), (both, 2)]
     assert riders.left.tolist() == [5, 0]
 
 
 def test_nobody_rides_for_longer_than_the_bundle_runs() -> None:
-    demands = (Demand(Amounts(3, 4), 60), Demand(Amounts(1, 4), 61))
-    problem = Problem((NODE,), demands, (1, 1))
+    demands = (Demand(ResourceAmounts(3, 4), 60), Demand(ResourceAmounts(1, 4), 61))
+    problem = PackingProblem((NODE,), demands, (1, 1))
     riders = Riders(single(problem), [1.0, 1.0], problem)
 
-    boarded = riders.board([Bundle(0, (Lane((Run(0, 1),)),))], 1)
+    boarded = riders.board([Bundle(0, (Lane((RequestRun(0, 1),)),))], 1)
 
     assert len(boarded[0].lanes) == 1
 
 
 @settings(max_examples=25)
 @given(problem=placeable_problems())
-def test_shrinking_counts_equal_bundles_once_and_none_becomes_dearer(problem: Problem) -> None:
+def test_shrinking_counts_equal_bundles_once_and_none_becomes_dearer(
+    problem: PackingProblem,
+) -> None:
     before = OURS["seed"].pack(problem, lambda: False)
 
     after = shrink(before + before, problem)
@@ -101,7 +116,7 @@ def test_shrinking_counts_equal_bundles_once_and_none_becomes_dearer(problem: Pr
 
 def test_the_boot_is_part_of_the_bound_where_bundles_cannot_be_long() -> None:
     booting = NODE._replace(boot_seconds=600, longest_seconds=3600)
-    problem = Problem((booting,), (Demand(Amounts(4, 16), 3600),), (10,))
+    problem = PackingProblem((booting,), (Demand(ResourceAmounts(4, 16), 3600),), (10,))
 
     assert abs(lower_bound(problem) - 10 * 4200 / 3600) < 1e-6
     assert pack(problem).proven
@@ -109,11 +124,13 @@ def test_the_boot_is_part_of_the_bound_where_bundles_cannot_be_long() -> None:
 
 def test_of_a_great_many_node_types_some_are_kept_and_all_requests_fit() -> None:
     kinds = tuple(
-        NodeType(f"t{at}", Amounts(at + 1, 1000 - at), 1 + at / 1000, longest_seconds=3600)
+        InstanceType(
+            f"t{at}", ResourceAmounts(at + 1, 1000 - at), 1 + at / 1000, longest_seconds=3600
+        )
         for at in range(1000)
     )
-    demands = tuple(Demand(Amounts(at + 1, 990 - at), 60) for at in range(0, 900, 30))
-    problem = Problem(kinds, demands, (1,) * len(demands))
+    demands = tuple(Demand(ResourceAmounts(at + 1, 990 - at), 60) for at in range(0, 900, 30))
+    problem = PackingProblem(kinds, demands, (1,) * len(demands))
 
     fewer, value, kept = with_fewer_types(problem, worth(problem))
 
@@ -132,8 +149,8 @@ def test_of_a_great_many_node_types_some_are_kept_and_all_requests_fit() -> None
 def test_as_few_nodes_as_cost_no_more_where_lanes_can_come_out_even(
     number: int, seconds: int, limit: int | None, nodes: int
 ) -> None:
-    kind = NodeType("half", Amounts(8, 16_000), 0.5, longest_seconds=limit)
-    problem = Problem((kind,), (Demand(Amounts(2, 200), seconds),), (number,))
+    kind = InstanceType("half", ResourceAmounts(8, 16_000), 0.5, longest_seconds=limit)
+    problem = PackingProblem((kind,), (Demand(ResourceAmounts(2, 200), seconds),), (number,))
     result = pack(problem, "best")
     assert result.nodes == nodes
     assert result.cost == pytest.approx(0.5 * seconds * -(-number // 4) / HOUR)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rowtui.core.project.change import NO_CHANGE, Change
-from rowtui.core.project.failed_jobs import Choice
+from rowtui.core.project.change import NO_CHANGE, AmountChange
+from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.project import Project
 from rowtui.core.project.retry import Again, plan_again
-from rowtui.core.state.model import LastEnd, Outcome
+from rowtui.core.state.model import LastEnd, LastOutcome
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.json import save_plan
-from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.sending.journal import end_detail
 
 WORKFLOW = """\
@@ -71,7 +71,7 @@ class Failing:
         reason: str,
         *,
         complete: Sequence[str] = (),
-        outcomes: Mapping[str, Outcome] | None = None,
+        outcomes: Mapping[str, LastOutcome] | None = None,
     ) -> tuple[PlannedJob, ...]:
         """Enter that all jobs of a plan ended for this reason, with these directories done.
 
@@ -82,7 +82,7 @@ class Failing:
         self.submitted_at += 100.0
         for number, job in enumerate(plan.jobs):
             cluster, job_id = job.destination.cluster, int(self.submitted_at) + number
-            steps = [(Step.ACCEPTED, 0.0, ""), (Step.ENDED, 50.0, end_detail(1, reason))]
+            steps = [(JobStep.ACCEPTED, 0.0, ""), (JobStep.ENDED, 50.0, end_detail(1, reason))]
             project.jobs.journal.append(
                 JournalEntry(
                     job.token, plan.id, step, self.submitted_at + later, job_id, detail, cluster
@@ -93,7 +93,7 @@ class Failing:
                 if name in complete:
                     (self.root / "workspace" / name / "x").touch()
                 else:
-                    outcome = (outcomes or {}).get(name, Outcome.FAILED)
+                    outcome = (outcomes or {}).get(name, LastOutcome.FAILED)
                     failure = LastEnd(cluster, job_id, job.token, reason, outcome)
                     failures.setdefault(job.action, {})[name] = failure
         _enter(project, failures)
@@ -103,7 +103,7 @@ class Failing:
     def again(
         self,
         project: Project,
-        change: Change = NO_CHANGE,
+        change: AmountChange = NO_CHANGE,
         *,
         tokens: Sequence[str] | None = None,
         names: Sequence[str] | None = None,
@@ -113,7 +113,7 @@ class Failing:
         if names is not None:
             found = [project.state.directories.position(name) for name in names]
             among = [at for at in found if at is not None]
-        return plan_again(project, Choice(project.workflow.actions, among, tokens), change)
+        return plan_again(project, ChosenFailures(project.workflow.actions, among, tokens), change)
 
 
 def _enter(project: Project, failures: Mapping[str, Mapping[str, LastEnd]]) -> None:

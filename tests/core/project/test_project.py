@@ -17,7 +17,7 @@ from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import decode_completed, decode_submitted
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.plan.plan import PlanError
 
 from tests.eventually import eventually_async
@@ -143,7 +143,7 @@ async def test_jobs_go_from_plan_to_completion_and_row_sees_each_step(home: Home
     assert counts(again) == (3, 0, 0, 0, 0, 0, 0)
     records = again.jobs.records()
     assert {record.token for record in records} == set(tokens)
-    assert {record.step for record in records} == {Step.ENDED}
+    assert {record.step for record in records} == {JobStep.ENDED}
 
 
 async def test_a_job_that_fails_marks_its_directories_and_says_why(home: Home) -> None:

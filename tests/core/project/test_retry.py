@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.status import status_counts
-from rowtui.core.project.change import Amount, Change, parse_cpus, parse_memory, parse_walltime
+from rowtui.core.project.change import (
+    Amount,
+    AmountChange,
+    parse_cpus,
+    parse_memory,
+    parse_walltime,
+)
 from rowtui.core.project.project import Project
-from rowtui.core.project.views.needs import Needs
-from rowtui.core.state.model import Outcome
+from rowtui.core.project.views.needs import ProjectNeeds
+from rowtui.core.state.model import LastOutcome
 from rowtui.core.state.row.postcard import encode_submitted
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.reconcile.ending import OUT_OF_MEMORY, TIME_LIMIT
@@ -121,7 +127,7 @@ def test_what_a_failed_job_did_not_reach_goes_with_it_and_what_was_cancelled_mus
     failing: Failing,
 ) -> None:
     project = failing.open()
-    ends = {"b": Outcome.NOT_REACHED, "c": Outcome.CANCELLED, "d": Outcome.CANCELLED}
+    ends = {"b": LastOutcome.NOT_REACHED, "c": LastOutcome.CANCELLED, "d": LastOutcome.CANCELLED}
     jobs = failing.fail(project, everything(project), "exit code 2", outcomes=ends)
     row = project.status().rows[0]
     assert status_counts(row)[2:] == (5, 0, 2, 1, 2)
@@ -129,7 +135,7 @@ def test_what_a_failed_job_did_not_reach_goes_with_it_and_what_was_cancelled_mus
     assert directories(failing.again(project, tokens=[jobs[1].token]).plan) == [("c", "d")]
     assert directories(failing.again(project, names=["b", "d"]).plan) == [("b", "d")]
     # what needs the user, and what the next plan warns of, are those that failed
-    assert [need.directories for need in Needs(project).failures([row])] == [2]
+    assert [need.directories for need in ProjectNeeds(project).failures([row])] == [2]
     warned = [job.directories for job in everything(project).jobs if job.warnings]
     assert warned == [("a", "b"), ("e",)]
     assert "a failed: exit code 2" in everything(project).jobs[0].warnings[0]
@@ -146,7 +152,7 @@ def test_a_screen_asks_for_the_jobs_that_it_shows(failing: Failing) -> None:
     project = failing.open()
     jobs = failing.fail(project, everything(project), OUT_OF_MEMORY)
     engine = InProcessEngine(project)
-    change = Change(parse_memory("2x"))
+    change = AmountChange(parse_memory("2x"))
     plan = asyncio.run(engine.plan_again([jobs[2].token], change))
     assert [(job.directories, job.memory_mb) for job in plan.jobs] == [(("e",), 2048)]
     assert not asyncio.run(engine.plan_again([], change)).jobs
@@ -171,7 +177,7 @@ def test_a_failure_whose_plan_is_gone_is_tried_again_all_the_same(failing: Faili
     again = failing.again(project)
     assert directories(again.plan) == [("a", "b"), ("c", "d"), ("e",)]
     assert "what it had is no longer on record" in again.plan.jobs[0].reasons[0]
-    more = failing.again(project, Change(memory=Amount(2.0, times=True)))
+    more = failing.again(project, AmountChange(memory=Amount(2.0, times=True)))
     assert not more.plan.jobs
     assert "how much memory it had is not known" in more.plan.skipped[0]
 
@@ -182,7 +188,7 @@ def test_a_failure_whose_plan_is_gone_is_tried_again_all_the_same(failing: Faili
 def test_a_job_gets_so_many_times_what_it_had_or_so_much(failing: Failing) -> None:
     project = failing.open()
     failing.fail(project, everything(project), OUT_OF_MEMORY)
-    change = Change(parse_memory("1.5x"), parse_walltime("04:00:00"), parse_cpus("2x"))
+    change = AmountChange(parse_memory("1.5x"), parse_walltime("04:00:00"), parse_cpus("2x"))
     jobs = failing.again(project, change).plan.jobs
     assert [(job.memory_mb, job.walltime_seconds, job.cpus) for job in jobs] == [
         (3072, 14400, 4),
@@ -199,17 +205,19 @@ def test_a_job_gets_so_many_times_what_it_had_or_so_much(failing: Failing) -> No
 def test_what_was_asked_for_stays_until_something_else_is(failing: Failing) -> None:
     project = failing.open()
     failing.fail(project, everything(project), OUT_OF_MEMORY)
-    failing.fail(project, failing.again(project, Change(parse_memory("2x"))).plan, OUT_OF_MEMORY)
+    failing.fail(
+        project, failing.again(project, AmountChange(parse_memory("2x"))).plan, OUT_OF_MEMORY
+    )
     project = failing.open()
     assert [job.memory_mb for job in failing.again(project).plan.jobs] == [4096, 4096, 2048]
     assert "the same again" in failing.again(project).plan.jobs[0].reasons[0]
-    thrice = failing.again(project, Change(parse_memory("3x"))).plan
+    thrice = failing.again(project, AmountChange(parse_memory("3x"))).plan
     assert [job.memory_mb for job in thrice.jobs] == [12288, 12288, 6144]
     # What was asked for a job of two directories is half as much for one.
     failing.fail(project, failing.again(project).plan, OUT_OF_MEMORY, complete=("a",))
     (left,) = failing.again(project, names=["b"]).plan.jobs
     assert (left.directories, left.memory_mb, left.attempt) == (("b",), 2048, 4)
-    twice = Change(*[Amount(2.0, times=True)] * 3)
+    twice = AmountChange(*[Amount(2.0, times=True)] * 3)
     (left,) = failing.again(project, twice, names=["b"]).plan.jobs
     assert (left.memory_mb, left.walltime_seconds, left.cpus) == (4096, 7200, 2)
 
@@ -220,7 +228,7 @@ def test_more_is_suggested_and_nothing_changed_by_itself(failing: Failing) -> No
     again = failing.again(project)
     (cause,) = again.causes
     assert (cause.cause, cause.jobs, cause.unchanged) == (OUT_OF_MEMORY, 3, 3)
-    assert cause.suggestion == Change(memory=Amount(2.0, times=True))
+    assert cause.suggestion == AmountChange(memory=Amount(2.0, times=True))
     assert [job.memory_mb for job in again.plan.jobs] == [2048, 2048, 1024]
     (changed,) = failing.again(project, cause.suggestion).causes
     assert changed.unchanged == 0
@@ -229,10 +237,10 @@ def test_more_is_suggested_and_nothing_changed_by_itself(failing: Failing) -> No
 def test_partitions_are_refused_where_there_are_none(failing: Failing) -> None:
     project = failing.open()
     failing.fail(project, everything(project), "exit code 2")
-    again = failing.again(project, Change(partition="big"))
+    again = failing.again(project, AmountChange(partition="big"))
     assert not again.plan.jobs
     assert "3 jobs left out, from a on: local has no partitions" in again.plan.skipped[0]
-    elsewhere = failing.again(project, Change(cluster="moon"))
+    elsewhere = failing.again(project, AmountChange(cluster="moon"))
     assert "moon cannot be reached from here" in elsewhere.plan.skipped[0]
 
 
@@ -262,21 +270,21 @@ def test_a_job_that_outgrew_its_partition_goes_to_the_next(failing: Failing) -> 
     jobs = failing.fail(project, everything(project), OUT_OF_MEMORY)
     assert {str(job.destination) for job in jobs} == {"our/small"}
 
-    more = failing.again(project, Change(parse_memory("4x"))).plan
+    more = failing.again(project, AmountChange(parse_memory("4x"))).plan
     assert {str(job.destination) for job in more.jobs} == {"our/big"}
     assert "#SBATCH --mem-per-cpu=4096M" in more.jobs[0].script
     assert "memory 2 GB -> 8 GB; our/small -> our/big" in more.jobs[0].reasons[0]
     assert any("not small: memory_per_cpu_mb" in reason for reason in more.jobs[0].reasons)
 
-    named = failing.again(project, Change(partition="special")).plan
+    named = failing.again(project, AmountChange(partition="special")).plan
     assert {str(job.destination) for job in named.jobs} == {"our/special"}
     assert "special: asked for by hand" in named.jobs[0].reasons
     failing.fail(project, named, TIME_LIMIT)
     stays = failing.again(project).plan
     assert {str(job.destination) for job in stays.jobs} == {"our/special"}
-    none = failing.again(project, Change(partition="specail")).plan
+    none = failing.again(project, AmountChange(partition="specail")).plan
     assert "did you mean 'special'" in none.skipped[0]
-    local = failing.again(project, Change(cluster="local")).plan
+    local = failing.again(project, AmountChange(cluster="local")).plan
     assert {str(job.destination) for job in local.jobs} == {"local"}
     assert "our/special -> local" in local.jobs[0].reasons[0]
 
@@ -327,7 +335,7 @@ def test_rules_try_a_job_again_with_more_until_they_give_it_up(failing: Failing)
     given_up = failing.again(project).plan
     assert not given_up.jobs
     assert "its resubmit rules give it up: out of memory at attempt 3" in given_up.skipped[0]
-    asked = failing.again(project, Change(parse_memory("2x"))).plan
+    asked = failing.again(project, AmountChange(parse_memory("2x"))).plan
     assert [(job.memory_mb, job.attempt) for job in asked.jobs] == [(16384, 4)] * 3
     assert any(reason.startswith("large: ") for reason in asked.jobs[0].reasons)
 
@@ -336,7 +344,7 @@ def test_a_rule_takes_the_place_of_what_was_asked_for_before(failing: Failing) -
     failing.mapped(MAPPING)
     project = failing.open()
     failing.fail(project, everything(project), OUT_OF_MEMORY)
-    asked = failing.again(project, Change(parse_memory("3G"))).plan
+    asked = failing.again(project, AmountChange(parse_memory("3G"))).plan
     assert [(job.memory_mb, job.attempt) for job in asked.jobs] == [(3072, 2)] * 3
     failing.fail(project, asked, OUT_OF_MEMORY)
     ruled = failing.again(project).plan
@@ -370,13 +378,18 @@ def test_without_a_rule_that_job_is_mapped_again_as_the_files_say_now(failing: F
     project = failing.open()
     (job, *_) = failing.again(project).plan.jobs
     assert (job.memory_mb, job.attempt) == (6144, 2)
-    same = failing.again(project, Change(parse_memory("1x"))).plan.jobs[0]
+    same = failing.again(project, AmountChange(parse_memory("1x"))).plan.jobs[0]
     assert (same.memory_mb, same.attempt) == (2048, 2)
 
 
 REASONS = st.sampled_from(["exit code 2", OUT_OF_MEMORY, TIME_LIMIT, "cancelled", "lost"])
 CHANGES = st.sampled_from(
-    [Change(), Change(parse_memory("2x")), Change(walltime=parse_walltime("1x")), Change()]
+    [
+        AmountChange(),
+        AmountChange(parse_memory("2x")),
+        AmountChange(walltime=parse_walltime("1x")),
+        AmountChange(),
+    ]
 )
 
 
@@ -385,7 +398,7 @@ CHANGES = st.sampled_from(
     st.lists(st.tuples(REASONS, CHANGES, st.sets(st.sampled_from("abcde"), max_size=1)), max_size=4)
 )
 def test_the_attempt_never_decreases_and_nothing_is_lost(
-    rounds: list[tuple[str, Change, set[str]]],
+    rounds: list[tuple[str, AmountChange, set[str]]],
 ) -> None:
     with TemporaryDirectory() as folder:
         failing = Failing.make(Path(folder))
@@ -413,7 +426,7 @@ def test_amounts_are_read_as_people_write_them() -> None:
     assert parse_memory("64 GB") == parse_memory("64g") == parse_memory("65536M")
     assert parse_memory("x2") == parse_memory("2X") == parse_cpus("2.0x") == parse_walltime("2x")
     assert parse_cpus("8") == Amount(8.0)
-    assert str(Change(parse_memory("1.5G"), parse_walltime("90:00"), parse_cpus("2x"))) == (
+    assert str(AmountChange(parse_memory("1.5G"), parse_walltime("90:00"), parse_cpus("2x"))) == (
         "memory 1.5 GB, time 3-18:00:00, CPUs 2x"
     )
     for wrong in ("0", "1.5", "²", "8 cores"):

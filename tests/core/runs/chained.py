@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
 
 from tests.core.runs.driving import Drive, action, drive, make, ran
@@ -109,7 +109,7 @@ def sends(run: Run) -> list[PlanSubmitted]:
     return [it for it in run.events() if isinstance(it, PlanSubmitted)]
 
 
-def fails_and_is_mended(root: Path, cluster: str, limits: Limits | None = None) -> Drive:
+def fails_and_is_mended(root: Path, cluster: str, limits: RunLimits | None = None) -> Drive:
     """Drive a run in which a simulation fails; then that alone failed. Mend it, and go on."""
     driven = drive(root, cluster=cluster, limits=limits)
     assert driven.told[-1].sentence == (
@@ -118,7 +118,7 @@ def fails_and_is_mended(root: Path, cluster: str, limits: Limits | None = None) 
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
     assert (failed.node, failed.sample) == ("simulate", UNLUCKY)
     (root / "unlucky").unlink()
-    running = Running(Project.open(root, cluster=cluster), driven.run)
+    running = OpenRun(Project.open(root, cluster=cluster), driven.run)
     running.look()
     job = running.growth.job_in("simulate", UNLUCKY)
     assert job is not None

@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind, Told
-from rowtui.core.runs.limits.limits import Breach, Limits
+from rowtui.core.runs.execution.autopilot import (
+    Autopilot,
+    AutopilotMessage,
+    MessageKind,
+    PlanAnswer,
+)
+from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.model import Event
-from rowtui.core.runs.run import Standing
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.run import RunTotals
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -116,20 +121,20 @@ def of_one_size(study: Path) -> None:
 class Person:
     """Who is asked. Answers one after another; then `Answer()`, which is no."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: PlanAnswer) -> None:
         self.answers = list(answers)
         self.asked: list[Asked] = []
 
-    async def __call__(self, plan: Plan, breaches: tuple[Breach, ...]) -> Answer:
+    async def __call__(self, plan: Plan, breaches: tuple[Breach, ...]) -> PlanAnswer:
         self.asked.append((plan, breaches))
-        return self.answers.pop(0) if self.answers else Answer()
+        return self.answers.pop(0) if self.answers else PlanAnswer()
 
 
-def begin(project: Project, limits: Limits | None = None) -> Run:
+def begin(project: Project, limits: RunLimits | None = None) -> Run:
     """A new run of the network as it is now."""
     study = read_study(project)
     return RunStore(project.root).create(
-        study.network, study.rows.values(), limits=limits or Limits()
+        study.network, study.rows.values(), limits=limits or RunLimits()
     )
 
 
@@ -141,13 +146,15 @@ class Drive:
     ) -> None:
         self.project = project
         self.run = run or RunStore(project.root).latest() or begin(project)
-        self.running = Running(project, self.run)
+        self.running = OpenRun(project, self.run)
         self.person = person or Person()
         self.autopilot = Autopilot(self.running, self.person, look_seconds=LOOK)
         self.autopilot.resting.first = 0.05
-        self.told: list[Told] = []
+        self.told: list[AutopilotMessage] = []
 
-    async def to_the_end(self, meanwhile: Callable[[Told], Awaitable[None]] | None = None) -> Told:
+    async def to_the_end(
+        self, meanwhile: Callable[[AutopilotMessage], Awaitable[None]] | None = None
+    ) -> AutopilotMessage:
         """Drive until it is over or pauses; `meanwhile` hears everything that is told."""
         with self.run.hold():
             async with asyncio.timeout(LIMIT):
@@ -160,19 +167,19 @@ class Drive:
 
     def sent(self) -> list[PlannedJob]:
         """All jobs that were sent."""
-        plans = (told.plan for told in self.told if told.kind is Kind.SENT)
+        plans = (told.plan for told in self.told if told.kind is MessageKind.SENT)
         return [job for plan in plans if plan is not None for job in plan.jobs]
 
     def problems(self) -> list[str]:
         """All that was said to be wrong."""
-        return [told.sentence for told in self.told if told.kind is Kind.PROBLEM]
+        return [told.sentence for told in self.told if told.kind is MessageKind.PROBLEM]
 
 
 def drive(
     root: Path,
     *,
     person: Person | None = None,
-    limits: Limits | None = None,
+    limits: RunLimits | None = None,
     cluster: str | None = "local",
     run: Run | None = None,
 ) -> Drive:
@@ -201,9 +208,9 @@ def inputs(root: Path, directory: str) -> Mapping[str, Any]:
     return found
 
 
-def standing_of(events: Iterable[Event]) -> Standing:
+def standing_of(events: Iterable[Event]) -> RunTotals:
     """Where a run with this journal stands."""
-    standing = Standing()
+    standing = RunTotals()
     for event in events:
         standing.take(event)
     return standing

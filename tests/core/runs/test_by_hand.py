@@ -10,11 +10,11 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.lock import Holder
 from rowtui.core.runs.model import (
     Event,
@@ -24,11 +24,11 @@ from rowtui.core.runs.model import (
     PlanSubmitted,
     Published,
     Retried,
+    RunStarted,
     RunStatus,
-    Started,
 )
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import Plan
 
@@ -161,7 +161,7 @@ def completed(root: Path, *, but: str = "") -> Run:
     """A paused run whose products are there as Row's jobs leave them (`but`: of another action)."""
     project = opened(root)
     run = begin(project)
-    run.append(Started(0.0), Paused(0.0, "a person decides"))
+    run.append(RunStarted(0.0), Paused(0.0, "a person decides"))
     for name, file in ((f"state,t={t}", "energy") for t in (1, 2)):
         (root / "workspace" / name / file).touch()
     scan(project)
@@ -244,7 +244,7 @@ def void(_: object) -> None:
 
 def test_a_submit_by_hand_keeps_to_the_limits_of_its_run(root: Path) -> None:
     project = opened(root)
-    begin(project, Limits(cpu_hours=0.2))
+    begin(project, RunLimits(cpu_hours=0.2))
     with pytest.raises(RowtuiError, match=r"does not allow this: .*CPU-hours"):
         submit(project)
     assert latest(root).events() == []
@@ -257,14 +257,14 @@ def test_a_submit_by_hand_keeps_to_the_limits_of_its_run(root: Path) -> None:
 
 def test_attempts_are_counted_on_and_a_run_that_failed_goes_on(root: Path) -> None:
     (root / "fail").touch()
-    driven = drive(root, limits=Limits(failures=9))
+    driven = drive(root, limits=RunLimits(failures=9))
     assert driven.run.status is RunStatus.FAILED
     plan = submit(opened(root))
     assert [job.attempt for job in plan.jobs] == [2, 2]
     ended(root, 2)
     run = latest(root)
     assert run.id == driven.run.id
-    assert run.limits == Limits(failures=9)
+    assert run.limits == RunLimits(failures=9)
     assert any(isinstance(it, Retried) for it in run.events())
     networks = Networks(opened(root))
     assert len(networks.view().failures) == 2  # of the second attempts: they count
@@ -283,7 +283,7 @@ def test_a_driver_takes_in_what_a_person_sends(root: Path) -> None:
     run = begin(project)
     (root / "fail").touch()
     with run.hold():
-        running = Running(project, run)
+        running = OpenRun(project, run)
         running.begin()
         plan = submit(opened(root))
         ended(root, 2)
@@ -291,7 +291,7 @@ def test_a_driver_takes_in_what_a_person_sends(root: Path) -> None:
         running.look()
         assert {job.token for job in plan.jobs} <= running.tokens
         counts = running.graph.counts()
-        assert sum(each[JobState.FAILED] for each in counts) == 2
+        assert sum(each[GraphJobState.FAILED] for each in counts) == 2
 
 
 def test_what_was_not_sent_costs_nothing(root: Path) -> None:

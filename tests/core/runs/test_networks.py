@@ -14,14 +14,14 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local.network import NetworkWork
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.autopilot import Kind, Told
-from rowtui.core.runs.limits.limits import Limits
-from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, Started
+from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, RunStarted
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 
 from tests.core.runs.driving import action, begin, drive, make
 
@@ -62,7 +62,7 @@ def test_a_run_is_shown_though_its_network_toml_is_gone_or_makes_no_sense(here: 
 async def _nothing() -> None: ...
 
 
-class Opened(Running):
+class Opened(OpenRun):
     """A run that takes long to open: until somebody who shares the loop lets it."""
 
     begun = threading.Event()
@@ -80,28 +80,28 @@ def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
     root = make(here / "p", VALUES + NODE, SPLIT)
     project = Project.open(root, cluster="local")
     run = begin(project)
-    monkeypatch.setattr("rowtui.core.runs.networks.Running", Opened)
+    monkeypatch.setattr("rowtui.core.runs.networks.OpenRun", Opened)
     for name in ("begun", "may"):
         monkeypatch.setattr(Opened, name, threading.Event())
     work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
 
     async def start_and_stop() -> None:
-        await work.start(Limits(), anew=False)
+        await work.start(RunLimits(), anew=False)
         assert await asyncio.to_thread(Opened.begun.wait, 20)
         assert run.holder() is not None
         await work.stop()
         assert run.holder() is None
         Opened.may.set()
 
-    async def drive_on() -> Told:
+    async def drive_on() -> AutopilotMessage:
         Opened.may.clear()
         asyncio.get_running_loop().call_soon(Opened.may.set)
         async with contextlib.aclosing(Networks(project).drive(run)) as telling:
             return await anext(telling)
 
     asyncio.run(start_and_stop())
-    assert Started not in map(type, run.events())
-    assert asyncio.run(drive_on()).kind is Kind.BEGUN
+    assert RunStarted not in map(type, run.events())
+    assert asyncio.run(drive_on()).kind is MessageKind.BEGUN
 
 
 def test_a_directory_of_the_workspace_that_vanished_is_asked_for(here: Path) -> None:
@@ -128,7 +128,7 @@ def test_who_looks_on_takes_in_what_happens_and_begins_anew_only_where_jobs_chan
     networks = Networks(project)
     first = networks.running()
 
-    run.append(Started(1.0), PlanSubmitted(2.0, "p", ("t-1",), 3.0))
+    run.append(RunStarted(1.0), PlanSubmitted(2.0, "p", ("t-1",), 3.0))
     run.append(JobFailed(3.0, "split", "state,t=1", "why", "t-1"))
     second = networks.running()
     run.append(Cancelled(4.0, "split", ("state,t=2",), "no more"))
@@ -140,7 +140,7 @@ def test_who_looks_on_takes_in_what_happens_and_begins_anew_only_where_jobs_chan
     assert second.tokens == {"t-1"}
     assert second.spent().cpu_hours == 3.0
     assert third is not None
-    assert sum(each[JobState.CANCELLED] for each in third.graph.counts()) == 1
+    assert sum(each[GraphJobState.CANCELLED] for each in third.graph.counts()) == 1
 
 
 def test_one_wrong_list_among_many_is_found_in_few_steps(
@@ -148,7 +148,7 @@ def test_one_wrong_list_among_many_is_found_in_few_steps(
 ) -> None:
     root = make(here / "p", LISTED, SPLIT, TRAIN)
     project = Project.open(root, cluster="local")
-    running = Running(project, begin(project))
+    running = OpenRun(project, begin(project))
     running.begin()
     names = sorted(os.listdir(root / "workspace"))
     for name in names:

@@ -18,15 +18,15 @@ from rowtui.core.network.definition.spec import (
     Values,
 )
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
-from rowtui.core.runs.observed_states import Facts
-from rowtui.core.state.model import Directories, LastEnd, Outcome, State, Submitted, bit_set
+from rowtui.core.runs.observed_states import ObservedStates
+from rowtui.core.state.model import Directories, LastEnd, LastOutcome, State, Submitted, bit_set
 
 
 class Names:
-    """The directories of a workspace, as far as `Facts` looks at them."""
+    """The directories of a workspace, as far as `ObservedStates` looks at them."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = sorted(names)
@@ -69,7 +69,7 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
     # given records that change at random, and directories that come and go
     chance = random.Random(seed)
     growth = make_growth()
-    facts, graph = Facts(growth), growth.graph
+    facts, graph = ObservedStates(growth), growth.graph
     names = [*growth.flow.directories("simulate"), "report"]
     pairs = [(growth.where(job).node, growth.directory(job)) for job in range(len(graph))]
     jobs: dict[tuple[str, str], Any] = {}
@@ -83,7 +83,7 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
             jobs.pop(pair, None)
             if choice < 4:
                 reason = "not reached: exit code 1" if choice == 2 else "exit code 1"
-                outcome = Outcome.NOT_REACHED if choice == 2 else Outcome.FAILED
+                outcome = LastOutcome.NOT_REACHED if choice == 2 else LastOutcome.FAILED
                 jobs[pair] = (True, token, *[LastEnd("here", 1, token, reason, outcome)] * 2)[
                     choice
                 ]
@@ -112,10 +112,10 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
         for job, pair in enumerate(pairs):
             what = jobs.get(pair) if pair[1] in there else None
             now = graph.state(job)
-            assert (now is JobState.COMPLETED) == (what is True)
-            if isinstance(what, str) and now not in (JobState.FAILED, JobState.CANCELLED):
-                assert now is JobState.SUBMITTED
-            elif now is JobState.SUBMITTED:
+            assert (now is GraphJobState.COMPLETED) == (what is True)
+            if isinstance(what, str) and now not in (GraphJobState.FAILED, GraphJobState.CANCELLED):
+                assert now is GraphJobState.SUBMITTED
+            elif now is GraphJobState.SUBMITTED:
                 raise AssertionError(f"{pair} is with no scheduler")
             if isinstance(what, LastEnd) and what.reason.startswith("exit"):
-                assert now is JobState.FAILED
+                assert now is GraphJobState.FAILED

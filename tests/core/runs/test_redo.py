@@ -7,7 +7,7 @@ from pathlib import Path
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.directories.trash import restore
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import said
@@ -62,7 +62,7 @@ def project_at(root: Path) -> Project:
 
 
 async def driven(networks: Networks, *, anew: bool = False) -> list[str]:
-    run = networks.begin(Limits(), anew=anew)
+    run = networks.begin(RunLimits(), anew=anew)
     return [told.sentence async for told in networks.drive(run)]
 
 

@@ -9,11 +9,11 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, row_matches
 from rowtui.core.groups.listing import Superseded
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import ListAsked
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.samples import Samples, Which
+from rowtui.core.runs.samples import RequestedSamples, SampleLists
 from rowtui.core.runs.show import waits_of
 from rowtui.core.runs.views import SampleView
 
@@ -61,8 +61,8 @@ def growth(tmp_path_factory: pytest.TempPathFactory) -> Growth:
 
 
 def listed(growth: Growth, node: str = "work", **asked: object) -> list[SampleView]:
-    which = Which(node, asked=ListAsked(**asked))  # type: ignore[arg-type]
-    return list(Samples().page(growth, which, 0, 1000).samples)
+    which = RequestedSamples(node, asked=ListAsked(**asked))  # type: ignore[arg-type]
+    return list(SampleLists().page(growth, which, 0, 1000).samples)
 
 
 def cells(sample: SampleView) -> dict[str, object]:
@@ -117,31 +117,38 @@ def test_without_an_order_what_failed_comes_first_and_a_state_leaves_the_others_
     growth: Growth,
 ) -> None:
     assert listed(growth)[0].reason == "out of memory"
-    samples = Samples()
-    page = samples.page(growth, Which("work", (JobState.SUBMITTED, JobState.FAILED)), 0, 2)
+    samples = SampleLists()
+    page = samples.page(
+        growth, RequestedSamples("work", (GraphJobState.SUBMITTED, GraphJobState.FAILED)), 0, 2
+    )
     assert (page.total, page.of, len(page.samples)) == (3, 3, 2)
     some = ListAsked("T<1")
-    page = samples.page(growth, Which("work", (JobState.SUBMITTED, JobState.FAILED), some), 0, 2)
+    page = samples.page(
+        growth,
+        RequestedSamples("work", (GraphJobState.SUBMITTED, GraphJobState.FAILED), some),
+        0,
+        2,
+    )
     assert (page.total, page.of) == (3, 3)
-    assert samples.page(growth, Which("work", (), some), 0, 2).of == 18
+    assert samples.page(growth, RequestedSamples("work", (), some), 0, 2).of == 18
 
 
 def test_a_sample_is_found_where_it_stands_and_nothing_else_is(growth: Growth) -> None:
-    samples = Samples()
-    which = Which("work", asked=ListAsked("", "=T", True))
+    samples = SampleLists()
+    which = RequestedSamples("work", asked=ListAsked("", "=T", True))
     page = samples.page(growth, which, 0, 5)
     last = samples.page(growth, which, 17, 1).samples[0]
     assert samples.page(growth, which, 0, 5, find=str(last.job)).found == 17
     assert page.found is None
     for absent in ("x", "99999", str(growth.job("gather", 0)), "²"):
         assert samples.page(growth, which, 0, 5, find=absent).found is None
-    source = Which("state")
+    source = RequestedSamples("state")
     name = samples.page(growth, source, 4, 1).samples[0].directory
     assert samples.page(growth, source, 0, 5, find=name).found == 4
 
 
 def test_a_list_follows_the_graph(growth: Growth) -> None:
-    samples, which = Samples(), Which("gather", asked=ListAsked("cancelled"))
+    samples, which = SampleLists(), RequestedSamples("gather", asked=ListAsked("cancelled"))
     assert samples.page(growth, which, 0, 9).total == 1
     growth.graph.retry([growth.job("work", 4)])
     assert samples.page(growth, which, 0, 9).total == 0
@@ -150,15 +157,17 @@ def test_a_list_follows_the_graph(growth: Growth) -> None:
 
 
 def test_what_cannot_be_asked_is_said_and_an_overtaken_question_ends(growth: Growth) -> None:
-    samples = Samples()
+    samples = SampleLists()
     with pytest.raises(FilterError):
-        samples.page(growth, Which("work", asked=ListAsked("T<")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListAsked("T<")), 0, 9)
     with pytest.raises(FilterError):
-        samples.page(growth, Which("work", asked=ListAsked("pressure<3")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListAsked("pressure<3")), 0, 9)
     with pytest.raises(FilterError):
-        samples.page(growth, Which("work", asked=ListAsked("", "pressure")), 0, 9)
+        samples.page(growth, RequestedSamples("work", asked=ListAsked("", "pressure")), 0, 9)
     with pytest.raises(Superseded):
-        samples.page(growth, Which("work", asked=ListAsked("lj"), go_on=lambda: False), 0, 9)
+        samples.page(
+            growth, RequestedSamples("work", asked=ListAsked("lj"), go_on=lambda: False), 0, 9
+        )
 
 
 def test_a_waiting_job_leads_to_what_has_to_happen_first(growth: Growth) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import Autopilot, MessageKind, PlanAnswer
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import NotSent, RunStatus, Stopped
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 
 from tests.core.runs.test_redo import driven, project_at
 from tests.eventually import eventually_async
@@ -18,8 +18,8 @@ async def test_a_run_that_is_stopped_while_it_makes_directories_leaves_only_whol
     tmp_path: Path,
 ) -> None:
     networks = Networks(project_at(tmp_path))
-    run = networks.begin(Limits())
-    running = Running(networks.project, run)
+    run = networks.begin(RunLimits())
+    running = OpenRun(networks.project, run)
     autopilot = Autopilot(running, nobody)
     autopilot.stop()
 
@@ -37,29 +37,29 @@ async def test_a_run_that_is_stopped_while_it_makes_directories_leaves_only_whol
 
 async def test_a_run_that_another_process_stops_sends_nothing_more(tmp_path: Path) -> None:
     networks = Networks(project_at(tmp_path))
-    run = networks.begin(Limits())
+    run = networks.begin(RunLimits())
     other = Networks(networks.project).run(run.id)
     assert other is not None
     told = []
 
     async for it in networks.drive(run):
         told.append(it)
-        if it.kind is Kind.BEGUN:
+        if it.kind is MessageKind.BEGUN:
             other.append(Stopped(1.0))
 
-    assert [it.kind for it in told] == [Kind.BEGUN, Kind.PAUSED]
+    assert [it.kind for it in told] == [MessageKind.BEGUN, MessageKind.PAUSED]
     assert told[-1].sentence == "another process stopped the run"
     assert run.status is RunStatus.STOPPED
     assert not any(networks.project.state.submitted.values())
 
 
-async def nobody(*_: object) -> Answer:
-    return Answer()
+async def nobody(*_: object) -> PlanAnswer:
+    return PlanAnswer()
 
 
 async def test_what_a_person_confirmed_and_was_not_sent_costs_nothing(tmp_path: Path) -> None:
     networks = Networks(project_at(tmp_path))
-    run = networks.begin(Limits())
+    run = networks.begin(RunLimits())
     plan, blocked = await networks.next_plan(run)
     assert plan is not None
     assert not blocked
@@ -68,7 +68,7 @@ async def test_what_a_person_confirmed_and_was_not_sent_costs_nothing(tmp_path: 
     # when nothing of the plan was sent
     networks.note_unsent(run, plan)
 
-    running = Running(networks.project, run)
+    running = OpenRun(networks.project, run)
     assert running.spent().cpu_hours == 0
     (event,) = (it for it in run.events() if isinstance(it, NotSent))
     assert set(event.jobs) == {job.token for job in plan.jobs}
@@ -76,7 +76,7 @@ async def test_what_a_person_confirmed_and_was_not_sent_costs_nothing(tmp_path: 
 
 async def test_the_step_after_the_last_one_finishes_the_run(tmp_path: Path) -> None:
     networks = Networks(project_at(tmp_path))
-    run = networks.begin(Limits())
+    run = networks.begin(RunLimits())
     while True:
         plan, _ = await networks.next_plan(run)
         if plan is None:

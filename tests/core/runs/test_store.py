@@ -18,41 +18,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.definition.spec import (
+    CardinalitySlice,
     Existing,
-    Files,
+    FileSource,
     Gather,
     Input,
     Link,
     Network,
+    NetworkPosition,
     Node,
     Pilot,
-    Place,
     Require,
     Schedule,
-    Selection,
     Sink,
     Source,
     SourceRows,
-    Table,
+    TableSource,
     Values,
 )
-from rowtui.core.runs.limits.limits import Limits, Spent
+from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.model import (
     Cancelled,
-    Entry,
     Event,
     Finished,
     Grew,
     JobFailed,
     LimitsConfirmed,
+    MadeEntry,
     NotSent,
     Paused,
     PlanSubmitted,
     Published,
     Resumed,
     Retried,
+    RunStarted,
     RunStatus,
-    Started,
     Stopped,
     event_of,
     line_of,
@@ -72,10 +72,10 @@ NETWORK = Network(
                 MappingProxyType({"temperature": {"linspace": [1.0, 2.0, 3]}, "replica": [0, 1]}),
                 (("temperature", "replica"),),
             ),
-            Place(3, 1),
+            NetworkPosition(3, 1),
         ),
-        Source("table", Table("t.csv", "csv", ("a",))),
-        Source("scans", Files("data/**/*.nii", "scan")),
+        Source("table", TableSource("t.csv", "csv", ("a",))),
+        Source("scans", FileSource("data/**/*.nii", "scan")),
         Source("there", Existing(("x/y",), ("a*",))),
     ),
     nodes=(
@@ -88,8 +88,8 @@ NETWORK = Network(
                     "means",
                     (
                         Link(
-                            "simulate", "e.json", Selection(-1), ("replica",), "fold",
-                            Require(share=0.8), Place(9, 2),
+                            "simulate", "e.json", CardinalitySlice(-1), ("replica",), "fold",
+                            Require(share=0.8), NetworkPosition(9, 2),
                         ),
                         Link("table", require=Require(4)),
                     ),
@@ -115,15 +115,16 @@ ROWS = (
     SourceRows("there", ("there",), (("a", "b"),), None, (), ("a", "b")),
 )  # fmt: skip
 EVENTS: list[Event] = [
-    Started(1.5),
-    LimitsConfirmed(2.0, Limits(10.0, destinations=("a/*",), until=3.0, failures=2), "me"),
+    RunStarted(1.5),
+    LimitsConfirmed(2.0, RunLimits(10.0, destinations=("a/*",), until=3.0, failures=2), "me"),
     PlanSubmitted(3.0, "p" * 64, ("t-0", "b~1"), 4.0, 0.5, 2.0, "EUR"),
     NotSent(3.5, "p" * 64, ("b~1",), 1.0, 0.25, 1.0, "EUR"),
     JobFailed(4.0, "simulate", "state,x=\udcff\n", "exit code 2", "t-0"),
     Retried(5.0, "simulate", ("a", "b")),
     Cancelled(6.0, "fit", ("c",), "its input failed"),
     Grew(
-        7.0, "split", "s", "f.json", "fold", "0" * 64, (Entry("x", {"k": [1]}, 0), Entry(1, {}, 1))
+        7.0, "split", "s", "f.json", "fold", "0" * 64, (MadeEntry("x", {"k": [1]}, 0), MadeEntry(1,
+        {}, 1))
     ),
     Published(9.0, "plot", "s", "results/1.pdf"),
     Paused(10.0, "the budget"),
@@ -139,7 +140,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def test_a_run_is_a_frozen_copy(store: RunStore) -> None:
-    limits = Limits(cpu_hours=5.0, destinations=("local",))
+    limits = RunLimits(cpu_hours=5.0, destinations=("local",))
     made = store.create(
         NETWORK, ROWS, limits=limits, cluster="alpha", plug_ins={"priority": "sink"}, user="me"
     )
@@ -259,15 +260,15 @@ def test_every_event_comes_back(store: RunStore) -> None:
     ("events", "status"),
     [
         ([], RunStatus.NEW),
-        ([LimitsConfirmed(0.0, Limits())], RunStatus.NEW),
-        ([Started(0.0), JobFailed(0.0, "n", "s")], RunStatus.RUNNING),
-        ([Started(0.0), Paused(1.0)], RunStatus.PAUSED),
-        ([Started(0.0), Paused(1.0), Resumed(2.0)], RunStatus.RUNNING),
-        ([Started(0.0), Finished(1.0, True)], RunStatus.FINISHED),
-        ([Started(0.0), Finished(1.0, False)], RunStatus.FAILED),
-        ([Started(0.0), Finished(1.0, False), Retried(2.0, "n", ("s",)), Resumed(2.0)],
+        ([LimitsConfirmed(0.0, RunLimits())], RunStatus.NEW),
+        ([RunStarted(0.0), JobFailed(0.0, "n", "s")], RunStatus.RUNNING),
+        ([RunStarted(0.0), Paused(1.0)], RunStatus.PAUSED),
+        ([RunStarted(0.0), Paused(1.0), Resumed(2.0)], RunStatus.RUNNING),
+        ([RunStarted(0.0), Finished(1.0, True)], RunStatus.FINISHED),
+        ([RunStarted(0.0), Finished(1.0, False)], RunStatus.FAILED),
+        ([RunStarted(0.0), Finished(1.0, False), Retried(2.0, "n", ("s",)), Resumed(2.0)],
          RunStatus.RUNNING),
-        ([Started(0.0), Stopped(1.0)], RunStatus.STOPPED),
+        ([RunStarted(0.0), Stopped(1.0)], RunStatus.STOPPED),
     ],
 )  # fmt: skip
 def test_the_journal_says_where_a_run_stands(
@@ -296,16 +297,16 @@ def test_a_line_cut_off_anywhere_loses_only_itself(store: RunStore) -> None:
 
 
 def test_what_was_confirmed_last_holds(store: RunStore) -> None:
-    run = store.create(NETWORK, (), limits=Limits(cpu_hours=1.0))
+    run = store.create(NETWORK, (), limits=RunLimits(cpu_hours=1.0))
 
-    run.confirm(Limits(cpu_hours=2.0), 7.0, "me")
+    run.confirm(RunLimits(cpu_hours=2.0), 7.0, "me")
 
-    assert run.limits == store.load(run.id).limits == Limits(cpu_hours=2.0)
+    assert run.limits == store.load(run.id).limits == RunLimits(cpu_hours=2.0)
     assert json.loads((run.folder / "run.json").read_bytes())["limits"] == {"cpu_hours": 2.0}
     (run.folder / "run.json").write_bytes(
         (run.folder / "run.json").read_bytes().replace(b"2.0", b"9.0")
     )
-    assert store.load(run.id).limits == Limits(cpu_hours=2.0)
+    assert store.load(run.id).limits == RunLimits(cpu_hours=2.0)
 
 
 def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> None:
@@ -313,7 +314,7 @@ def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> No
         PlanSubmitted(1.0, "p", ("t",), 2.0, 1.0, 3.0, "EUR"),
         NotSent(1.5, "p", ("t",), 0.5, 0.25, 1.0, "EUR"),
         JobFailed(2.0, "n", "s"),
-        LimitsConfirmed(3.0, Limits()),
+        LimitsConfirmed(3.0, RunLimits()),
         PlanSubmitted(4.0, "p", ("t",), 0.5, 0.0, 1.0, "EUR"),
         JobFailed(5.0, "n", "s"),
     ]
@@ -392,7 +393,7 @@ def test_what_cannot_be_written_down_is_an_error(store: RunStore) -> None:
     (run.folder / "events.jsonl").mkdir()
 
     with pytest.raises(RowtuiError, match="cannot write the journal"):
-        run.append(Started(1.0))
+        run.append(RunStarted(1.0))
 
 
 def test_one_run_is_driven_by_one_process(store: RunStore) -> None:

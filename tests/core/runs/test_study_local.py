@@ -7,14 +7,13 @@ import json
 import time
 from pathlib import Path
 
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.autopilot import Answer, Kind, Told
-from rowtui.core.runs.limits.limits import Kind as LimitKind
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.limits.limits import LimitKind, RunLimits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import RunStore
 
 from tests.core.runs.driving import (
@@ -72,7 +71,7 @@ def failing_at(where: str, how: str = "exit 1", size: int = 1) -> Step:
 def test_the_example_runs_by_itself_from_an_empty_workspace_to_the_plot(here: Path) -> None:
     root = example(here / "study")
     driven = drive(root)
-    assert driven.told[-1].kind is Kind.OVER
+    assert driven.told[-1].kind is MessageKind.OVER
     assert driven.told[-1].success
     assert driven.problems() == []
     text = (root / "results/slopes.svg").read_text()
@@ -85,7 +84,7 @@ def test_the_example_runs_by_itself_from_an_empty_workspace_to_the_plot(here: Pa
     again = drive(root)
     other = drive(root, run=begin(Project.open(root, cluster="local")))
     for done in (again, other):
-        assert [told.kind for told in done.told] == [Kind.BEGUN, Kind.OVER]
+        assert [told.kind for told in done.told] == [MessageKind.BEGUN, MessageKind.OVER]
         assert done.told[-1].success
     assert set(ran(root).values()) == {1}
 
@@ -109,11 +108,11 @@ def test_a_job_that_fails_takes_with_it_only_what_needs_it(here: Path) -> None:
 
     # when it is mended and tried again, the rest follows, and nothing runs again that is done
     (root / "mended").touch()
-    running = Running(Project.open(root, cluster="local"), driven.run)
+    running = OpenRun(Project.open(root, cluster="local"), driven.run)
     running.look()
     job = running.growth.job_in("simulate", "state,t=2,r=1")
     assert job is not None
-    assert running.graph.state(job) is JobState.FAILED
+    assert running.graph.state(job) is GraphJobState.FAILED
     running.retry([job])
     assert drive(root).told[-1].success
     times = ran(root)
@@ -161,14 +160,14 @@ def test_a_job_that_somebody_cancels_has_failed(here: Path) -> None:
     project = Project.open(root, cluster="local")
     driven = Drive(project)
 
-    async def cancel(_: Told) -> None:
+    async def cancel(_: AutopilotMessage) -> None:
         for record in project.jobs.records():
             sent = "state,t=2,r=1" in record.directories
             if sent and (root / "workspace/state,t=2,r=1/runs").exists():
                 await project.jobs.cancel([record.token])
 
     last = asyncio.run(driven.to_the_end(cancel))
-    assert last.kind is Kind.OVER
+    assert last.kind is MessageKind.OVER
     assert not last.success
     (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
     assert (failed.sample, failed.reason) == ("state,t=2,r=1", "cancelled")
@@ -178,14 +177,14 @@ def test_what_a_person_gives_up_takes_its_running_job_with_it(here: Path) -> Non
     root = make(here / "p", TWO_STEPS, failing_at("state,t=2,r=1", "sleep 100"), AVERAGE)
     driven = Drive(Project.open(root, cluster="local"))
 
-    async def give_up(_: Told) -> None:
+    async def give_up(_: AutopilotMessage) -> None:
         job = driven.running.growth.job_in("simulate", "state,t=2,r=1")
         assert job is not None
         if (root / "workspace/state,t=2,r=1/runs").exists():
             driven.running.cancel([job], "not wanted")
 
     last = asyncio.run(driven.to_the_end(give_up))
-    assert last.kind is Kind.OVER
+    assert last.kind is MessageKind.OVER
     assert last.sentence.startswith("nothing is left to do: 0 jobs failed, and 2")
 
 
@@ -241,7 +240,7 @@ def test_a_wrong_list_concerns_its_sample_alone_and_may_be_mended(here: Path) ->
     assert "not a list" in failed.reason
     assert ran(root)["report,t=1: report"] == 1
     # tried again without being mended, it is as wrong as before
-    running = Running(Project.open(root, cluster="local"), driven.run)
+    running = OpenRun(Project.open(root, cluster="local"), driven.run)
     running.look()
     job = running.growth.job_in("split", "state,t=2")
     assert job is not None
@@ -294,9 +293,9 @@ def test_what_is_run_by_hand_meanwhile_runs_once(here: Path) -> None:
     driven = Drive(project)
     by_hand = False
 
-    async def submit(told: Told) -> None:
+    async def submit(told: AutopilotMessage) -> None:
         nonlocal by_hand
-        if told.kind is Kind.BEGUN:
+        if told.kind is MessageKind.BEGUN:
             other = Project.open(root, cluster="local")
             other.synchronise()
             plan = other.plan(other.workflow.actions[:1], limit=4)
@@ -319,7 +318,7 @@ def test_two_runs_at_once_share_the_work(here: Path) -> None:
     async def both() -> None:
         drives = [Drive(Project.open(root, cluster="local"), run) for run in runs]
         ends = await asyncio.gather(*(it.to_the_end() for it in drives))
-        assert all(told.success and told.kind is Kind.OVER for told in ends)
+        assert all(told.success and told.kind is MessageKind.OVER for told in ends)
 
     asyncio.run(both())
     assert set(ran(root).values()) == {1}
@@ -355,7 +354,7 @@ def test_a_deleted_product_that_was_looked_for_is_made_again_with_what_waits_for
     driven = Drive(project)
     deleted = False
 
-    async def delete(told: Told) -> None:
+    async def delete(told: AutopilotMessage) -> None:
         nonlocal deleted
         path = root / "workspace/state,t=2,r=0/energy"
         if not deleted and project.state.completed.get("simulate", 0).bit_count() == 6:
@@ -381,10 +380,10 @@ def test_a_deleted_product_that_nobody_looked_for_is_made_again_when_it_is_neede
     driven = Drive(Project.open(root, cluster="local"))
     deleted = 0
 
-    async def delete(told: Told) -> None:
+    async def delete(told: AutopilotMessage) -> None:
         nonlocal deleted
         done = driven.project.state.completed.get("simulate", 0).bit_count()
-        if told.kind is Kind.HAPPENED and not deleted and done == 2:
+        if told.kind is MessageKind.HAPPENED and not deleted and done == 2:
             deleted += 1
             path.unlink()
 
@@ -421,10 +420,10 @@ def test_a_directory_that_cannot_be_used_fails_alone_until_it_can(here: Path) ->
 def test_never_more_jobs_are_in_the_queue_than_was_confirmed(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
     project = Project.open(root, cluster="local")
-    driven = Drive(project, begin(project, Limits(jobs_in_queue=2)))
+    driven = Drive(project, begin(project, RunLimits(jobs_in_queue=2)))
     most = 0
 
-    async def count(_: Told) -> None:
+    async def count(_: AutopilotMessage) -> None:
         nonlocal most
         submitted = project.state.submitted.values()
         most = max(most, len({it.token for jobs in submitted for it in jobs.values()}))
@@ -437,14 +436,14 @@ def test_never_more_jobs_are_in_the_queue_than_was_confirmed(here: Path) -> None
 
 def test_a_destination_that_was_not_confirmed_is_asked_for(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    driven = drive(root, limits=Limits(destinations=("elsewhere",)))
-    assert driven.told[-1].kind is Kind.PAUSED
+    driven = drive(root, limits=RunLimits(destinations=("elsewhere",)))
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert driven.run.status is RunStatus.PAUSED
     ((_, breaches),) = driven.person.asked
     assert [it.kind for it in breaches] == [LimitKind.DESTINATION]
     assert not ran(root)
     # when it is confirmed, it goes on
-    person = Person(Answer(limits=Limits(destinations=("local",))))
+    person = Person(PlanAnswer(limits=RunLimits(destinations=("local",))))
     again = drive(root, person=person)
     assert again.told[-1].success
     assert len(person.asked) == 1
@@ -452,37 +451,37 @@ def test_a_destination_that_was_not_confirmed_is_asked_for(here: Path) -> None:
 
 def test_what_a_budget_allows_is_sent_before_a_person_is_asked(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    driven = drive(root, limits=Limits(cpu_hours=4.5 / 6))
-    assert driven.told[-1].kind is Kind.PAUSED
+    driven = drive(root, limits=RunLimits(cpu_hours=4.5 / 6))
+    assert driven.told[-1].kind is MessageKind.PAUSED
     sent = [it for it in driven.run.events() if isinstance(it, PlanSubmitted)]
     assert [len(it.jobs) for it in sent] == [4]
     ((plan, breaches),) = driven.person.asked
     assert [it.kind for it in breaches] == [LimitKind.CPU_HOURS]
     assert all(len(job.directories) == 1 for job in plan.jobs)
-    assert drive(root, person=Person(Answer(limits=Limits()))).told[-1].success
+    assert drive(root, person=Person(PlanAnswer(limits=RunLimits()))).told[-1].success
     assert set(ran(root).values()) == {1}
 
 
 def test_it_stops_at_failures_in_a_row_until_a_person_lets_it_go_on(here: Path) -> None:
     simulate = action("simulate", "exit 1", ["energy"], node="state")
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
-    limits = Limits(jobs_in_queue=1, failures_in_a_row=2)
+    limits = RunLimits(jobs_in_queue=1, failures_in_a_row=2)
     driven = drive(root, limits=limits)
-    assert driven.told[-1].kind is Kind.PAUSED
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert "failed one after another" in driven.told[-1].sentence
     assert len(ran(root)) == 2
-    assert drive(root).told[-1].kind is Kind.PAUSED
+    assert drive(root).told[-1].kind is MessageKind.PAUSED
     assert len(ran(root)) == 4
-    again = drive(root, person=Person(Answer(), Answer(limits=limits)))
-    assert again.told[-1].kind is Kind.OVER
+    again = drive(root, person=Person(PlanAnswer(), PlanAnswer(limits=limits)))
+    assert again.told[-1].kind is MessageKind.OVER
     assert len(ran(root)) == 6
     assert set(ran(root).values()) == {1}
 
 
 def test_nothing_is_sent_after_the_time_that_was_confirmed(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
-    driven = drive(root, limits=Limits(until=time.time() - 1))
-    assert driven.told[-1].kind is Kind.PAUSED
+    driven = drive(root, limits=RunLimits(until=time.time() - 1))
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert "nothing is to be sent after" in driven.told[-1].sentence
     assert not ran(root)
 
@@ -491,7 +490,7 @@ def test_what_workflow_toml_does_not_let_run_pauses_the_run_with_the_reason(here
     simulate = action("simulate", "echo 1 > energy", ["energy"], node="nothing")
     root = make(here / "p", TWO_STEPS, simulate, AVERAGE)
     driven = drive(root)
-    assert driven.told[-1].kind is Kind.PAUSED
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert "does not let it run there" in driven.told[-1].sentence
     assert len(driven.problems()) == 1
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Kind, Told
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.sending.carry_out import Progress
+from rowtui.core.submission.sending.carry_out import SendingProgress
 from rowtui.core.submission.sending.in_queue import SilentClusterError
 
 from tests.core.runs.driving import Drive, action, drive, example, make, ran
@@ -116,8 +116,8 @@ def test_the_example_runs_on_two_clusters_that_see_its_folder(
     two_of: Callable[..., Path],
 ) -> None:
     root = example(two_of(SEES_ALL, "average", "plot"), small=True)
-    driven = drive(root, cluster="alpha", limits=Limits(jobs_in_queue=4))
-    assert driven.told[-1].kind is Kind.OVER
+    driven = drive(root, cluster="alpha", limits=RunLimits(jobs_in_queue=4))
+    assert driven.told[-1].kind is MessageKind.OVER
     assert driven.told[-1].success, driven.problems()
     assert (root / "results/slopes.svg").read_text().count("<rect") == 2
     assert len(ran(root)) == 12 + 6 + 2 + 1
@@ -158,7 +158,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     ), driven.problems()
     # and when that is tried again, the plot comes
     (root / "mended").touch()
-    running = Running(Project.open(root, cluster="alpha"), driven.run)
+    running = OpenRun(Project.open(root, cluster="alpha"), driven.run)
     running.look()
     job = running.growth.job_in("simulate", unlucky)
     assert job is not None
@@ -170,7 +170,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
 
 
 def _drive(root: Path) -> Drive:
-    return drive(root, cluster="alpha", limits=Limits(jobs_in_queue=4))
+    return drive(root, cluster="alpha", limits=RunLimits(jobs_in_queue=4))
 
 
 def test_what_was_made_in_one_copy_is_sent_to_the_other_that_needs_it(
@@ -215,9 +215,9 @@ def test_what_a_scheduler_refuses_holds_up_nothing_else_and_costs_nothing(
     simulate, average, report = ACTIONS
     average = average._replace(text=average.text + refused)
     root = make(two_of(SEES_ALL), TWO_STEPS, simulate, average, report)
-    driven = drive(root, cluster="alpha", limits=Limits(cpu_hours=1.2))
+    driven = drive(root, cluster="alpha", limits=RunLimits(cpu_hours=1.2))
     # then the simulations ran, and a person is told what Slurm said of the averages
-    assert driven.told[-1].kind is Kind.PAUSED
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert "feature" in driven.told[-1].sentence.lower()
     assert {name.partition(": ")[2] for name in ran(root)} == {"simulate"}
     assert driven.running.spent().cpu_hours == pytest.approx(4 / 6)
@@ -239,7 +239,7 @@ def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
     tried = asyncio.Event()
     submit = driven.project.jobs.submit
 
-    async def submit_and_tell(plan: Plan) -> AsyncGenerator[Progress, None]:
+    async def submit_and_tell(plan: Plan) -> AsyncGenerator[SendingProgress, None]:
         try:
             async for step in submit(plan):
                 yield step
@@ -249,7 +249,7 @@ def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
 
     driven.project.jobs.submit = submit_and_tell  # type: ignore[method-assign]
 
-    async def drive_and_restart() -> Told:
+    async def drive_and_restart() -> AutopilotMessage:
         driving = asyncio.create_task(driven.to_the_end())
         await tried.wait()
         await asyncio.to_thread(beta.restart)

@@ -29,7 +29,7 @@ from rowtui.core.secrets.model import (
     SecretProvider,
 )
 from rowtui.core.secrets.netrc_provider import (
-    Entry,
+    NetrcEntry,
     NetrcFault,
     NetrcProvider,
     entries_of,
@@ -232,7 +232,7 @@ def test_whatever_is_quoted_is_read_back(entries: list[tuple[str, str, str]]) ->
         f"machine {quoted(machine)} login {quoted(user)} password {quoted(password)} # {'x' * 3}"
         for machine, user, password in entries
     )
-    assert list(entries_of(text)) == [Entry(m, u, Secret(p)) for m, u, p in entries]
+    assert list(entries_of(text)) == [NetrcEntry(m, u, Secret(p)) for m, u, p in entries]
 
 
 PIECES = ["machine", "login", "password", "default", "macdef", "x", '"', "\\", "#", "\n", "\n\n"]

@@ -18,7 +18,12 @@ from rowtui.core.secrets.model import (
     SecretName,
 )
 from rowtui.core.secrets.netrc_provider import NetrcProvider
-from rowtui.core.secrets.service import EnvironmentProvider, Listed, SecretService, open_service
+from rowtui.core.secrets.service import (
+    EnvironmentProvider,
+    ListedSecret,
+    SecretService,
+    open_service,
+)
 
 from tests.core.secrets.key_ring import FileKeyring, LockedKeyring, TalkativeKeyring
 
@@ -57,7 +62,7 @@ async def test_one_that_fails_does_not_keep_the_next_from_being_asked(
     assert lookup.found == (Secret("from-netrc"), "netrc")
     assert [(it.provider, it.reason) for it in lookup.failures] == [("keyring", "it is locked")]
     listing = await service.names()
-    assert listing.names[0] == Listed("netrc", SecretName("m", "u"))
+    assert listing.names[0] == ListedSecret("netrc", SecretName("m", "u"))
     assert [it.provider for it in listing.failures] == ["keyring"]
 
 
@@ -170,7 +175,7 @@ def test_a_plug_in_takes_part_behind_ours(installed: dict[str, SecretService]) -
     assert asyncio.run(service.find_password_for_user("v", "u")) == Secret("from-vault")
     assert asyncio.run(service.set_password_for_user("v", "u", Secret(PLANTED))) == "vault"
     assert asyncio.run(service.del_password_for_user("v", "u")) == "vault"
-    assert asyncio.run(service.names()).names == (Listed("vault", SecretName("v", "u")),)
+    assert asyncio.run(service.names()).names == (ListedSecret("vault", SecretName("v", "u")),)
 
 
 @pytest.mark.parametrize(

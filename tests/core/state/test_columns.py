@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.base.values import MISSING, Kind, compact, compare, kind_of
+from rowtui.core.base.values import MISSING, JsonKind, compact, compare, kind_of
 from rowtui.core.state.columns import RankColumn, build_column, rank_values, total_key
 
 scalars = (
@@ -186,4 +186,4 @@ def test_what_is_not_a_column_is_refused(data: bytes) -> None:
 
 def test_kinds_are_ranked_in_a_fixed_order() -> None:
     column = rank_values("/p", [{}, [1], "a", 1, True, None])
-    assert [kind_of(value) for value in column.distinct] == list(Kind)
+    assert [kind_of(value) for value in column.distinct] == list(JsonKind)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rowtui.core.submission.bundles.bundles import Layout, with_bundles
+from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -63,7 +63,7 @@ class Bundled:
         ]
         numbers = {name: number for number, name in enumerate(members)}
         memories = [max(member.memory_mb or 0 for member in lane) for lane in lanes]
-        layout = Layout(
+        layout = BundleLayout(
             node_type="any",
             cpus=sum(max(member.cpus for member in lane) for lane in lanes),
             memory_mb=sum(memories) if all(memories) else None,
@@ -171,9 +171,9 @@ def as_written(script: str, old: str, new: str) -> str:
     return script.replace(old, new)
 
 
-def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> Layout:
+def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> BundleLayout:
     """A bundle with these positions in its lanes, each with a CPU."""
-    return Layout(
+    return BundleLayout(
         node_type="small",
         cpus=len(lanes),
         memory_mb=60 * len(lanes),
@@ -184,7 +184,7 @@ def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> Layout:
     )
 
 
-def bundled(plan: Plan, *layouts: Layout) -> Plan:
+def bundled(plan: Plan, *layouts: BundleLayout) -> Plan:
     """The plan with its jobs in these bundles."""
     changed = replace(plan, jobs=with_bundles(plan.jobs, layouts))
     return replace(changed, id=plan_id(changed))

@@ -26,9 +26,9 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import Settled, apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import job_script, write_recipe
-from rowtui.core.submission.sending.carry_out import Progress, Tools, carry_out
+from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
@@ -251,10 +251,10 @@ class RealProject:
     def access(self) -> Access:
         return Access(self.scheduler, LocalSite(self.root))
 
-    async def submit(self, plan: Plan, **rest: Any) -> list[Progress]:
+    async def submit(self, plan: Plan, **rest: Any) -> list[SendingProgress]:
         return [progress async for progress in carry_out(plan, self.tools(**rest))]
 
-    async def settle(self) -> tuple[Settled, ...]:
+    async def settle(self) -> tuple[ReconciledJob, ...]:
         reservations = StoredReservations(self.store)
         settled = await settle(self.journal, self.access, self.root, reservations=reservations)
         self.synchronise()

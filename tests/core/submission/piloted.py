@@ -11,7 +11,13 @@ from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Group
 from rowtui.core.groups.request import job_requests
-from rowtui.core.submission.bundles.pilot import IntoPilot, Look, look_at, start_pilot, take_numbers
+from rowtui.core.submission.bundles.pilot import (
+    IntoPilot,
+    PilotFacts,
+    look_at,
+    start_pilot,
+    take_numbers,
+)
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.plan.plan import Setting, make_plan
@@ -119,7 +125,7 @@ class Piloted(RealProject):
         assert found is not None
         return found[self.pilot.token][0].key
 
-    async def look(self) -> Look:
+    async def look(self) -> PilotFacts:
         return (await look_at([self.pilot.token], self.access))[self.pilot.token]
 
     def entries(self, plan: Plan) -> list[JournalEntry]:

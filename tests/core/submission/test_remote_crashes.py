@@ -36,7 +36,7 @@ from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending import carry_out as carrying_out
 from rowtui.core.submission.sending.journal import RECORDED, RELEASED, Journal
-from rowtui.core.submission.sending.reservations import Release, StoredReservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 
 from tests.core.submission.bundled import in_lanes
@@ -166,7 +166,7 @@ class SteppingReservations(StoredReservations):
             with self.steps.step("record"):
                 super().record(ids)
 
-    def release(self, releases: Collection[Release]) -> None:
+    def release(self, releases: Collection[ReservationRelease]) -> None:
         if releases:
             with self.steps.step("give back"):
                 super().release(releases)

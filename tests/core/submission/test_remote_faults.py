@@ -27,10 +27,10 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.submission.plan.json import save_plan
-from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan
 from rowtui.core.submission.reconcile.lost import ORPHAN_SECONDS
 from rowtui.core.submission.reconcile.reconcile import settle
-from rowtui.core.submission.reconcile.reconcile_state import Settled, apply_settled
+from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import ended_path
 from rowtui.core.submission.sending.held import RELEASE_PAUSE, RELEASES
@@ -65,7 +65,7 @@ class Remote:
     def plan(self) -> Plan:
         return self.real.plan(self.nonce)
 
-    async def settle(self, ahead: float = 0.0, **rest: Any) -> tuple[Settled, ...]:
+    async def settle(self, ahead: float = 0.0, **rest: Any) -> tuple[ReconciledJob, ...]:
         """As one whose clock is ahead."""
         real = self.real
         settled = await settle(
@@ -443,7 +443,11 @@ async def test_what_could_not_be_started_is_let_go_again_and_what_a_person_holds
     save_plan(remote.real.root, plan)
     remote.real.tools().reservations.reserve(plan.jobs)
     began = time.time()
-    for step, detail in ((Step.SENDING, ""), (Step.ACCEPTED, RELEASED), (Step.ACCEPTED, SEEN)):
+    for step, detail in (
+        (JobStep.SENDING, ""),
+        (JobStep.ACCEPTED, RELEASED),
+        (JobStep.ACCEPTED, SEEN),
+    ):
         entry = JournalEntry("n-0", plan.id, step, began, 7, detail, "alpha")
         remote.real.journal.append([entry])
 

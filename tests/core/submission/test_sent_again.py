@@ -22,7 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
 )
 from rowtui.core.state.records import forget
-from rowtui.core.submission.plan.model import JournalEntry, Plan, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan
 from rowtui.core.submission.reconcile import lost as losing
 from rowtui.core.submission.reconcile.open_jobs import forget_open
 from rowtui.core.submission.sending.fence import ABANDONED, read_fence
@@ -222,7 +222,7 @@ class SlowJournal(Journal):
 
     def append(self, entries: Iterable[JournalEntry]) -> None:
         entries = list(entries)
-        if entries and entries[0].step is Step.SENDING:
+        if entries and entries[0].step is JobStep.SENDING:
             self.reached.set()
             assert self.go.wait(20)
         super().append(entries)

@@ -10,7 +10,7 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.plan.json import save_plan
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.scripts.sbatch_options import native_options
 from rowtui.core.workflow.model import SubmitOptions
 
@@ -109,7 +109,7 @@ async def test_a_job_whose_id_was_lost_is_found_by_its_token(real: RealProject) 
     plan = real.plan("n", size=len(HOSTILE))
     save_plan(real.root, plan)
     real.tools().reservations.reserve(plan.jobs)
-    real.journal.append([JournalEntry("n-0", plan.id, Step.SENDING, 1.0)])
+    real.journal.append([JournalEntry("n-0", plan.id, JobStep.SENDING, 1.0)])
     job = plan.jobs[0]
     sent = await real.scheduler.submit(JobSpec("n-0", job.name, job.script, real.root, ""))
     assert isinstance(sent, Accepted)

@@ -3,23 +3,23 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.workflow.template import Kind, Part, TemplateError, parse_command
+from rowtui.core.workflow.template import PartKind, TemplateError, TemplatePart, parse_command
 
-TEXT = Kind.TEXT
+TEXT = PartKind.TEXT
 
 
 def written(command: str) -> str:
     """The parts put together as Row 1.1 puts them in its loop or its single command."""
     names = {
-        Kind.DIRECTORY: "$directory",
-        Kind.DIRECTORIES: '"${directories[@]}"',
-        Kind.WORKSPACE_PATH: "workspace",
+        PartKind.DIRECTORY: "$directory",
+        PartKind.DIRECTORIES: '"${directories[@]}"',
+        PartKind.WORKSPACE_PATH: "workspace",
     }
     return "".join(
         part.text
         if part.kind is TEXT
         else f"<{part.text}>"
-        if part.kind is Kind.VALUE
+        if part.kind is PartKind.VALUE
         else names[part.kind]
         for part in parse_command(command).parts
     )
@@ -112,8 +112,8 @@ def test_the_hint_knows_what_was_probably_meant(command: str, hint: str) -> None
 def test_pointers_are_named_once_each_in_order() -> None:
     command = parse_command("{directory} {/b} {/a} {} {/b}")
     assert command.pointers == ("/b", "/a", "")
-    assert command.kind is Kind.DIRECTORY
-    assert parse_command("{directories}").parts == (Part(Kind.DIRECTORIES),)
+    assert command.kind is PartKind.DIRECTORY
+    assert parse_command("{directories}").parts == (TemplatePart(PartKind.DIRECTORIES),)
 
 
 @given(
@@ -131,9 +131,9 @@ def test_the_parts_of_an_accepted_command_make_up_the_command(pieces: list[str])
     except TemplateError:
         return
     back = {
-        Kind.DIRECTORY: "{directory}",
-        Kind.DIRECTORIES: "{directories}",
-        Kind.WORKSPACE_PATH: "{workspace_path}",
+        PartKind.DIRECTORY: "{directory}",
+        PartKind.DIRECTORIES: "{directories}",
+        PartKind.WORKSPACE_PATH: "{workspace_path}",
     }
     again = "".join(
         part.text if part.kind is TEXT else back.get(part.kind, "{" + part.text + "}")

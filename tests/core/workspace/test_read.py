@@ -19,7 +19,7 @@ from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.read import (
     NO_STAMP,
     Reader,
-    Reading,
+    WorkspaceReading,
     read_directories,
     stat_values,
 )
@@ -36,7 +36,7 @@ def directory(workspace: Path, name: str | bytes, value: str | bytes | None = "1
     return path
 
 
-def read(workspace: Path, names: Sequence[bytes], **options: Any) -> Reading:
+def read(workspace: Path, names: Sequence[bytes], **options: Any) -> WorkspaceReading:
     arguments: dict[str, Any] = {"value_file": "v.json", "products": {}} | options
     return read_directories(workspace, names, **arguments)
 
@@ -172,7 +172,9 @@ def test_a_value_file_may_be_a_symlink_or_lie_in_a_subdirectory(tmp_path: Path) 
 
 def test_a_directory_without_value_file_setting_has_no_value(tmp_path: Path) -> None:
     directory(tmp_path, "one")
-    assert read(tmp_path, [b"one"], value_file=None) == Reading([None], [NO_STAMP], {}, [], {})
+    assert read(tmp_path, [b"one"], value_file=None) == WorkspaceReading(
+        [None], [NO_STAMP], {}, [], {}
+    )
 
 
 def test_directories_that_vanish_while_being_read_are_told_apart(tmp_path: Path) -> None:
@@ -289,7 +291,7 @@ def test_threads_and_processes_agree_with_one_thread(
                     (path / f"p{bit}").mkdir()
         products = {"a": ("p0",), "b": ("p0", "p1"), "c": ("p2", "p1"), "d": ()}
 
-        def with_workers(workers: Workers) -> Reading:
+        def with_workers(workers: Workers) -> WorkspaceReading:
             return read(workspace, names, products=products, workers=workers)
 
         alone = with_workers(Workers(1, 1))

@@ -27,7 +27,7 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import identity_of
 from rowtui.core.workflow.model import Action, Condition, GroupRule, Selector, Workflow
 from rowtui.core.workspace.list import list_workspace
-from rowtui.core.workspace.read import Reading, read_directories
+from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import Compiled, Disk, Synced, synchronise
 
 LONG_AGO = 1_000_000_000
@@ -76,7 +76,7 @@ class Project:
         self.workflow = self.workflow._replace(actions=actions)
 
     def sync(self, **options: Any) -> Synced:
-        def read(workspace: Path, names: list[bytes], **what: Any) -> Reading:
+        def read(workspace: Path, names: list[bytes], **what: Any) -> WorkspaceReading:
             self.read.append((sorted(names), what["value_file"], tuple(what["products"])))
             return read_directories(workspace, names, **what)
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, Mode, Watcher, file_system_type
+from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, FileWatcher, Mode, file_system_type
 
 LONG = 3600.0  # an interval that never ends within a test
 
@@ -38,7 +38,7 @@ async def seen(watcher: AsyncIterator[frozenset[Path]], *wanted: Path) -> None:
             missing -= await anext(watcher)
 
 
-async def unmoved(watcher: Watcher) -> None:
+async def unmoved(watcher: FileWatcher) -> None:
     """Nothing is reported, although the watcher looks."""
     watcher._look.set()
     with pytest.raises(TimeoutError):
@@ -49,7 +49,7 @@ async def unmoved(watcher: Watcher) -> None:
 @pytest.mark.parametrize("mode", ["auto", "inotify", "poll"])
 async def test_each_kind_of_change_is_reported(project: Path, mode: Mode) -> None:
     workspace, row, completed, workflow = paths(project)
-    async with Watcher(paths(project), mode=mode, interval=0.05) as changes:
+    async with FileWatcher(paths(project), mode=mode, interval=0.05) as changes:
         (workspace / "new").mkdir()
         await seen(changes, workspace)
         (completed / "x.postcard").write_bytes(b"\0")
@@ -65,7 +65,7 @@ async def test_each_kind_of_change_is_reported(project: Path, mode: Mode) -> Non
 
 async def test_inotify_reports_long_before_the_next_look(project: Path) -> None:
     workspace, _, completed, workflow = paths(project)
-    async with Watcher(paths(project), mode="inotify", interval=LONG) as changes:
+    async with FileWatcher(paths(project), mode="inotify", interval=LONG) as changes:
         for number in range(3):
             (workspace / str(number)).mkdir()
             await seen(changes, workspace)
@@ -80,14 +80,14 @@ async def test_inotify_reports_long_before_the_next_look(project: Path) -> None:
 @pytest.mark.parametrize("mode", ["inotify", "poll"])
 async def test_a_change_before_the_first_iteration_is_not_missed(project: Path, mode: Mode) -> None:
     workspace, *_ = paths(project)
-    async with Watcher(paths(project), mode=mode, interval=LONG) as changes:
+    async with FileWatcher(paths(project), mode=mode, interval=LONG) as changes:
         (workspace / "new").mkdir()
         await seen(changes, workspace)
 
 
 async def test_only_the_paths_that_changed_are_reported(project: Path) -> None:
     workspace, *_ = paths(project)
-    async with Watcher(paths(project), mode="poll", interval=LONG) as changes:
+    async with FileWatcher(paths(project), mode="poll", interval=LONG) as changes:
         (workspace / "new").mkdir()
         assert await anext(changes) == {workspace}
         await unmoved(changes)
@@ -101,7 +101,7 @@ async def test_only_the_paths_that_changed_are_reported(project: Path) -> None:
 async def test_vanished_and_created_again_paths_are_survived(project: Path, mode: Mode) -> None:
     workspace, row, completed, workflow = paths(project)
     interval = LONG if mode == "inotify" else 0.05
-    async with Watcher(paths(project), mode=mode, interval=interval) as changes:
+    async with FileWatcher(paths(project), mode=mode, interval=interval) as changes:
         completed.rmdir()
         await seen(changes, completed, row)
         row.rmdir()
@@ -131,7 +131,7 @@ async def test_a_folder_that_never_rests_is_reported_all_the_same(project: Path)
             await asyncio.sleep(0.001)
 
     async with (
-        Watcher([workspace], mode="poll", interval=0.05) as changes,
+        FileWatcher([workspace], mode="poll", interval=0.05) as changes,
         asyncio.TaskGroup() as g,
     ):
         g.create_task(restless())
@@ -145,16 +145,16 @@ async def test_a_folder_that_never_rests_is_reported_all_the_same(project: Path)
 
 async def test_off_reports_nothing(project: Path) -> None:
     workspace, *_ = paths(project)
-    async with Watcher(paths(project), mode="off", interval=0.01) as changes:
+    async with FileWatcher(paths(project), mode="off", interval=0.01) as changes:
         (workspace / "new").mkdir()
         await unmoved(changes)
 
 
 async def test_closing_ends_the_iteration(project: Path) -> None:
     for mode in ("auto", "poll", "off"):
-        watcher = await Watcher(paths(project), mode=mode, interval=LONG).__aenter__()
+        watcher = await FileWatcher(paths(project), mode=mode, interval=LONG).__aenter__()
 
-        async def collect(watcher: Watcher = watcher) -> list[frozenset[Path]]:
+        async def collect(watcher: FileWatcher = watcher) -> list[frozenset[Path]]:
             return [changed async for changed in watcher]
 
         collecting = asyncio.create_task(collect())
@@ -168,7 +168,7 @@ async def test_cancelling_leaves_no_task_behind(project: Path) -> None:
     began = asyncio.Event()
 
     async def watch() -> None:
-        async with Watcher(paths(project), mode="inotify", interval=LONG) as changes:
+        async with FileWatcher(paths(project), mode="inotify", interval=LONG) as changes:
             began.set()
             async for _ in changes:
                 pass
@@ -191,7 +191,7 @@ def not_utf8(tmp_path: Path) -> Path:
 
 async def test_a_folder_that_inotify_cannot_take_is_watched_by_looking(not_utf8: Path) -> None:
     folder = not_utf8
-    async with Watcher([folder], mode="inotify", interval=0.05) as changes:
+    async with FileWatcher([folder], mode="inotify", interval=0.05) as changes:
         (folder / "new").mkdir()
         await seen(changes, folder)
         assert "inotify cannot be used" in changes.slow_because

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rowtui.tui.commands.registry import BY_ID, COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.line.commands import WORDS as ANY_WORDS
-from rowtui.tui.line.history import MOST_LINES, History, Recall
+from rowtui.tui.line.history import MOST_LINES, LineHistory, Recall
 from rowtui.tui.line.parse import (
     MOST_CANDIDATES,
-    Asked,
-    Refused,
+    ParsedLine,
+    RefusedLine,
     common_start,
     complete,
     offers,
@@ -48,13 +48,13 @@ async def session() -> Session:
     return session
 
 
-def asked(text: str, session: Session, view: str = "groups") -> Asked | Refused | None:
+def asked(text: str, session: Session, view: str = "groups") -> ParsedLine | RefusedLine | None:
     return read(text, offers(view, session), values)
 
 
 def why(text: str, session: Session, view: str = "groups") -> str:
     found = asked(text, session, view)
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RefusedLine), found
     return found.why
 
 
@@ -71,7 +71,7 @@ async def test_a_line_is_read_with_its_argument(session: Session) -> None:
         ("export a file.csv", "export", "a file.csv"),
     ):
         found = asked(text, session)
-        assert isinstance(found, Asked), found
+        assert isinstance(found, ParsedLine), found
         assert (found.offer.name, found.argument) == (name, argument)
     assert asked("  ", session) is None
     assert asked(":", session) is None
@@ -87,10 +87,10 @@ async def test_every_command_with_a_key_can_be_typed_by_its_id(session: Session)
 
 async def test_a_label_means_the_command_of_the_view_at_hand(session: Session) -> None:
     found = asked("next action", session)
-    assert isinstance(found, Asked)
+    assert isinstance(found, ParsedLine)
     assert found.offer.command is BY_ID["groups.next-action"]
     found = asked("scan", session, "status")
-    assert isinstance(found, Asked)
+    assert isinstance(found, ParsedLine)
     assert found.offer.command is BY_ID["app.scan"]
 
 
@@ -169,24 +169,24 @@ def test_every_line_command_is_carried_out_by_somebody() -> None:
 
 def test_lines_are_kept_between_starts_bounded_and_without_secrets(tmp_path: Path) -> None:
     path = tmp_path / "state" / "commands"
-    one, other = History(path), History(path)
+    one, other = LineHistory(path), LineHistory(path)
     for number in range(MOST_LINES + 5):
         one.add(f"log {number}")
     other.add("queue  delta")
     one.add("log 7")
     one.add("export --password=hunter2")
     one.add("x" * 10_000)
-    kept = History(path).lines
+    kept = LineHistory(path).lines
     assert len(kept) == MOST_LINES
     assert kept[-2:] == ("queue delta", "log 7")
     assert "hunter2" not in path.read_text()
 
     path.write_bytes(b"\xff\x00\nclusters\n\x1b[2J\n")
-    assert History(path).lines == ("clusters",)
-    memory = History(None)
+    assert LineHistory(path).lines == ("clusters",)
+    memory = LineHistory(None)
     memory.add("help")
     assert memory.lines == ("help",)
-    folder = History(tmp_path)  # it is no file
+    folder = LineHistory(tmp_path)  # it is no file
     folder.add("help")
     assert folder.lines == ("help",)
 

@@ -18,9 +18,9 @@ from rowtui.core.clusters.transports.login import (
 )
 from rowtui.tui.shell.app import RowtuiApp, _told
 from rowtui.tui.views.clusters.login_dialog import (
-    Answer,
     ConnectingScreen,
     HostKeyScreen,
+    LoginField,
     PromptScreen,
 )
 
@@ -76,7 +76,9 @@ async def test_a_key_a_password_and_a_code_lead_to_a_connected_cluster() -> None
         await hand.press("1", "enter")
         await hand.sees("Enter next")
         assert isinstance(hand.app.screen, PromptScreen)
-        await hand.until(lambda: [one.value for one in hand.app.screen.query(Answer)] == ["", ""])
+        await hand.until(
+            lambda: [one.value for one in hand.app.screen.query(LoginField)] == ["", ""]
+        )
         await hand.press(*"correct", "space", *"horse", "enter")
         await hand.sees("Enter sends them", "••••••")
         assert "correct" not in hand.text()
@@ -325,7 +327,7 @@ async def test_what_is_typed_is_in_no_picture_no_activity_and_no_repr() -> None:
         await begin(hand, "Password:")
         await hand.press(*SECRET)
         dialog, line = hand.app.screen, hand.app.focused
-        assert isinstance(line, Answer)
+        assert isinstance(line, LoginField)
         assert line.value == SECRET
         line.action_select_all()
         line.action_copy()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rowtui.cli.output.output import let_any_name_through
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import Snapshot
+from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.tui.commands.registry import VIEWS
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.terminal_app import (
@@ -194,7 +194,7 @@ async def test_without_colours_and_glyphs_every_view_says_the_same() -> None:
 class Counting(SampleEngine):
     looks = 0
 
-    async def refresh(self, *, full: bool = False) -> Snapshot:
+    async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         self.looks += 1
         return await super().refresh(full=full)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
 from rowtui.tui.views.export import RowFile
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 
 HOSTILE = ['=cmd|" /C calc"!A0', "+1", "-1", "@x", "\t=1", 'a"b,c\nd', "\udcff", "ä\x1b[31m", ""]
 COLUMNS = [("name", "Name"), ("size", "=Size")]
@@ -46,7 +46,7 @@ def test_a_file_that_is_given_up_leaves_nothing_and_the_old_one_as_it_was(tmp_pa
     assert path.read_text() == "old"
 
 
-ABC = tuple(Column(name, name.upper(), 3) for name in "abc")
+ABC = tuple(TableColumn(name, name.upper(), 3) for name in "abc")
 
 
 def test_chosen_columns_are_kept_for_each_list(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_chosen_columns_are_kept_for_each_list(tmp_path: Path) -> None:
     again = KeptFields(tmp_path / "new", told.append)
     assert [one.id for one in again.of("groups").shown(ABC)] == ["c", "b"]
     assert again.of("other") == FieldChoice()
-    new = (*ABC, Column("new", "New", 3))
+    new = (*ABC, TableColumn("new", "New", 3))
     assert [one.id for one in again.of("groups").shown(new)] == ["c", "new", "b"]
     assert [one.id for one in FieldChoice(("a",), frozenset("abc")).shown(ABC)] == ["a"]
     assert told == []

@@ -6,8 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.tui.views.chrome import Freshness, Hint, Tab, header, hints, tabs
 from rowtui.tui.views.submit.script import script_line
-from rowtui.tui.widgets.cells import Bar, Choice, Number, cut, fit, line, plain, portion, width_of
-from rowtui.tui.widgets.columns import GAP, Column, place
+from rowtui.tui.widgets.cells import (
+    Bar,
+    FirstThatFits,
+    Number,
+    cut,
+    fit,
+    line,
+    plain,
+    portion,
+    width_of,
+)
+from rowtui.tui.widgets.columns import GAP, TableColumn, place
 from rowtui.tui.widgets.numbers import age, duration
 
 texts = st.text(max_size=30)
@@ -49,14 +59,14 @@ def test_numbers_are_exact_where_they_fit_and_short_where_they_do_not() -> None:
 
 
 def test_a_choice_takes_the_first_text_that_fits() -> None:
-    choice = Choice((line("4 CPU-h"), line("4")))
+    choice = FirstThatFits((line("4 CPU-h"), line("4")))
     assert plain(choice.at(7)) == "4 CPU-h"
     assert plain(choice.at(6)) == "4"
 
 
 columns_of = st.lists(
     st.builds(
-        Column,
+        TableColumn,
         id=st.uuids().map(str),
         title=st.just("Title"),
         minimum=st.integers(1, 20),
@@ -72,7 +82,9 @@ columns_of = st.lists(
 
 
 @given(columns_of, st.integers(1, 300))
-def test_placed_columns_never_need_more_than_there_is(columns: list[Column], width: int) -> None:
+def test_placed_columns_never_need_more_than_there_is(
+    columns: list[TableColumn], width: int
+) -> None:
     placed = place(columns, width)
     assert placed
     assert all(one.width >= 1 for one in placed)
@@ -86,8 +98,8 @@ def test_placed_columns_never_need_more_than_there_is(columns: list[Column], wid
 
 def test_columns_of_a_family_get_their_long_titles_together_or_not_at_all() -> None:
     columns = [
-        Column("a", "Completed", 4, 9, short="Done", family="x"),
-        Column("b", "Submitted", 4, 9, short="Subm", family="x"),
+        TableColumn("a", "Completed", 4, 9, short="Done", family="x"),
+        TableColumn("b", "Submitted", 4, 9, short="Subm", family="x"),
     ]
     assert [one.title for one in place(columns, 19)] == ["Done", "Subm"]
     assert [one.title for one in place(columns, 20)] == ["Completed", "Submitted"]

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import plural
-from rowtui.core.clusters.model import NodeKind, Partition, PartitionLoad
-from rowtui.core.clusters.polling.policy import Pace
+from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
+from rowtui.core.clusters.polling.policy import PollPace
 from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
 from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import AWAY, Mark
 from rowtui.tui.widgets.numbers import age, duration
 
@@ -19,19 +19,19 @@ LABEL = 12
 """The number of columns of the labels on the left of the details."""
 
 
-def cluster_columns() -> tuple[Column, ...]:
+def cluster_columns() -> tuple[TableColumn, ...]:
     """Return the columns; the columns with the highest priority numbers are dropped first."""
     return (
-        Column("name", "Cluster", 6, 16, grow=1),
-        Column("state", "State", 15),
-        Column("running", "Running", 4, 7, "right", 1, short="Run"),
-        Column("waiting", "Pending", 4, 7, "right", 2, short="Pend"),
-        Column("seen", "Asked", 8, 9, "right", 3),
-        Column("next", "Next", 6, 8, "right", 5),
-        Column("took", "Answer", 6, 7, "right", 6),
-        Column("pace", "Pace", 12, 13, priority=7),
-        Column("scheduler", "Scheduler", 9, 11, priority=8),
-        Column("where", "Where", 8, 28, priority=4, grow=2),
+        TableColumn("name", "Cluster", 6, 16, grow=1),
+        TableColumn("state", "State", 15),
+        TableColumn("running", "Running", 4, 7, "right", 1, short="Run"),
+        TableColumn("waiting", "Pending", 4, 7, "right", 2, short="Pend"),
+        TableColumn("seen", "Asked", 8, 9, "right", 3),
+        TableColumn("next", "Next", 6, 8, "right", 5),
+        TableColumn("took", "Answer", 6, 7, "right", 6),
+        TableColumn("pace", "Pace", 12, 13, priority=7),
+        TableColumn("scheduler", "Scheduler", 9, 11, priority=8),
+        TableColumn("where", "Where", 8, 28, priority=4, grow=2),
     )
 
 
@@ -41,7 +41,7 @@ def mark_of(cluster: ClusterDetail, connecting: Collection[str] = ()) -> Mark:
         return AWAY
     view = ClusterView(
         cluster.name, cluster.scheduler, connected=cluster.connected, login=cluster.login,
-        error=cluster.error, slow=cluster.pace is Pace.SLOWED,
+        error=cluster.error, slow=cluster.pace is PollPace.SLOWED,
     )  # fmt: skip
     return cluster_mark(view, connecting)
 
@@ -51,7 +51,7 @@ def cluster_cells(
 ) -> Mapping[str, Cell]:
     """Return the cells of one row."""
     name = "title" if cluster.chosen else "dim" if cluster.away else ""
-    pace = "warning" if cluster.pace in (Pace.SLOWED, Pace.BACKING_OFF) else "dim"
+    pace = "warning" if cluster.pace in (PollPace.SLOWED, PollPace.BACKING_OFF) else "dim"
     known = cluster.looked_at
     return {
         "name": line((cluster.name, name)),
@@ -72,10 +72,10 @@ def cluster_cells(
 
 
 PACES = {
-    Pace.AT_WILL: "at will",
-    Pace.AS_CONFIGURED: "as set",
-    Pace.SLOWED: "slowed down",
-    Pace.BACKING_OFF: "backing off",
+    PollPace.AT_WILL: "at will",
+    PollPace.AS_CONFIGURED: "as set",
+    PollPace.SLOWED: "slowed down",
+    PollPace.BACKING_OFF: "backing off",
 }
 
 
@@ -144,9 +144,9 @@ def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
         asked.append(f"next look in {age(left)}" if left >= 5 else "next look now")
     if cluster.latency:
         asked.append(f"its answer took {_took(cluster)}")
-    if cluster.pace is Pace.SLOWED:
+    if cluster.pace is PollPace.SLOWED:
         asked.append("asked more seldom than set, since its answers take long")
-    elif cluster.pace is Pace.BACKING_OFF:
+    elif cluster.pace is PollPace.BACKING_OFF:
         asked.append(f"asked ever more seldom after {plural(cluster.failures, 'failure')} in a row")
     elif cluster.interval:
         asked.append(f"asked every {duration(int(cluster.interval))}")
@@ -182,7 +182,7 @@ def _node_types(cluster: ClusterDetail, width: int) -> list[Line]:
 KIND_HEADS = ("Type", "Partition", "Cores", "Memory", "GPUs", "Price / h", "How many", "Longest")
 
 
-def _kind_row(kind: NodeKind, currency: str, count: str = "") -> tuple[Line, ...]:
+def _kind_row(kind: NodeType, currency: str, count: str = "") -> tuple[Line, ...]:
     memory = "–" if kind.memory_mb is None else f"{kind.memory_mb / 1024:,.0f} GB"
     price = "–" if kind.price is None else f"{kind.price:,.2f} {currency}".rstrip()
     many = count or ("–" if kind.at_most is None else f"{kind.at_most:,}")

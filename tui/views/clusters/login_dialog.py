@@ -15,7 +15,7 @@ from rowtui.core.engine.api.engine import ClusterView
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -46,7 +46,7 @@ class LoginDialog(Dialog[None]):
         self.dismiss()
 
 
-class Answer(Field):
+class LoginField(InputField):
     """A field for one answer. A secret answer cannot be copied either."""
 
     def __init__(self, *, secret: bool, name: str) -> None:
@@ -115,7 +115,7 @@ class PromptScreen(LoginDialog):
             set_titles(dialog, f"Log in to {self._cluster}", self._where)
             for number, prompt in enumerate(self._prompts):
                 yield Static(_text(prompt.text), markup=False, classes="question")
-                yield Answer(secret=not prompt.echo, name=f"answer-{number}")
+                yield LoginField(secret=not prompt.echo, name=f"answer-{number}")
             yield Static(id="login-keys", markup=False)
 
     def on_mount(self) -> None:
@@ -123,8 +123,8 @@ class PromptScreen(LoginDialog):
         self._say_keys()
 
     @property
-    def _lines(self) -> list[Answer]:
-        return list(self.query(Answer))
+    def _lines(self) -> list[LoginField]:
+        return list(self.query(LoginField))
 
     def _say_keys(self, warning: str = "") -> None:
         last = not self._lines or self.focused is self._lines[-1] or len(self._lines) == 1
@@ -142,7 +142,7 @@ class PromptScreen(LoginDialog):
         """Go to the next field; from the last one, send the answers."""
         event.stop()
         lines = self._lines
-        at = lines.index(event.input) if isinstance(event.input, Answer) else len(lines) - 1
+        at = lines.index(event.input) if isinstance(event.input, LoginField) else len(lines) - 1
         if at + 1 < len(lines):
             lines[at + 1].focus()
             return

@@ -20,7 +20,7 @@ from rowtui.tui.views.clusters.details import (
     detail_lines,
     problem_lines,
 )
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
@@ -28,7 +28,7 @@ from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 
 
-class ClustersScreen(View):
+class ClustersScreen(ScreenView):
     """The list, and below it the cluster under the cursor."""
 
     MODE = "clusters"

@@ -15,7 +15,7 @@ from rowtui.core.workflow.duration import format_duration
 from rowtui.tui.commands.registry import CHANGE_KEYS
 from rowtui.tui.views.explain.explain import (
     REFUSED,
-    Row,
+    DestinationRow,
     changed_cells,
     destination_cells,
     destination_columns,
@@ -29,7 +29,7 @@ from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import FIELDS, amount_text
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line, wrapped
-from rowtui.tui.widgets.fields import Field, Fields
+from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.numbers import age
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
@@ -39,7 +39,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Explanation
+    from rowtui.core.engine.api.engine import PlacementExplanation
     from rowtui.tui.shell.session import Session
 
 
@@ -47,14 +47,14 @@ PAGES = ("reasons", "story")
 """The pages on the right: about the destination under the cursor, and about the job."""
 
 
-class Choice(Horizontal):
+class DestinationChoice(Horizontal):
     """The possible destinations of a job, in the order in which they are tried, and the reasons."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="choice")
-        self.rows: list[Row] = []
+        self.rows: list[DestinationRow] = []
         self._session = session
-        self._found: Explanation | None = None
+        self._found: PlacementExplanation | None = None
         self._why_empty = ""
         self._page = PAGES[0]
         self._folded = False
@@ -72,12 +72,14 @@ class Choice(Horizontal):
         return self.query_one("#destinations", ListTable)
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> DestinationRow | None:
         """The destination under the cursor."""
         key = self.table.cursor_key
         return next((row for row in self.rows if row.name == key), None)
 
-    def show(self, found: Explanation | None, why_empty: str, *, begins: bool = False) -> None:
+    def show(
+        self, found: PlacementExplanation | None, why_empty: str, *, begins: bool = False
+    ) -> None:
         """Show an explanation. `begins`: its group was not on the screen before."""
         decision = found.decision if found else None
         rows = destination_rows(decision)
@@ -230,7 +232,7 @@ class WhatIfForm(Fields):
             with Horizontal(id=f"what-if-{number}"):
                 for name in names:
                     yield Static(LABELS[name], markup=False)
-                    yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS)
+                    yield InputField(id=f"{self.PREFIX}{name}", keys=self.KEYS)
 
     def show_job(self, decision: Decision | None) -> None:
         """Show the job's own values in the empty fields."""

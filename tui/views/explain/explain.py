@@ -1,8 +1,8 @@
 """A decision as a table of destinations, and as the reasons for one of them.
 
-The input is `Explanation`s and `Decision`s; the output is lines of at most a width. Every mark has
-its word, every number its two sides (asked, offered), and all text from outside is made visible.
-`story.py` draws the steps that lead to the decision about the job.
+The input is `PlacementExplanation`s and `Decision`s; the output is lines of at most a width. Every
+mark has its word, every number its two sides (asked, offered), and all text from outside is made
+visible. `story.py` draws the steps that lead to the decision about the job.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import (
     Candidate,
-    Check,
+    ConstraintCheck,
     Decision,
-    Outcome,
+    MappingOutcome,
     Placement,
     Refusal,
 )
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.reasons import check_in_words, outcome_sentence, what_to_do
 from rowtui.tui.views.explain.what_if import amount_text
-from rowtui.tui.widgets.cells import Cell, Choice, Line, line, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.cells import Cell, FirstThatFits, Line, line, wrapped
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import Mark
 from rowtui.tui.widgets.numbers import duration
 
@@ -36,14 +36,14 @@ REFUSED = Mark("✗", "refused", "dim")
 MARKS = (CHOSEN, CANDIDATE, PASSED_OVER, REFUSED)
 
 OUTCOMES = {
-    Outcome.CHOSEN: Mark("✓", "goes", "completed"),
-    Outcome.WAITS: Mark("·", "waits", "warning"),
-    Outcome.UNTRUSTED: Mark("▲", "waits for trust", "warning"),
+    MappingOutcome.CHOSEN: Mark("✓", "goes", "completed"),
+    MappingOutcome.WAITS: Mark("·", "waits", "warning"),
+    MappingOutcome.UNTRUSTED: Mark("▲", "waits for trust", "warning"),
 }
 NOWHERE = Mark("✗", "nowhere", "failed")
 
 
-class Row(NamedTuple):
+class DestinationRow(NamedTuple):
     """One destination of a decision. `of` is the part of the decision about it."""
 
     name: str
@@ -54,7 +54,7 @@ class Row(NamedTuple):
     of: Candidate | Refusal
 
 
-def destination_rows(decision: Decision | None) -> list[Row]:
+def destination_rows(decision: Decision | None) -> list[DestinationRow]:
     """Return the candidates in the order in which they are tried, then the destinations that
     refuse.
     """
@@ -62,7 +62,7 @@ def destination_rows(decision: Decision | None) -> list[Row]:
         return []
     rows = [_candidate_row(candidate) for candidate in decision.candidates]
     return rows + [
-        Row(
+        DestinationRow(
             refusal.destination,
             REFUSED,
             0,
@@ -84,7 +84,7 @@ def refusal_in_words(refusal: Refusal) -> str:
     return first + (f"; {len(more)} more" if more else "")
 
 
-def _in_short(check: Check) -> str:
+def _in_short(check: ConstraintCheck) -> str:
     """Return a failed check in words: `asks 16 CPUs, accepts at most 8`, `tag gpu is required
     there`.
     """
@@ -96,28 +96,30 @@ def _in_short(check: Check) -> str:
     return f"{check.constraint} is {'rejected' if rejected else 'required there'}"
 
 
-def _candidate_row(candidate: Candidate) -> Row:
+def _candidate_row(candidate: Candidate) -> DestinationRow:
     mark, why = CANDIDATE, ""
     if candidate.chosen:
         mark = CHOSEN
     elif candidate.tried:
         mark, why = PASSED_OVER, candidate.tried
-    return Row(candidate.destination, mark, candidate.rank, candidate.score, why, candidate)
-
-
-def destination_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """Return the columns for these destinations."""
-    longest = max((len(visible(row.name)) for row in rows), default=11)
-    return (
-        Column("rank", "#", 2, align="right"),
-        Column("mark", "", 1),
-        Column("name", "Destination", 11, min(max(longest, 11), 24), short="Where"),
-        Column("score", "Score", 5, align="right", priority=1),
-        Column("verdict", "Verdict", 11, 20, priority=2, grow=3),
+    return DestinationRow(
+        candidate.destination, mark, candidate.rank, candidate.score, why, candidate
     )
 
 
-def destination_cells(row: Row) -> dict[str, Cell]:
+def destination_columns(rows: Sequence[DestinationRow]) -> tuple[TableColumn, ...]:
+    """Return the columns for these destinations."""
+    longest = max((len(visible(row.name)) for row in rows), default=11)
+    return (
+        TableColumn("rank", "#", 2, align="right"),
+        TableColumn("mark", "", 1),
+        TableColumn("name", "Destination", 11, min(max(longest, 11), 24), short="Where"),
+        TableColumn("score", "Score", 5, align="right", priority=1),
+        TableColumn("verdict", "Verdict", 11, 20, priority=2, grow=3),
+    )
+
+
+def destination_cells(row: DestinationRow) -> dict[str, Cell]:
     """Return one row of the table of destinations; destinations that refuse the job are dim."""
     dim = "dim" if row.mark is REFUSED else ""
     word = (row.mark.word, row.mark.style)
@@ -128,11 +130,11 @@ def destination_cells(row: Row) -> dict[str, Cell]:
         "name": line((row.name, dim or ("title" if row.mark is CHOSEN else ""))),
         "score": line(_signed(row.score)) if row.score is not None
         else line(("–", "dim")),
-        "verdict": Choice(forms),
+        "verdict": FirstThatFits(forms),
     }  # fmt: skip
 
 
-def destination_values(row: Row) -> dict[str, Any]:
+def destination_values(row: DestinationRow) -> dict[str, Any]:
     """Return the values of a destination for filters and files; those without a rank are sorted
     last.
     """
@@ -141,7 +143,9 @@ def destination_values(row: Row) -> dict[str, Any]:
     return {"rank": row.rank or "", "name": row.name, "score": score, "verdict": verdict}
 
 
-def changed_cells(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[str, str]]:
+def changed_cells(
+    old: Sequence[DestinationRow], new: Sequence[DestinationRow]
+) -> list[tuple[str, str]]:
     """Return the cells (destination, column) whose content has changed."""
     before = {row.name: destination_cells(row) for row in old}
     return [
@@ -167,7 +171,7 @@ def who(decision: Decision | None) -> str:
     return f"{visible(user.name)} · " + (f"roles {shown}" if shown else "no roles")
 
 
-def job_lines(explanation: Explanation, width: int) -> list[Line]:
+def job_lines(explanation: PlacementExplanation, width: int) -> list[Line]:
     """Return the outcome, the next step, and the resources that the job asks for."""
     decision = explanation.decision
     lines = []
@@ -225,7 +229,7 @@ def walltime_of(decision: Decision) -> int | None:
 # One destination
 
 
-def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> list[Line]:
+def destination_lines(row: DestinationRow, decision: Decision, keys: str, width: int) -> list[Line]:
     """Return why the job goes there, could go there, or cannot. `keys` are the keys of
     the changes.
     """
@@ -246,7 +250,7 @@ def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> li
     return lines
 
 
-def _verdict(row: Row, decision: Decision) -> str:
+def _verdict(row: DestinationRow, decision: Decision) -> str:
     if isinstance(row.of, Refusal):
         why = (
             "; ".join(dict.fromkeys(map(_in_short, row.of.failed))) or "it has no place for the job"
@@ -280,7 +284,7 @@ def _section(title: str) -> list[Line]:
 
 
 def _checks(
-    word: str, shown: Sequence[Check], all_of_them: Sequence[Check], width: int
+    word: str, shown: Sequence[ConstraintCheck], all_of_them: Sequence[ConstraintCheck], width: int
 ) -> Iterator[Line]:
     if not shown:
         return
@@ -289,13 +293,13 @@ def _checks(
         yield from check_lines(check, width)
 
 
-def _how_many(some: Sequence[Check], of: Sequence[Check]) -> str:
+def _how_many(some: Sequence[ConstraintCheck], of: Sequence[ConstraintCheck]) -> str:
     if len(some) < len(of):
         return f"{len(some)} of {len(of)} checks"
     return "the only check" if len(of) == 1 else f"all {len(of)} checks"
 
 
-def check_lines(check: Check, width: int) -> list[Line]:
+def check_lines(check: ConstraintCheck, width: int) -> list[Line]:
     """Return one check: what was asked, what is offered, a possible change, and the origin."""
     glyph, style = ("✓", "completed") if check.passed else ("✗", "failed")
     asked, offered = "asked ", ", offered "

@@ -1,7 +1,7 @@
 """An explanation as text to paste into a mail or an issue, and a what-if as lines to write down.
 
-The input is an `Explanation`; the output is lines without colours. The dashboard does not write a
-what-if to a file by itself: the lines are for the user to add.
+The input is an `PlacementExplanation`; the output is lines without colours. The dashboard does not
+write a what-if to a file by itself: the lines are for the user to add.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import Explanation, WhatIfAsked
+from rowtui.core.engine.api.engine import PlacementExplanation, WhatIfAsked
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.views.dialogs import PageScreen
-from rowtui.tui.views.explain.explain import Row, destination_cells, destination_lines, job_lines
+from rowtui.tui.views.explain.explain import (
+    DestinationRow,
+    destination_cells,
+    destination_lines,
+    job_lines,
+)
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
 
 if TYPE_CHECKING:
     from rowtui.core.mapping.model.decision import Decision
-    from rowtui.tui.views.explain.explain import Row
+    from rowtui.tui.views.explain.explain import DestinationRow
     from rowtui.tui.views.explain.view import ExplainView
 
 
@@ -33,7 +38,7 @@ _AROUND = 8  # The number of columns by which a page is narrower than the screen
 _NARROWEST = 20
 
 
-def show_sources(view: ExplainView, row: Row | None) -> None:
+def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     """Open a page with all sources of the decision; `row` is the destination whose sources come
     first.
     """
@@ -82,7 +87,9 @@ def copy_json(view: ExplainView) -> None:
 WIDTH = 100
 
 
-def explanation_text(explanation: Explanation, rows: Sequence[Row], action: str) -> str:
+def explanation_text(
+    explanation: PlacementExplanation, rows: Sequence[DestinationRow], action: str
+) -> str:
     """Return all of it: the job, each destination in a line, the reason for the choice,
     the story.
     """

@@ -1,7 +1,7 @@
 """The steps to the decision about a job: the matches, the rules that apply, the origin of each
 value, the tags.
 
-The input is an `Explanation`; the output is lines of at most a width.
+The input is an `PlacementExplanation`; the output is lines of at most a width.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import Contribution, Decision
 from rowtui.tui.views.explain.explain import origin_text
 from rowtui.tui.views.explain.what_if import amount_text
@@ -23,7 +23,7 @@ LONGEST_VALUE = 300
 _UNITS = {"mem": " GB", "min_mem": " GB", "max_mem": " GB", "mem there": " GB"}
 
 
-def story_lines(explanation: Explanation, width: int) -> list[Line]:
+def story_lines(explanation: PlacementExplanation, width: int) -> list[Line]:
     """Return all steps to the job's values, and the problems in the files that set them."""
     decision = explanation.decision
     lines: list[Line] = []
@@ -49,7 +49,7 @@ def _section(title: str) -> list[Line]:
     return [(), line((title, "heading"))]
 
 
-def _problems(explanation: Explanation, width: int) -> Iterator[Line]:
+def _problems(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     yield from _section("Wrong in the mapping files")
     for problem in explanation.problems:
         word = "warning" if problem.severity == "warning" else "error"
@@ -190,7 +190,7 @@ def _scores(name: str, points: Sequence[int], label: int, broad: Sequence[int], 
     return tuple(cells)
 
 
-def _files(explanation: Explanation, width: int) -> Iterator[Line]:
+def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
     yield from _section("Mapping files")
     if not explanation.files:
         yield from wrapped(line(("  none: the cluster's partitions alone count", "dim")), width, 2)

@@ -12,18 +12,18 @@ from rowtui.core.mapping.model.decision import Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.explain.explain import Row, origin_text
+from rowtui.tui.views.explain.explain import DestinationRow, origin_text
 from rowtui.tui.views.explain.match_trace import value_text
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.origin import Place
+    from rowtui.core.mapping.model.origin import FilePosition
     from rowtui.tui.shell.app import RowtuiApp
 
 
@@ -51,7 +51,7 @@ class SourceRow(NamedTuple):
         return visible(str(at)) if at.file else origin_text(self.origin)
 
 
-def source_rows(row: Row | None, decision: Decision) -> list[SourceRow]:
+def source_rows(row: DestinationRow | None, decision: Decision) -> list[SourceRow]:
     """Return each source once: first those of the destination, then those of the job, in their
     order.
     """
@@ -59,7 +59,7 @@ def source_rows(row: Row | None, decision: Decision) -> list[SourceRow]:
     return [SourceRow(number, *one) for number, one in enumerate(found)]
 
 
-def _sources(row: Row | None, decision: Decision) -> Iterator[tuple[str, str, Origin]]:
+def _sources(row: DestinationRow | None, decision: Decision) -> Iterator[tuple[str, str, Origin]]:
     if row is not None:
         yield "destination", visible(row.name), row.of.origin
         failed = row.of.failed if isinstance(row.of, Refusal) else ()
@@ -81,13 +81,13 @@ def _sources(row: Row | None, decision: Decision) -> Iterator[tuple[str, str, Or
         yield "matched", visible(matched.pattern or matched.subject), matched.origin
 
 
-def source_columns() -> tuple[Column, ...]:
+def source_columns() -> tuple[TableColumn, ...]:
     """Return the columns of the sources."""
     return (
-        Column("what", "What", 14, 26),
-        Column("says", "Says", 12, 30, priority=1, grow=2),
-        Column("place", "Written in", 16, 30, grow=1),
-        Column("by", "By", 12, 34, priority=2, grow=1),
+        TableColumn("what", "What", 14, 26),
+        TableColumn("says", "Says", 12, 30, priority=1, grow=2),
+        TableColumn("place", "Written in", 16, 30, grow=1),
+        TableColumn("by", "By", 12, 34, priority=2, grow=1),
     )
 
 
@@ -183,7 +183,7 @@ class SourcesScreen(Dialog[None]):
             return
         start(self, partial(self._open, path, place), "editor", exclusive=True)
 
-    async def _open(self, path: Path, at: Place) -> None:
+    async def _open(self, path: Path, at: FilePosition) -> None:
         from rowtui.tui.shell.external_program import open_in_editor
 
         app = cast("RowtuiApp", self.app)

@@ -7,19 +7,25 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar, NamedTuple
 
-from rowtui.core.engine.api.engine import Explanation, Snapshot, WhatIfAsked
+from rowtui.core.engine.api.engine import PlacementExplanation, ProjectSnapshot, WhatIfAsked
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.commands.registry import BY_ID, bindings_for
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import NewestAnswer, start
-from rowtui.tui.views.explain.choice import LABELS, Choice, WhatIfForm
+from rowtui.tui.views.explain.choice import LABELS, DestinationChoice, WhatIfForm
 from rowtui.tui.views.explain.explain import (
     job_lines,
     who,
 )
 from rowtui.tui.views.explain.explain_text import copy_json, show_lines, show_sources
-from rowtui.tui.views.explain.what_if import Typed, banner, known_names, read_form, with_change
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.explain.what_if import (
+    TypedWhatIf,
+    banner,
+    known_names,
+    read_form,
+    with_change,
+)
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import OneLine, Panel
 from textual import events
@@ -30,7 +36,7 @@ SETTLE_SECONDS = 0.07
 """Seconds after a key in the form, before the engine is asked: the pause of a fast typist."""
 
 
-class Question(NamedTuple):
+class ExplainQuestion(NamedTuple):
     """The job, and the what-if for it. `group` counts from 0."""
 
     action: int
@@ -39,7 +45,7 @@ class Question(NamedTuple):
     what_if: WhatIfAsked | None
 
 
-class ExplainView(View):
+class ExplainView(ScreenView):
     """A view of one group's decision; one request runs at a time, and only the newest answer
     counts.
     """
@@ -52,7 +58,7 @@ class ExplainView(View):
         super().__init__()
         # Action, filter and group of the request.
         self._about: tuple[int, Filter, int] | None = None
-        self._snapshot: Snapshot | None = None
+        self._snapshot: ProjectSnapshot | None = None
         # The decision about the same group without any what-if.
         self._plain: Decision | None = None
         # Tags and roles in their original form, not in their visible form.
@@ -60,7 +66,7 @@ class ExplainView(View):
         self._error = ""
         self._first = ""
         self._begins = False
-        self._answers: NewestAnswer[Question, Explanation] = NewestAnswer(
+        self._answers: NewestAnswer[ExplainQuestion, PlacementExplanation] = NewestAnswer(
             self._fetch,
             spawn=lambda work: start(self, work, "explain"),
             arrived=self._take,
@@ -73,12 +79,12 @@ class ExplainView(View):
         yield Panel("Job", name="about")
         yield OneLine(name="banner")
         yield WhatIfForm(id="what-if")
-        yield Choice(self.session)
+        yield DestinationChoice(self.session)
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> DestinationChoice:
         """The destinations, and the reasons beside them."""
-        return self.query_one(Choice)
+        return self.query_one(DestinationChoice)
 
     @property
     def form(self) -> WhatIfForm:
@@ -120,9 +126,9 @@ class ExplainView(View):
 
     def _ask(self) -> None:
         if self._about is not None:
-            self._answers.ask(Question(*self._about, self.session.what_if))
+            self._answers.ask(ExplainQuestion(*self._about, self.session.what_if))
 
-    async def _fetch(self, asked: Question) -> Explanation:
+    async def _fetch(self, asked: ExplainQuestion) -> PlacementExplanation:
         return await self.session.engine.explain(
             asked.action, asked.filter.statuses, asked.group, asked.what_if
         )
@@ -133,7 +139,7 @@ class ExplainView(View):
         if self.ready:
             self._show_explanation()
 
-    def _take(self, asked: Question, found: Explanation) -> None:
+    def _take(self, asked: ExplainQuestion, found: PlacementExplanation) -> None:
         session = self.session
         if found.groups and asked.group >= found.groups:  # The number of groups has become smaller.
             session.choose_group(found.groups - 1)
@@ -163,7 +169,7 @@ class ExplainView(View):
         self._show_job(found)
         self._show_what_if(decision)
 
-    def _why_empty(self, found: Explanation | None) -> str:
+    def _why_empty(self, found: PlacementExplanation | None) -> str:
         if found is None:
             return self._error or ("Asking…" if self._about else "There is no action yet.")
         if found.decision is None and found.groups:
@@ -173,7 +179,7 @@ class ExplainView(View):
             return "No groups." if word == "all" else f"No directory is {word}; t shows others."
         return "The job did not get as far as this."
 
-    def _show_job(self, found: Explanation | None) -> None:
+    def _show_job(self, found: PlacementExplanation | None) -> None:
         panel = self.query_one("#about", Panel)
         session = self.session
         action = session.action
@@ -237,7 +243,7 @@ class ExplainView(View):
             self.back()
 
     @property
-    def _typed(self) -> Typed:
+    def _typed(self) -> TypedWhatIf:
         return read_form(self.form.texts, self._names)
 
     def _wonder_as_typed(self) -> None:

@@ -42,7 +42,7 @@ _SHORT_TIME = re.compile(r"(\d{1,6})\s*([dhm])", re.IGNORECASE)
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 
 
-class Typed(NamedTuple):
+class TypedWhatIf(NamedTuple):
     """The request of the form (None: no change), and (field, sentence) for what cannot be
     parsed.
     """
@@ -55,7 +55,7 @@ class Unreadable(Exception):
     """Raised for a field whose text has no meaning."""
 
 
-def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
+def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> TypedWhatIf:
     """Return the request of the fields. `known` has tags and roles in their original form.
 
     The screen may show a name in its visible form; `known` maps that form to the original name.
@@ -78,7 +78,7 @@ def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
         found.get("user"),
         found.get("roles"),
     )
-    return Typed(None if asked == WhatIfAsked() else asked, tuple(wrong))
+    return TypedWhatIf(None if asked == WhatIfAsked() else asked, tuple(wrong))
 
 
 def known_names(decision: Decision) -> set[str]:

@@ -16,11 +16,21 @@ from rowtui.core.engine.api.engine import (
 )
 from rowtui.core.engine.api.engine import ListAsked as Asked
 from rowtui.core.groups.model import Status
-from rowtui.tui.widgets.cells import Cell, Choice, Line, Number, Span, cut, line, width_of, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.cells import (
+    Cell,
+    FirstThatFits,
+    Line,
+    Number,
+    Span,
+    cut,
+    line,
+    width_of,
+    wrapped,
+)
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.numbers import cost_forms, duration
-from rowtui.tui.widgets.table.asked_rows import Answer, AskedRows
+from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
 
 # A directory's JSON value on several lines, as much of it as there is room for.
 #
@@ -118,7 +128,7 @@ def _one(pieces: list[str], at: int) -> Line:
 # shown.
 
 
-class About(NamedTuple):
+class RowContext(NamedTuple):
     """The engine, the action and the statuses of the rows."""
 
     engine: Engine
@@ -135,16 +145,16 @@ class Wiring(NamedTuple):
 
 
 def rows_of_groups(
-    about: About, took: Callable[[GroupsPage], None], wiring: Wiring
+    about: RowContext, took: Callable[[GroupsPage], None], wiring: Wiring
 ) -> AskedRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
 
-    async def ask(asked: Asked, start: int, length: int, find: str) -> Answer[GroupSummary]:
+    async def ask(asked: Asked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
         took(page)
-        return Answer(page.total, page.groups, page.of, page.found)
+        return RowPage(page.total, page.groups, page.of, page.found)
 
     return AskedRows(
         ask,
@@ -161,7 +171,7 @@ def rows_of_groups(
 class DirectoryRows(AskedRows[DirectoryRow]):
     """The directories of group `group` (from 0), or all directories of the action."""
 
-    def __init__(self, about: About, group: int | None, wiring: Wiring) -> None:
+    def __init__(self, about: RowContext, group: int | None, wiring: Wiring) -> None:
         self._about = about
         self._group = group
         self.pointers: tuple[str, ...] = ()  # The columns of values in the newest page.
@@ -177,10 +187,10 @@ class DirectoryRows(AskedRows[DirectoryRow]):
 
     async def _ask_engine(
         self, asked: Asked, start: int, length: int, find: str
-    ) -> Answer[DirectoryRow]:
+    ) -> RowPage[DirectoryRow]:
         page = await self._page(asked, start, length, find)
         self.pointers = page.pointers
-        return Answer(page.total, page.rows, page.of, page.found)
+        return RowPage(page.total, page.rows, page.of, page.found)
 
     async def _page(self, asked: Asked, start: int, length: int, find: str) -> DirectoriesPage:
         engine, action, statuses = self._about
@@ -191,25 +201,25 @@ class DirectoryRows(AskedRows[DirectoryRow]):
         )
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[TableColumn, ...]:
         """The columns for the loaded rows."""
         return directory_columns(self.loaded_items(), self.pointers)
 
 
-def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, ...]:
+def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[TableColumn, ...]:
     """Return the columns for these groups; columns that would be empty for all of them are left
     out.
     """
     first = max((len(group.first) for group in groups), default=9)
     columns = [
-        Column("number", "#", max(2, len(f"{total:,}")), align="right"),
-        Column("size", "Dirs", 5, 7, "right"),
+        TableColumn("number", "#", max(2, len(f"{total:,}")), align="right"),
+        TableColumn("size", "Dirs", 5, 7, "right"),
     ]
     if any(group.sort_key for group in groups):
         longest = max(len(group.sort_key) for group in groups)
-        columns.append(Column("sort_key", "Sort key", 8, min(longest, 30), priority=2, grow=1))
+        columns.append(TableColumn("sort_key", "Sort key", 8, min(longest, 30), priority=2, grow=1))
     columns += [
-        Column(
+        TableColumn(
             "first",
             "First directory",
             min(first, 16),
@@ -217,16 +227,16 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
             grow=2,
             short="First",
         ),
-        Column("cpus", "CPUs", 4, 6, "right", 3),
+        TableColumn("cpus", "CPUs", 4, 6, "right", 3),
     ]
     if any(group.gpus for group in groups):
-        columns.append(Column("gpus", "GPUs", 4, 6, "right", 4))
+        columns.append(TableColumn("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
-        Column("walltime", "Walltime", 8, 9, "right", 4),
-        Column("cost", "Cost", 10, 11, "right", 1),
+        TableColumn("walltime", "Walltime", 8, 9, "right", 4),
+        TableColumn("cost", "Cost", 10, 11, "right", 1),
     ]
     if any(group.problem or group.warning for group in groups):
-        columns.append(Column("problem", "Problem", 12, 24, priority=0, grow=2))
+        columns.append(TableColumn("problem", "Problem", 12, 24, priority=0, grow=2))
     return tuple(columns)
 
 
@@ -242,7 +252,7 @@ def group_cells(group: GroupSummary) -> dict[str, Cell]:
         "cpus": Number(group.cpus),
         "gpus": Number(group.gpus),
         "walltime": line(duration(group.walltime_seconds)),
-        "cost": Choice(tuple(line(form) for form in cost_forms(group.cost))),
+        "cost": FirstThatFits(tuple(line(form) for form in cost_forms(group.cost))),
         "problem": line(("▲ " + trouble, "warning")) if trouble else line(""),
     }
 
@@ -293,23 +303,23 @@ def directory_values(row: DirectoryRow, pointers: Sequence[str]) -> dict[str, An
 
 def directory_columns(
     rows: Sequence[DirectoryRow], pointers: Sequence[str] = ()
-) -> tuple[Column, ...]:
+) -> tuple[TableColumn, ...]:
     """Return the columns for these directories; one for each of the pointers into their values."""
     longest = max((len(row.name) for row in rows), default=9)
     columns = [
-        Column("name", "Directory", 9, min(max(longest, 9), 40)),
-        Column("status", "Status", 11),
+        TableColumn("name", "Directory", 9, min(max(longest, 9), 40)),
+        TableColumn("status", "Status", 11),
     ]
     if any(row.job for row in rows):
-        columns.append(Column("job", "Job", 8, 14, priority=2))
+        columns.append(TableColumn("job", "Job", 8, 14, priority=2))
     if any(row.detail for row in rows):
         longest = max(len(row.detail) for row in rows)
-        columns.append(Column("detail", "Why", 8, min(longest, 30), priority=1))
+        columns.append(TableColumn("detail", "Why", 8, min(longest, 30), priority=1))
     for at, pointer in enumerate(pointers):
         longest = max((len(row.fields[at]) for row in rows if at < len(row.fields)), default=4)
         wish = min(max(longest, len(pointer), 4), 24)
-        columns.append(Column(pointer, pointer, min(wish, 10), wish, priority=2))
-    columns.append(Column("value", "Value", 10, 20, priority=3, grow=1))
+        columns.append(TableColumn(pointer, pointer, min(wish, 10), wish, priority=2))
+    columns.append(TableColumn("value", "Value", 10, 20, priority=3, grow=1))
     return tuple(columns)
 
 

@@ -1,7 +1,7 @@
 """Resubmission as text: the failures, the changes that may help, and the fields for a change.
 
-The input is the failed jobs and the texts of the fields; the output is lines, a `Change`, and a
-sentence for each field that cannot be parsed. An empty field leaves the job unchanged.
+The input is the failed jobs and the texts of the fields; the output is lines, a `AmountChange`, and
+a sentence for each field that cannot be parsed. An empty field leaves the job unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import Change, FailedJob
+from rowtui.core.engine.api.engine import AmountChange, FailedJob
 from rowtui.core.project.change import (
     NO_CHANGE,
     Amount,
@@ -26,8 +26,8 @@ MOST_LISTED = 4
 """The number of jobs that are listed; the others are counted."""
 
 
-class Field(NamedTuple):
-    """One amount that can be changed. `name` is the name of the attribute of `Change`."""
+class AmountField(NamedTuple):
+    """One amount that can be changed. `name` is the name of the attribute of `AmountChange`."""
 
     name: str
     label: str
@@ -40,11 +40,11 @@ def _name(text: str) -> str:
 
 
 FIELDS = (
-    Field("memory", "Memory", "as before · 2x · 64G", parse_memory),
-    Field("walltime", "Time", "as before · 1.5x · 04:00:00", parse_walltime),
-    Field("cpus", "CPUs", "as before · 2x · 8", parse_cpus),
-    Field("partition", "Partition", "any that takes it · highmem", _name),
-    Field("cluster", "Cluster", "as before · another one's name", _name),
+    AmountField("memory", "Memory", "as before · 2x · 64G", parse_memory),
+    AmountField("walltime", "Time", "as before · 1.5x · 04:00:00", parse_walltime),
+    AmountField("cpus", "CPUs", "as before · 2x · 8", parse_cpus),
+    AmountField("partition", "Partition", "any that takes it · highmem", _name),
+    AmountField("cluster", "Cluster", "as before · another one's name", _name),
 )
 
 
@@ -53,7 +53,7 @@ class TypedChange(NamedTuple):
     be parsed.
     """
 
-    change: Change
+    change: AmountChange
     wrong: Mapping[str, str]
 
 
@@ -69,7 +69,7 @@ def read_change(texts: Mapping[str, str]) -> TypedChange:
             found[field.name] = field.read(text)
         except RowtuiError as error:
             wrong[field.name] = error.message + (f"; {error.hint}" if error.hint else "")
-    return TypedChange(Change(**found), wrong)
+    return TypedChange(AmountChange(**found), wrong)
 
 
 def prefilled(jobs: Sequence[FailedJob]) -> dict[str, str]:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Change, FailedJob
+from rowtui.core.engine.api.engine import AmountChange, FailedJob
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.groups.retry import FIELDS, failed_lines, prefilled, read_change
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
@@ -23,7 +23,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static
 
 
-class AgainScreen(Dialog[Change | None]):
+class AgainScreen(Dialog[AmountChange | None]):
     """A dialog that returns the requested change, or None. `note` is shown beside the question."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +58,7 @@ class AgainScreen(Dialog[Change | None]):
             for field in self._fields:
                 with Horizontal(classes="field"):
                     yield Static(field.label, markup=False)
-                    yield Field(
+                    yield InputField(
                         texts.get(field.name, ""),
                         id=f"again-{field.name}",
                         placeholder=field.examples,

@@ -13,8 +13,8 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import Engine
 from rowtui.core.groups.model import Status
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.submit.plan import Wanted
-from rowtui.tui.views.view import View
+from rowtui.tui.views.submit.plan import PlanRequest
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.table.list_table import MOST_MARKED
 from rowtui.tui.widgets.table.rows import Marks
 
@@ -75,7 +75,7 @@ async def marked_directories(
             return names
 
 
-class Chosen(NamedTuple):
+class MarkedRows(NamedTuple):
     """The objects of a verb. `long`: directories instead of groups; `marked` is the number of
     marks.
 
@@ -104,13 +104,13 @@ class Chosen(NamedTuple):
 class GroupVerbs:
     """The verbs of one view."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: ScreenView) -> None:
         self._view = view
 
     def _say(self, text: str) -> None:
         self._view.app.notify(text, severity="warning", markup=False)
 
-    def submit(self, chosen: Chosen) -> None:
+    def submit(self, chosen: MarkedRows) -> None:
         """Plan the marked rows; without marks, the group or directory under the cursor."""
         prepare, action = self._view.dashboard.verbs.prepare, chosen.action
         if action is None or chosen.key is None:
@@ -143,7 +143,7 @@ class GroupVerbs:
         elif names:
             self._view.dashboard.verbs.prepare(action, None, directories=names)
 
-    def pack(self, chosen: Chosen) -> None:
+    def pack(self, chosen: MarkedRows) -> None:
         """Pack the jobs of the marked groups."""
         if chosen.action is not None:
             work = partial(self._pack, chosen.action, chosen.marks)
@@ -153,10 +153,10 @@ class GroupVerbs:
         wanted, firsts = await self._marked(action, marks)
         if wanted and self._view.app.screen is self._view:
             packing = self._view.session.packing
-            packing.want(Wanted(action, tuple(wanted), frozenset(firsts)))
+            packing.want(PlanRequest(action, tuple(wanted), frozenset(firsts)))
             self._view.dashboard.go("pack")
 
-    def retry(self, chosen: Chosen) -> None:
+    def retry(self, chosen: MarkedRows) -> None:
         """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
         group.
         """
@@ -167,7 +167,7 @@ class GroupVerbs:
         else:
             start(self._view, partial(self._ask_again, chosen), "marks", exclusive=True)
 
-    async def _ask_again(self, chosen: Chosen) -> None:
+    async def _ask_again(self, chosen: MarkedRows) -> None:
         assert chosen.action is not None
         groups: list[int] | None = None
         if chosen.some:

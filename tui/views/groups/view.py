@@ -12,8 +12,8 @@ from rowtui.tui.shell.reasons import may_mark
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import (
-    About,
     DirectoryRows,
+    RowContext,
     Wiring,
     group_columns,
     marked_summary,
@@ -21,8 +21,8 @@ from rowtui.tui.views.groups.groups import (
     rows_of_groups,
     why_lines,
 )
-from rowtui.tui.views.groups.verbs import Chosen, GroupVerbs
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.marks import STATUS_MARKS
@@ -40,7 +40,7 @@ LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
-class GroupsView(View):
+class GroupsView(ScreenView):
     """The view of groups. Marks are stored by the first directory of a group, or by name, and
     survive a refresh.
 
@@ -162,10 +162,10 @@ class GroupsView(View):
             self._open_all()
 
     @property
-    def _about(self) -> About:
+    def _about(self) -> RowContext:
         assert self._shown is not None
         index, chosen = self._shown
-        return About(self.session.engine, index, chosen.statuses)
+        return RowContext(self.session.engine, index, chosen.statuses)
 
     def _wiring(self, arrived: Callable[[], None], what: str) -> Wiring:
         report = self.dashboard.report
@@ -421,10 +421,10 @@ class GroupsView(View):
         self._verbs.retry(self._chosen)
 
     @property
-    def _chosen(self) -> Chosen:
+    def _chosen(self) -> MarkedRows:
         """The objects of the verbs."""
         action, group = self.session.action, self._group
-        return Chosen(
+        return MarkedRows(
             action.index if action else None,
             self.long,
             self.main.marks,

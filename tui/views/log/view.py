@@ -13,10 +13,10 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.log.log import trouble_line
 from rowtui.tui.views.queue.jobs import job_id
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import OneLine
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.log_rows import LogRows
 from rowtui.tui.widgets.marks import JOB_MARKS
 from rowtui.tui.widgets.numbers import file_size
@@ -35,7 +35,7 @@ PAGER_LINES = 20_000
 """Lines of a remote log that a pager shows."""
 
 
-class LogView(View):
+class LogView(ScreenView):
     """A view that polls the log while it is on the screen."""
 
     MODE = "log"
@@ -66,7 +66,7 @@ class LogView(View):
             failed=lambda error: self.dashboard.report("the log cannot be read", error),
         )
         yield OneLine(name="trouble")
-        yield Field(
+        yield InputField(
             id="find",
             keys=(("Enter", "find"), ("Esc", "close")),
             disabled=True,

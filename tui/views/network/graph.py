@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.views.network.picture.boxes import NodeKey
-from rowtui.tui.views.network.picture.layout import Place
+from rowtui.tui.views.network.picture.layout import BoxPlace
 from rowtui.tui.views.network.picture.picture import Graph
 from rowtui.tui.widgets.cells import Line, Span
 from rowtui.tui.widgets.palette import Palette
@@ -95,7 +95,7 @@ class NetworkGraph(ScrollView, can_focus=True):
             self._repaint()
 
     @property
-    def _place(self) -> Place | None:
+    def _place(self) -> BoxPlace | None:
         """The position of the chosen node."""
         if self.picture is None or self.chosen is None:
             return None

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
-from rowtui.core.engine.api.engine import Limits
+from rowtui.core.engine.api.engine import RunLimits
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.network.run_limits import FIELDS, TypedLimits, read_limits
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,7 +19,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static
 
 
-class RunLimitsScreen(Dialog[Limits | None]):
+class RunLimitsScreen(Dialog[RunLimits | None]):
     """A dialog that returns the confirmed limits, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -65,7 +65,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
             for field in FIELDS:
                 with Horizontal(classes="field"):
                     yield Static(field.label, markup=False)
-                    yield Field(
+                    yield InputField(
                         self._texts.get(field.name, ""),
                         id=f"allow-{field.name}",
                         keys=(("Enter", "next field"), ("↑ ↓", "fields")),
@@ -80,7 +80,7 @@ class RunLimitsScreen(Dialog[Limits | None]):
             yield Static(as_content([yes]), markup=False)
             with Horizontal(classes="field"):
                 yield Static("answer", markup=False)
-                yield Field(
+                yield InputField(
                     id="allow-answer",
                     keys=(("Enter", "answer yes"), ("↑ ↓", "fields")),
                     placeholder="no",

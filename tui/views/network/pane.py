@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import NodeView
-    from rowtui.tui.line.parse import Candidate
+    from rowtui.tui.line.parse import Completion
     from rowtui.tui.views.network.view import NetworkScreen
     from textual.widget import Widget
 
@@ -188,16 +188,16 @@ def open_find(screen: NetworkScreen) -> None:
     """Ask for the name of a node; any other text filters the samples of the chosen node."""
     # A late import, because the first paint does not need the module.
     from rowtui.tui.line.field import LineScreen
-    from rowtui.tui.line.parse import Candidate
+    from rowtui.tui.line.parse import Completion
 
     nodes = screen.look.view.nodes if screen.look.view else ()
 
-    def candidates(text: str) -> Sequence[Candidate]:
+    def candidates(text: str) -> Sequence[Completion]:
         names = [(visible(it.name), it.kind) for it in that_fit(nodes, text)]
-        found = [Candidate(name, name, kind) for name, kind in names]
+        found = [Completion(name, name, kind) for name, kind in names]
         if text.strip():
             about = f"samples of {screen.look.samples_of} that fit"
-            found.append(Candidate(text, visible(text), about))
+            found.append(Completion(text, visible(text), about))
         return found
 
     def go(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.runs.limits.limits import TRIES, Limits, parse_until, unknown_clusters
+from rowtui.core.runs.limits.limits import TRIES, RunLimits, parse_until, unknown_clusters
 
 if TYPE_CHECKING:
     from rowtui.core.base.text import Cost
@@ -46,24 +46,24 @@ FIELDS = (
 class TypedLimits(NamedTuple):
     """The limits of the fields, and (field, sentence) for each text that cannot be parsed."""
 
-    limits: Limits
+    limits: RunLimits
     wrong: tuple[tuple[str, str], ...] = ()
 
 
-def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> Limits:
+def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> RunLimits:
     """Return suggested limits: the remaining cost, with retries, in addition to the spent
     amount.
     """
     run = None if anew or view is None else view.run
     if run is not None and run.status.is_over:
         run = None
-    before = run.limits if run else Limits()
+    before = run.limits if run else RunLimits()
     left = view.left if view else None
     spent = run.spent if run else None
     core = TRIES * (left.cpu_hours if left else 0.0) + (spent.cpu_hours if spent else 0.0)
     gpu = TRIES * (left.gpu_hours if left else 0.0) + (spent.gpu_hours if spent else 0.0)
     grows = any(node.lists for node in view.nodes) if view else False
-    first = run is None or before == Limits()
+    first = run is None or before == RunLimits()
     until = before.until if before.until and view and before.until > view.at else None
     in_a_row = FAILURES_IN_A_ROW if first else before.failures_in_a_row
     return before._replace(
@@ -99,7 +99,7 @@ def asked_text(cost: Cost) -> str:
     return " and ".join(parts) or "nothing"
 
 
-def limit_texts(limits: Limits) -> dict[str, str]:
+def limit_texts(limits: RunLimits) -> dict[str, str]:
     """Return the texts of the fields for these limits."""
     until = ""
     if limits.until is not None:
@@ -154,7 +154,7 @@ def read_limits(
     if clusters and (unknown := unknown_clusters(names, clusters)):
         wrong.append(("destinations", unknown))
     return TypedLimits(
-        Limits(
+        RunLimits(
             cpu_hours=found["cpu_hours"],
             gpu_hours=found["gpu_hours"],
             money=money,

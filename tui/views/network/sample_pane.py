@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Engine, JobState
+from rowtui.core.engine.api.engine import Engine, GraphJobState
 from rowtui.core.engine.api.engine import ListAsked as Asked
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
@@ -15,7 +15,7 @@ from rowtui.tui.views.network.state import StateFilter
 from rowtui.tui.views.network.texts import sample_cells, sample_columns
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.table.asked_rows import Answer, AskedRows
+from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
 from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
@@ -45,11 +45,11 @@ class Of(NamedTuple):
 def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> AskedRows[SampleView]:
     """Return the samples, page by page."""
 
-    async def ask(asked: Asked, first: int, length: int, find: str) -> Answer[SampleView]:
+    async def ask(asked: Asked, first: int, length: int, find: str) -> RowPage[SampleView]:
         page = await engine.network_samples(
             of.node, of.filter.states, first, length, frozen=of.frozen, asked=asked, find=find
         )
-        return Answer(page.total, page.samples, page.of, page.found)
+        return RowPage(page.total, page.samples, page.of, page.found)
 
     return AskedRows(
         ask,
@@ -74,7 +74,7 @@ def _values(sample: SampleView) -> dict[str, Any]:
 
 
 def _weight(sample: SampleView) -> tuple[float, ...]:
-    return (float(JobState[sample.state.upper()]),) if sample.state else ()
+    return (float(GraphJobState[sample.state.upper()]),) if sample.state else ()
 
 
 def changed_samples(
@@ -99,7 +99,7 @@ def marked_jobs(marks: Marks, seen: dict[str, SampleView]) -> dict[int, str]:
         if str(key) in seen:
             word = seen[str(key)].state
         elif weight := marks.weights.get(key):
-            word = JobState(int(weight[0])).name.lower()
+            word = GraphJobState(int(weight[0])).name.lower()
         if str(key).isdecimal():
             found[int(str(key))] = word
     return found

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine.api.engine import JobState
+from rowtui.core.engine.api.engine import GraphJobState
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.picture.boxes import key_of
 from rowtui.tui.widgets.marks import Mark
@@ -37,18 +37,18 @@ class StateFilter(NamedTuple):
     """A filter for the listed samples of a node."""
 
     word: str
-    states: tuple[JobState, ...]
+    states: tuple[GraphJobState, ...]
 
 
 STATE_FILTERS = (
     StateFilter("all", ()),
-    StateFilter("failed", (JobState.FAILED,)),
-    StateFilter("submitted", (JobState.SUBMITTED,)),
-    StateFilter("eligible", (JobState.ELIGIBLE,)),
-    StateFilter("waiting", (JobState.WAITING,)),
-    StateFilter("cancelled", (JobState.CANCELLED,)),
-    StateFilter("completed", (JobState.COMPLETED,)),
-    StateFilter("skipped", (JobState.SKIPPED,)),
+    StateFilter("failed", (GraphJobState.FAILED,)),
+    StateFilter("submitted", (GraphJobState.SUBMITTED,)),
+    StateFilter("eligible", (GraphJobState.ELIGIBLE,)),
+    StateFilter("waiting", (GraphJobState.WAITING,)),
+    StateFilter("cancelled", (GraphJobState.CANCELLED,)),
+    StateFilter("completed", (GraphJobState.COMPLETED,)),
+    StateFilter("skipped", (GraphJobState.SKIPPED,)),
 )
 
 
@@ -105,13 +105,13 @@ class NetworkLook:
     def failed(self) -> int:
         """The number of jobs that failed by themselves."""
         nodes = self.view.nodes if self.view else ()
-        return sum(node.counts[JobState.FAILED] for node in nodes if node.counts)
+        return sum(node.counts[GraphJobState.FAILED] for node in nodes if node.counts)
 
     @property
     def left(self) -> int:
         """The number of jobs that have not been submitted yet."""
         nodes = self.view.nodes if self.view else ()
-        open_states = (JobState.WAITING, JobState.ELIGIBLE)
+        open_states = (GraphJobState.WAITING, GraphJobState.ELIGIBLE)
         return sum(node.counts[state] for node in nodes if node.counts for state in open_states)
 
     @property

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
-from rowtui.core.engine.api.engine import JobState
+from rowtui.core.engine.api.engine import GraphJobState
 from rowtui.core.runs.limits.limits import amount, cost_text
 from rowtui.core.runs.limits.run_times import time_text
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.widgets.cells import Span, line, portion, width_of, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import GRAPH_MARKS
 from rowtui.tui.widgets.numbers import duration
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
     from rowtui.tui.widgets.cells import Cell, Line
 
-_STATE_MARKS = {name.lower(): GRAPH_MARKS[it] for name, it in JobState.__members__.items()}
+_STATE_MARKS = {name.lower(): GRAPH_MARKS[it] for name, it in GraphJobState.__members__.items()}
 _LIMIT_BAR = 10  # Columns of a bar.
 
 NO_NETWORK = (
@@ -191,15 +191,15 @@ def _bar(name: str, spent: float, most: float | None, room: int) -> Line:
 # Failures
 
 
-def failure_columns(failures: Sequence[FailureView]) -> tuple[Column, ...]:
+def failure_columns(failures: Sequence[FailureView]) -> tuple[TableColumn, ...]:
     """Return the columns of the failures."""
     widest = 2 + max((len(one.node) for one in failures), default=4)
     longest = max((len(one.directory) for one in failures), default=9)
     return (
-        Column("node", "Node", min(12, max(6, widest)), min(22, widest)),
-        Column("lost", "Costs", 6, 9, "right", 1),
-        Column("reason", "Why", 14, grow=2),
-        Column("directory", "Directory", 10, min(36, longest), priority=2, grow=1),
+        TableColumn("node", "Node", min(12, max(6, widest)), min(22, widest)),
+        TableColumn("lost", "Costs", 6, 9, "right", 1),
+        TableColumn("reason", "Why", 14, grow=2),
+        TableColumn("directory", "Directory", 10, min(36, longest), priority=2, grow=1),
     )
 
 
@@ -217,22 +217,22 @@ def failure_cells(failure: FailureView) -> dict[str, Cell]:
 # Samples
 
 
-def sample_columns(node: NodeView | None, samples: Sequence[SampleView]) -> tuple[Column, ...]:
+def sample_columns(node: NodeView | None, samples: Sequence[SampleView]) -> tuple[TableColumn, ...]:
     """Return the columns: state, dimensions, directory, and reason."""
     dimensions = [one.name for one in node.dimensions] if node else []
     columns = []
     if not samples or any(one.state for one in samples):
-        columns.append(Column("state", "State", 3, 11))
+        columns.append(TableColumn("state", "State", 3, 11))
     for number, name in enumerate(dimensions):
         widest = max((len(value_text(one.values.get(name))) for one in samples), default=4)
         columns.append(
-            Column(f"={name}", name, 4, min(16, max(len(name), widest)), priority=4 + number)
+            TableColumn(f"={name}", name, 4, min(16, max(len(name), widest)), priority=4 + number)
         )
     longest = max((len(one.directory) for one in samples), default=12)
     if any(one.reason for one in samples):
-        columns.append(Column("why", "Why", 16, 34, grow=2, priority=1))
+        columns.append(TableColumn("why", "Why", 16, 34, grow=2, priority=1))
     columns.append(
-        Column(
+        TableColumn(
             "directory",
             "Directory",
             12,

@@ -11,12 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import JobState
+from rowtui.core.engine.api.engine import GraphJobState
 from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.cells import line
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Limits, RedoView, Waits
+    from rowtui.core.engine.api.engine import RedoView, RunLimits, WaitPath
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
@@ -53,7 +53,7 @@ class NetworkVerbs:
         known = view.clusters if view is not None else ()
         question = f"Go on with run {run.id}?" if run and going_on else "Start a new run?"
 
-        def answered(limits: Limits | None) -> None:
+        def answered(limits: RunLimits | None) -> None:
             if limits is None:
                 self._app.notify("Nothing was started.", markup=False)
                 return
@@ -168,10 +168,10 @@ class NetworkVerbs:
         view = self._session.network.view
         found: list[int] = []
         for node in view.nodes if view else ():
-            failed = node.counts[JobState.FAILED] if node.counts else 0
+            failed = node.counts[GraphJobState.FAILED] if node.counts else 0
             for first in range(0, failed, PAGE):
                 page = await self._session.engine.network_samples(
-                    node.name, (JobState.FAILED,), first, PAGE
+                    node.name, (GraphJobState.FAILED,), first, PAGE
                 )
                 found += [one.job for one in page.samples]
         return found
@@ -325,7 +325,7 @@ async def show_waits(app: RowtuiApp, job: int) -> None:
     app.push_screen(PageScreen("What it waits for", waits_lines(waits)))
 
 
-def waits_lines(waits: Waits) -> list[str]:
+def waits_lines(waits: WaitPath) -> list[str]:
     """Return the path, each step further indented; then everything that the first job waits for."""
     from rowtui.tui.views.network.texts import state_mark
 

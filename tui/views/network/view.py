@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import JobState, NetworkView
+from rowtui.core.engine.api.engine import GraphJobState, NetworkView
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.reasons import may_mark_sample
 from rowtui.tui.views.network.graph import NetworkGraph
@@ -25,7 +25,7 @@ from rowtui.tui.views.network.texts import (
     run_lines,
     sample_lines,
 )
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.numbers import age
@@ -41,7 +41,7 @@ TALL_FROM = 30
 """Lines of the screen from which on all information about the run is shown."""
 
 
-class NetworkScreen(View):
+class NetworkScreen(ScreenView):
     """The view of the network. The objects under its cursors are stored in `session.network`, for
     the commands.
     """
@@ -375,14 +375,14 @@ class NetworkScreen(View):
 
     def command_redo(self) -> None:
         """Recompute the marked samples, or all stale ones."""
-        completed = JobState.COMPLETED.name.lower()
+        completed = GraphJobState.COMPLETED.name.lower()
         chosen = [job for job, state in self.look.marked.items() if state == completed]
         self.dashboard.network.redo(chosen)
 
     def command_retry(self) -> None:
         """Retry the marked jobs, this failure, or all failed jobs."""
         look = self.look
-        state = JobState.FAILED.name.lower()
+        state = GraphJobState.FAILED.name.lower()
         chosen = {job: was for job, was in look.pointed.items() if was in (state, "cancelled")}
         self.dashboard.network.retry(chosen if look.marked or look.under == "failures" else {})
 

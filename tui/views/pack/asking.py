@@ -14,7 +14,7 @@ from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import NewestAnswer, start
 from rowtui.tui.views.pack.bundles import Picture, picture_of
 from rowtui.tui.views.pack.packing import figures_of
-from rowtui.tui.views.pack.state import Asked, Compared
+from rowtui.tui.views.pack.state import PackerResult, PackingRequest
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
@@ -50,7 +50,7 @@ async def compare(view: PackView) -> None:
             at = min(packing.at, len(picture.looks) - 1)
             cores = picture.looks[at].total[0] if picture.looks else None
             idle = None if cores is None else 1 - cores.busy
-            packing.compared = (*packing.compared, Compared(name, figures_of(picture), idle))
+            packing.compared = (*packing.compared, PackerResult(name, figures_of(picture), idle))
     except Exception as error:
         view.dashboard.report("the packers cannot be compared", error)
     finally:
@@ -67,7 +67,7 @@ class PackAsking:
         self._app = app
         self._session = app.session
         self._show = show
-        self._answers: NewestAnswer[Asked, Picture] = NewestAnswer(
+        self._answers: NewestAnswer[PackingRequest, Picture] = NewestAnswer(
             self._fetch,
             spawn=lambda work: start(screen, work, "pack"),
             arrived=self._take,
@@ -79,13 +79,13 @@ class PackAsking:
         packing, snapshot = self._session.packing, self._session.snapshot
         if packing.wanted is None or snapshot is None:
             return
-        asked = Asked(packing.wanted, packing.choice, snapshot.generation)
+        asked = PackingRequest(packing.wanted, packing.choice, snapshot.generation)
         if asked != packing.asked:
             packing.asked = asked
             packing.computing = True
             self._answers.ask(asked)
 
-    async def _fetch(self, asked: Asked) -> Picture:
+    async def _fetch(self, asked: PackingRequest) -> Picture:
         wanted, packing = asked.wanted, self._session.packing
         packed = await self._session.engine.pack(wanted.action, wanted.groups, None, asked.choice)
         if wanted.groups is not None:
@@ -98,7 +98,7 @@ class PackAsking:
             }
         return await asyncio.to_thread(picture_of, packed, dict(packing.known))
 
-    def _take(self, asked: Asked, picture: Picture) -> None:
+    def _take(self, asked: PackingRequest, picture: Picture) -> None:
         packing = self._session.packing
         if asked != packing.asked:  # The choice has changed since, and a new request follows.
             return

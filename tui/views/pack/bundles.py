@@ -15,13 +15,13 @@ from rowtui.core.base.text import si, visible
 from rowtui.core.project.planning.pack_views import (
     NodeTypeView,
 )
-from rowtui.tui.widgets.cells import Choice, Number, Span, line, percentage, portion
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.cells import FirstThatFits, Number, Span, line, percentage, portion
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.numbers import duration
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import PackedPlan
-    from rowtui.core.packing.model import Amounts
+    from rowtui.core.packing.model import ResourceAmounts
     from rowtui.core.project.planning.pack_views import (
         BundleView,
         LeftAlone,
@@ -98,7 +98,7 @@ Row = TypeRow | BundleRow | AloneRow
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class BundleLook:
     """The packing at one destination, ready to be drawn."""
 
     of: PackedDestination
@@ -113,7 +113,7 @@ class Picture:
     """One answer of the packer."""
 
     packed: PackedPlan
-    looks: tuple[Look, ...]
+    looks: tuple[BundleLook, ...]
 
 
 Known = Mapping[str, tuple[NodeTypeView, ...]]
@@ -133,7 +133,7 @@ class _Sum:
         self.busy = [0.0] * AXES
         self.held = [0.0] * AXES
 
-    def add(self, bundle: BundleView, node: Amounts, times: int = 1) -> None:
+    def add(self, bundle: BundleView, node: ResourceAmounts, times: int = 1) -> None:
         seconds = (bundle.busy_seconds or 1) * times
         for at in range(AXES):
             busy = sum(lane.amounts[at] * (sum(lane.seconds) or 1) for lane in bundle.lanes) * times
@@ -159,7 +159,7 @@ class _Sum:
         )
 
 
-def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) -> Look:
+def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) -> BundleLook:
     alike: dict[tuple[object, ...], list[BundleView]] = {}
     for bundle in there.bundles:
         alike.setdefault(_shape(bundle, jobs), []).append(bundle)
@@ -195,7 +195,7 @@ def _look(there: PackedDestination, jobs: Sequence[PlannedJob], known: Known) ->
         if one.name not in seen
     ]
     nodes = tuple((row.node_type.name, row.nodes) for row, _ in used)
-    return Look(there, types, tuple(rows), nodes, total.shares)
+    return BundleLook(there, types, tuple(rows), nodes, total.shares)
 
 
 def _shape(bundle: BundleView, jobs: Sequence[PlannedJob]) -> tuple[object, ...]:
@@ -230,22 +230,22 @@ def _type_row(node_type: NodeTypeView, bundles: Iterable[BundleRow], shares: Sha
 # Cells
 
 
-def bundle_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+def bundle_columns(rows: Sequence[Row]) -> tuple[TableColumn, ...]:
     """Return the columns for these rows; columns that would be empty are left out."""
     packed = [row for row in rows if not isinstance(row, AloneRow)]
     names = [len(visible(row.node_type.name)) + 2 for row in packed]
     columns = [
-        Column("what", "Node type", 10, min(max([*names, 12]), 28), grow=1, short="Nodes of"),
-        Column("nodes", "Nodes", 5, align="right"),
-        Column("jobs", "Jobs", 4, 5, "right"),
-        Column("cores", "Cores", 10, 13, grow=3),
+        TableColumn("what", "Node type", 10, min(max([*names, 12]), 28), grow=1, short="Nodes of"),
+        TableColumn("nodes", "Nodes", 5, align="right"),
+        TableColumn("jobs", "Jobs", 4, 5, "right"),
+        TableColumn("cores", "Cores", 10, 13, grow=3),
     ]
     for at, (name, title) in enumerate((("memory", "Memory"), ("gpus", "GPUs")), 1):
         if any(row.shares[at] is not None for row in packed):
-            columns.append(Column(name, title, 10, 12, priority=3 + at, grow=2))
+            columns.append(TableColumn(name, title, 10, 12, priority=3 + at, grow=2))
     columns += [
-        Column("time", "Time", 8, 14, priority=2, grow=2),
-        Column("cost", "Cost", 6, 7, "right", priority=1),
+        TableColumn("time", "Time", 8, 14, priority=2, grow=2),
+        TableColumn("cost", "Cost", 6, 7, "right", priority=1),
     ]
     return tuple(columns)
 
@@ -305,13 +305,13 @@ def bundle_cells(row: Row) -> dict[str, Cell]:
         if half_empty(row):
             what = (*line(("▲ ", "warning")), *what[1:])
         each, seconds = "dim", row.bundle.seconds
-        nodes = Choice((line(f"×{row.times:,}"), line(f"×{si(row.times)}")))
+        nodes = FirstThatFits((line(f"×{row.times:,}"), line(f"×{si(row.times)}")))
     return {
         "what": what,
         "nodes": nodes,
         "jobs": Number(row.jobs, "" if each else "title"),
         **{
-            name: Filled(share) if share else line(("–", "faint"))
+            name: ShareBar(share) if share else line(("–", "faint"))
             for name, share in zip(("cores", "memory", "gpus"), row.shares, strict=True)
         },
         "time": TimeBar(seconds, longest),
@@ -320,7 +320,7 @@ def bundle_cells(row: Row) -> dict[str, Cell]:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class ShareBar:
     """A share as a bar: busy, held but idle, and free parts differ in their glyph and colour."""
 
     share: Share

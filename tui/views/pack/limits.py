@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import PackChoice
 from rowtui.tui.views.explain.what_if import Unreadable, read_walltime
-from rowtui.tui.widgets.fields import Field, Fields
+from rowtui.tui.widgets.fields import Fields, InputField
 from textual.app import ComposeResult
 from textual.widgets import Static
 
@@ -24,14 +24,14 @@ MOST_JOBS = 1_000_000
 LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
 
 
-class Typed(NamedTuple):
+class TypedPackLimits(NamedTuple):
     """The choice of the fields, and (field, sentence) for each text that cannot be parsed."""
 
     choice: PackChoice
     wrong: tuple[tuple[str, str], ...] = ()
 
 
-def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
+def read_limits(texts: Mapping[str, str], choice: PackChoice) -> TypedPackLimits:
     """Return the choice with the limits of these texts; a text that cannot be parsed changes
     nothing.
     """
@@ -53,7 +53,7 @@ def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
         longest_seconds=None if longest is None else int(longest),
         time_factor=factor,
     )
-    return Typed(new, tuple(wrong))
+    return TypedPackLimits(new, tuple(wrong))
 
 
 def limit_texts(choice: PackChoice) -> dict[str, str]:
@@ -109,4 +109,4 @@ class LimitsForm(Fields):
         """Compose each field with its name."""
         for name in FIELDS:
             yield Static(LABELS[name], markup=False)
-            yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])
+            yield InputField(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])

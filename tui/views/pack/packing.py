@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import ActionSummary, PackChoice
 from rowtui.core.project.planning.pack_views import PackedDestination
-from rowtui.tui.views.pack.bundles import Look, Picture, Shares, costs, price
+from rowtui.tui.views.pack.bundles import BundleLook, Picture, Shares, costs, price
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.widgets.numbers import duration
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.pack.bundles import Look
-    from rowtui.tui.views.pack.state import Compared, Packing
+    from rowtui.tui.views.pack.bundles import BundleLook
+    from rowtui.tui.views.pack.state import PackerResult, PackingState
 
 
 # The texts around a packing: why there is none, its state, the number of its nodes.
@@ -46,7 +46,7 @@ def _has_eligible(session: Session) -> bool:
     return any(it.eligible for it in actions if wanted is None or wanted.action in (None, it.index))
 
 
-def nodes_words(look: Look | None) -> str:
+def nodes_words(look: BundleLook | None) -> str:
     """Return `4 nodes, 2 kinds of bundles`."""
     if look is None:
         return ""
@@ -58,7 +58,7 @@ def nodes_words(look: Look | None) -> str:
     return text
 
 
-def state_line(packing: Packing) -> Line:
+def state_line(packing: PackingState) -> Line:
     """Return the current work or error, or the effect of the last change."""
     if packing.computing:
         before = "; this is the packing before" if packing.shown else ""
@@ -93,7 +93,7 @@ MOST_NAMED = 3
 # The result
 
 
-def head_lines(look: Look) -> list[Line]:
+def head_lines(look: BundleLook) -> list[Line]:
     """Return `40 jobs on 3 nodes of large: 12.3 CPU-hours`, the quality, and the used shares."""
     packed, there = look.of.packed, look.of
     if not packed.jobs:
@@ -118,7 +118,7 @@ def _nothing_packed(there: PackedDestination) -> list[Line]:
     ]
 
 
-def _nodes(look: Look) -> str:
+def _nodes(look: BundleLook) -> str:
     total = sum(number for _, number in look.nodes)
     nodes = plural(total, "node")
     if len(look.nodes) == 1:
@@ -318,7 +318,7 @@ def settings_lines(
 
 
 def compared_lines(
-    compared: Sequence[Compared], comparing: str, chosen: str, width: int
+    compared: Sequence[PackerResult], comparing: str, chosen: str, width: int
 ) -> list[Line]:
     """Return each packer's result for the same jobs, the cheapest first; `chosen` is the current
     packer.

@@ -12,7 +12,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.packing.model import Amounts
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.pack.bundles import (
@@ -138,7 +138,7 @@ def row_title(row: Row | None) -> str:
     return f"Bundle on {name}" if row.times == 1 else f"One of {row.times:,} bundles on {name}"
 
 
-def amounts_words(amounts: Amounts) -> str:
+def amounts_words(amounts: ResourceAmounts) -> str:
     """Return `16 cores, 32 GB, 2 GPUs`; amounts that are zero, or unknown, are left out."""
     words = [plural(amounts.cpus, "core")]
     if amounts.memory_mb:
@@ -318,8 +318,8 @@ def _who_runs_when(lanes: Sequence[LaneView], jobs: Sequence[PlannedJob], width:
     return lines
 
 
-def _amounts(job: PlannedJob) -> Amounts:
-    return Amounts(job.cpus, job.memory_mb or 0, job.gpus)
+def _amounts(job: PlannedJob) -> ResourceAmounts:
+    return ResourceAmounts(job.cpus, job.memory_mb or 0, job.gpus)
 
 
 # A node type, and jobs that are not packed

@@ -12,9 +12,9 @@ from rowtui.core.engine.api.engine import PackChoice
 
 if TYPE_CHECKING:
     from rowtui.core.project.planning.pack_views import NodeTypeView
-    from rowtui.tui.views.pack.bundles import Look, Picture, Row
+    from rowtui.tui.views.pack.bundles import BundleLook, Picture, Row
     from rowtui.tui.views.pack.packing import Figures
-    from rowtui.tui.views.submit.plan import Wanted
+    from rowtui.tui.views.submit.plan import PlanRequest
 
 QUICK_SECONDS = 1.0
 """Seconds that the engine may first spend on a packing, so that a changed choice shows soon."""
@@ -28,15 +28,15 @@ MOST_SECONDS = 25.0
 START = PackChoice(budget=QUICK_SECONDS)
 
 
-class Asked(NamedTuple):
+class PackingRequest(NamedTuple):
     """The request for a packing, and the generation of the project at that time."""
 
-    wanted: Wanted
+    wanted: PlanRequest
     choice: PackChoice
     generation: int
 
 
-class Compared(NamedTuple):
+class PackerResult(NamedTuple):
     """The result of one packer for the same jobs. `idle` is a share of the cores; None if
     unknown.
     """
@@ -51,14 +51,14 @@ AXES = ("time", "cores", "memory")
 
 
 @dataclass
-class Packing:
+class PackingState:
     """The state of the Pack view. `asked` is the newest request, `shown` the newest answer."""
 
-    wanted: Wanted | None = None
+    wanted: PlanRequest | None = None
     choice: PackChoice = START
-    asked: Asked | None = None
+    asked: PackingRequest | None = None
     shown: Picture | None = None
-    answered: Asked | None = None  # The request that `shown` answers.
+    answered: PackingRequest | None = None  # The request that `shown` answers.
     # The picture before the last change of the choice, for the comparison.
     before: Picture | None = None
     change: str = ""  # The last change of the choice, in words.
@@ -68,12 +68,14 @@ class Packing:
     row: Row | None = None  # The row under the cursor.
     axis: str = AXES[0]
     comparing: str = ""  # The packer whose answer is awaited.
-    compared: tuple[Compared, ...] = ()
-    compared_of: Asked | None = None  # The request that all packers got, without the packer.
+    compared: tuple[PackerResult, ...] = ()
+    compared_of: PackingRequest | None = (
+        None  # The request that all packers got, without the packer.
+    )
     # The node types, by destination.
     known: dict[str, tuple[NodeTypeView, ...]] = field(default_factory=dict)
 
-    def want(self, wanted: Wanted) -> None:
+    def want(self, wanted: PlanRequest) -> None:
         """Pack these groups; if they differ from the previous ones, discard the picture."""
         if wanted != self.wanted:
             self.wanted = wanted
@@ -86,13 +88,13 @@ class Packing:
             self.at = 0
 
     @property
-    def look(self) -> Look | None:
+    def look(self) -> BundleLook | None:
         """The packing at the destination on the screen."""
         if self.shown is None or not self.shown.looks:
             return None
         return self.shown.looks[min(self.at, len(self.shown.looks) - 1)]
 
-    def compare_what(self) -> Asked | None:
+    def compare_what(self) -> PackingRequest | None:
         """Return the request for which packers are compared: the current one without the packer."""
         asked = self.asked
         if asked is None:
@@ -100,7 +102,7 @@ class Packing:
         return asked._replace(choice=asked.choice._replace(packer="", budget=QUICK_SECONDS))
 
     @property
-    def still_compared(self) -> tuple[Compared, ...]:
+    def still_compared(self) -> tuple[PackerResult, ...]:
         """The results of the packers, unless another choice was made since."""
         return self.compared if self.compared_of == self.compare_what() else ()
 

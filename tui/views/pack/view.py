@@ -17,8 +17,8 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.pack.asking import PackAsking, compare
 from rowtui.tui.views.pack.bundles import (
     AloneRow,
+    BundleLook,
     BundleRow,
-    Look,
     TypeRow,
     bundle_cells,
     bundle_columns,
@@ -38,9 +38,9 @@ from rowtui.tui.views.pack.packing import (
     why_empty,
 )
 from rowtui.tui.views.pack.slots import row_lines, row_title
-from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, Packing
-from rowtui.tui.views.submit.plan import Wanted
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, PackingState
+from rowtui.tui.views.submit.plan import PlanRequest
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
@@ -55,7 +55,7 @@ SETTLE_SECONDS = 0.2
 """Seconds after a key in the form, before jobs are packed again: a packing takes long."""
 
 
-class PackView(View):
+class PackView(ScreenView):
     """The result, its bundles, and the lanes of the bundle under the cursor."""
 
     MODE = "pack"
@@ -88,7 +88,7 @@ class PackView(View):
         return self.query_one("#limits", LimitsForm)
 
     @property
-    def packing(self) -> Packing:
+    def packing(self) -> PackingState:
         """The state of the packing."""
         return self.session.packing
 
@@ -98,7 +98,7 @@ class PackView(View):
         """Show the last answer; send a request if that answer is not for the current choice."""
         packing = self.packing
         if packing.wanted is None and self.session.action is not None:
-            packing.want(Wanted(self.session.action.index))
+            packing.want(PlanRequest(self.session.action.index))
         self._asking.ask_if_needed()
         self._show_packing()
 
@@ -130,12 +130,12 @@ class PackView(View):
         self._show_choices()
         self._show_row()
 
-    def _title_nodes(self, look: Look | None) -> None:
+    def _title_nodes(self, look: BundleLook | None) -> None:
         shown = f"{self.table.tally} rows" if self.table.filtered else ""
         title = f"Nodes{self.table.filter_named}"
         set_titles(self.table, title, " · ".join(filter(None, (shown, nodes_words(look)))))
 
-    def _show_outcome(self, look: Look | None) -> None:
+    def _show_outcome(self, look: BundleLook | None) -> None:
         panel, packing = self.query_one("#outcome", Panel), self.packing
         width = panel.size.width
         lines: list[Line] = []
@@ -350,7 +350,7 @@ class PackView(View):
         """Pack the jobs of all actions together, or of the current action again."""
         packing, action = self.packing, self.session.action
         if packing.wanted is not None and action is not None:
-            packing.want(Wanted(action.index if packing.wanted.action is None else None))
+            packing.want(PlanRequest(action.index if packing.wanted.action is None else None))
             self.show()
 
     def command_next_destination(self) -> None:

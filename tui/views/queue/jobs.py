@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.widgets.cells import Choice, Span, fit, line, width_of
-from rowtui.tui.widgets.columns import GAP, Column, place
+from rowtui.tui.widgets.cells import FirstThatFits, Span, fit, line, width_of
+from rowtui.tui.widgets.columns import GAP, TableColumn, place
 from rowtui.tui.widgets.marks import JOB_MARKS
 from rowtui.tui.widgets.numbers import duration
 
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Cell, Line
 
 
-def _first_columns(jobs: Sequence[JobView]) -> list[Column]:
+def _first_columns(jobs: Sequence[JobView]) -> list[TableColumn]:
     names = max((len(job.record.action) for job in jobs), default=6)
     widest = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7) + 2
     ids = [job_id(job.record) for job in jobs]
     return [
-        Column("state", "State", 11, max(11, widest)),
-        Column("id", "Job", max(3, *map(len, ids), 0), align="right"),
-        Column("action", "Action", min(max(names, 6), 10), min(max(names, 6), 30)),
+        TableColumn("state", "State", 11, max(11, widest)),
+        TableColumn("id", "Job", max(3, *map(len, ids), 0), align="right"),
+        TableColumn("action", "Action", min(max(names, 6), 10), min(max(names, 6), 30)),
     ]
 
 
-def _elapsed_column(jobs: Sequence[JobView]) -> Column:
+def _elapsed_column(jobs: Sequence[JobView]) -> TableColumn:
     times = [_times(job.state, job.elapsed, job.limit) for job in jobs]
     short = max((width_of(forms[-1]) for forms in times), default=0)
     full = max((width_of(forms[0]) for forms in times), default=0)
-    return Column("elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed")
+    return TableColumn(
+        "elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed"
+    )
 
 
 def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
@@ -52,7 +54,7 @@ def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
     columns = (
         *_first_columns(shown),
         _elapsed_column(shown),
-        Column("reason", "Reason", 12, 16, priority=2, grow=1),
+        TableColumn("reason", "Reason", 12, 16, priority=2, grow=1),
     )
     placed = place(columns, max(1, width))
     lines = []
@@ -71,7 +73,7 @@ def _cells(job: JobView) -> dict[str, Cell]:
         "state": JOB_MARKS[job.state].spans,
         "id": line(job_id(job.record)),
         "action": line(job.record.action),
-        "elapsed": Choice(_times(job.state, job.elapsed, job.limit)),
+        "elapsed": FirstThatFits(_times(job.state, job.elapsed, job.limit)),
         "reason": line((job.why, "failed" if job.state.bad else "dim")),
     }
 

@@ -10,7 +10,7 @@ from rowtui.core.engine.api.engine import QueueRow
 from rowtui.core.project.queue.views import NEAR_SECONDS
 from rowtui.tui.widgets.cells import (
     Cell,
-    Choice,
+    FirstThatFits,
     Line,
     Number,
     dimmed,
@@ -18,7 +18,7 @@ from rowtui.tui.widgets.cells import (
     portion,
     width_of,
 )
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import JOB_MARKS
 from rowtui.tui.widgets.numbers import age, duration
 
@@ -55,7 +55,7 @@ LETTERS = {
 
 def queue_columns(
     rows: Sequence[QueueRow], now: float, width: int, *, clusters: int, everybody: bool
-) -> tuple[Column, ...]:
+) -> tuple[TableColumn, ...]:
     """Return the columns for the loaded rows. `clusters` is the number of clusters."""
     form = -1 if width < ROOMY else 1
     words = [len(JOB_MARKS[row.state].word) + 2 for row in rows]
@@ -63,46 +63,49 @@ def queue_columns(
     plain_ids = [len(row.label) + 2 * row.inside for row in rows]
     names = max((len(row.name) for row in rows), default=6)
     columns = [
-        Column("state", "State", 11, max([11, *words])),
-        Column("id", "Job", max([6, *plain_ids]), min(max([6, *ids]), 24)),
-        Column("action", "Action", min(max(names, 6), 12), min(max(names, 6), 24)),
+        TableColumn("state", "State", 11, max([11, *words])),
+        TableColumn("id", "Job", max([6, *plain_ids]), min(max([6, *ids]), 24)),
+        TableColumn("action", "Action", min(max(names, 6), 12), min(max(names, 6), 24)),
     ]
     if everybody:
         users = max((len(row.user) for row in rows), default=0)
-        columns.append(Column("user", "User", min(max(4, users), 8), min(max(4, users), 12)))
+        columns.append(TableColumn("user", "User", min(max(4, users), 8), min(max(4, users), 12)))
     if clusters > 1:
         wide = min(max([7, *(len(row.cluster) for row in rows)]), 16)
-        columns.insert(1, Column("cluster", "Cluster", min(wide, 8), wide, priority=1))
+        columns.insert(1, TableColumn("cluster", "Cluster", min(wide, 8), wide, priority=1))
     first = max((len(row.first) for row in rows), default=0)
     columns += [
-        Column("size", "Dirs", 4, 6, "right", 3),
+        TableColumn("size", "Dirs", 4, 6, "right", 3),
         _elapsed_column(rows, form),
     ]  # fmt: skip
     if widest := max((len(row.partition) for row in rows), default=0):
         wide = min(max(widest, 5), 12)
-        columns.append(Column("partition", "Partition", wide, wide, priority=4, short="Part."))
+        columns.append(TableColumn("partition", "Partition", wide, wide, priority=4, short="Part."))
     if widest := max((len(row.nodes) for row in rows), default=0):
-        columns.append(Column("nodes", "Nodes", min(max(widest, 5), 12), priority=5))
+        columns.append(TableColumn("nodes", "Nodes", min(max(widest, 5), 12), priority=5))
     if first:
         columns.append(
-            Column("first", "First directory", min(max(first, 5), 16), min(first, 24), priority=7,
+            TableColumn("first", "First directory", min(max(first, 5), 16), min(first, 24),
+            priority=7,
                    short="First")
         )  # fmt: skip
     reasons = [[width_of(form) for form in _reason(row, now)] for row in rows]
     longest = max((forms[0] for forms in reasons), default=0)
     least = longest if form > 0 else max((forms[-1] for forms in reasons), default=0)
     columns.append(
-        Column("reason", "Reason · est. start", max(6, min(least, 14 if form < 0 else 26)),
+        TableColumn("reason", "Reason · est. start", max(6, min(least, 14 if form < 0 else 26)),
                min(max(longest, 12), 50), priority=2, grow=2, short="Reason")
     )  # fmt: skip
     return tuple(columns)
 
 
-def _elapsed_column(rows: Sequence[QueueRow], form: int) -> Column:
+def _elapsed_column(rows: Sequence[QueueRow], form: int) -> TableColumn:
     times = [_times(row) for row in rows]
     short = max((width_of(forms[min(form, len(forms) - 1)]) for forms in times), default=0)
     full = max((width_of(forms[0]) for forms in times), default=0)
-    return Column("elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed")
+    return TableColumn(
+        "elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed"
+    )
 
 
 def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[str, Cell]:
@@ -114,15 +117,15 @@ def queue_cells(row: QueueRow, now: float, *, unfolded: bool = False) -> dict[st
     cells: dict[str, Cell] = {
         "state": mark.spans,
         "cluster": line((row.cluster, "dim")),
-        "id": Choice(_labels(row, unfolded)),
+        "id": FirstThatFits(_labels(row, unfolded)),
         "action": line(row.name),
         "user": line(row.user),
         "size": Number(row.size) if row.ours else (),
         "first": line((first, "dim")),
-        "elapsed": Choice(_times(row)),
+        "elapsed": FirstThatFits(_times(row)),
         "partition": line((row.partition, "dim")),
         "nodes": line((row.nodes, "dim")),
-        "reason": Choice(_reason(row, now)),
+        "reason": FirstThatFits(_reason(row, now)),
     }
     return cells if row.ours and not row.silent else dimmed(cells)
 

@@ -91,7 +91,7 @@ class QueueMarks(Marks):
         return isinstance(key, RowKey) and key.parent in self.keys
 
 
-class QueueTable(ListTable):
+class QueueList(ListTable):
     """The list of jobs; `took` is called with rows that are marked together."""
 
     def __init__(self, took: Callable[[Sequence[MarkedRow]], None]) -> None:

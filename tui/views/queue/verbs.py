@@ -12,7 +12,7 @@ from rowtui.core.project.queue.views import MOST_MARKED
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import ConfirmScreen
 from rowtui.tui.views.queue.job_verbs import RETRY, JobVerb
-from rowtui.tui.views.queue.table import QueueTable
+from rowtui.tui.views.queue.table import QueueList
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
@@ -30,7 +30,7 @@ class QueueMarking:
     def __init__(
         self,
         app: RowtuiApp,
-        table: Callable[[], QueueTable],
+        table: Callable[[], QueueList],
         asked: Callable[[], QueueAsked],
         show: Callable[[], None],
     ) -> None:

@@ -27,14 +27,14 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
 from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
-from rowtui.tui.views.queue.table import QueueRows, QueueTable, queue_values
+from rowtui.tui.views.queue.table import QueueList, QueueRows, queue_values
 from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import Answer
+from rowtui.tui.widgets.table.asked_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -46,7 +46,7 @@ DETAIL_SECONDS = 60.0
 SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
 
-class QueueView(View):
+class QueueView(ScreenView):
     """The list of jobs. The newest job is on top until another order is chosen."""
 
     MODE = "queue"
@@ -73,13 +73,13 @@ class QueueView(View):
         """Compose the clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
         with Vertical(id="jobs"):
-            yield QueueTable(self._marking.took)
+            yield QueueList(self._marking.took)
         yield Panel("Job", name="job")
 
     @property
-    def table(self) -> QueueTable:
+    def table(self) -> QueueList:
         """The list of jobs."""
-        return self.query_one("#queue", QueueTable)
+        return self.query_one("#queue", QueueList)
 
     def show_header(self) -> None:
         """Show the line at the top, and the ages of the information about the clusters."""
@@ -129,7 +129,7 @@ class QueueView(View):
             text=asked.filter, sort=asked.sort or SORTS[0], descending=asked.descending
         )
 
-    async def _fetch(self, asked: ListAsked, begin: int, length: int, _: str) -> Answer[QueueRow]:
+    async def _fetch(self, asked: ListAsked, begin: int, length: int, _: str) -> RowPage[QueueRow]:
         session = self.session
         if session.job_to_show:
             follow: RowKey | None = RowKey("", 0, None, session.job_to_show)
@@ -142,7 +142,7 @@ class QueueView(View):
             raise RowtuiError(page.problem)
         if self._rows is not None:
             self._rows.take(page, follow)
-        return Answer(page.total, page.rows, page.all_jobs)
+        return RowPage(page.total, page.rows, page.all_jobs)
 
     def _cells(self, row: QueueRow) -> dict[str, Cell]:
         unfolded = (row.key in self._asked.unfolded) is self._asked.folding

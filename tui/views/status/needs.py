@@ -1,6 +1,6 @@
 """The items that wait for the user, as a list of values: each with its cause and its next step.
 
-Pure functions: the input is the engine's last answers; the output is `Need`s, the worst first.
+Pure functions: the input is the engine's last answers; the output is `NeedItem`s, the worst first.
 `tui/views/status/steps.py` carries out a step.
 """
 
@@ -14,11 +14,11 @@ from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.base.text import plural
 from rowtui.tui.views.status.status import first_line
 from rowtui.tui.widgets.cells import line, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
-    from rowtui.core.engine.api.engine import ActionSummary, JobsView, NetworkView, Snapshot
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, NetworkView, ProjectSnapshot
     from rowtui.tui.views.submit.plan import Sending
     from rowtui.tui.widgets.cells import Cell, Line
 
@@ -39,7 +39,7 @@ class NextStep(enum.Enum):
     SUBMIT = "plan them"
 
 
-class Need(NamedTuple):
+class NeedItem(NamedTuple):
     """One item that waits for the user. `subject` makes it unique; `more` has further information.
 
     `cause`, `cluster`, `place` (a file, with `line` and `column`) and `token` identify the object
@@ -71,15 +71,15 @@ class Need(NamedTuple):
         return line((self.glyph + " ", self.style), self.text)
 
 
-COLUMNS = (Column("text", "the worst first", 8, grow=1),)
+COLUMNS = (TableColumn("text", "the worst first", 8, grow=1),)
 
 
-def need_cells(need: Need) -> dict[str, Cell]:
+def need_cells(need: NeedItem) -> dict[str, Cell]:
     """Return one row of the list."""
     return {"text": need.spans}
 
 
-def need_detail(need: Need, width: int) -> list[Line]:
+def need_detail(need: NeedItem, width: int) -> list[Line]:
     """Return all information about a need, and what Enter does about it."""
     lines = wrapped(need.spans, width, 2)
     for text in need.more:
@@ -92,12 +92,12 @@ def need_detail(need: Need, width: int) -> list[Line]:
 
 
 def needs(
-    snapshot: Snapshot | None,
+    snapshot: ProjectSnapshot | None,
     broken: Exception | None = None,
     jobs: JobsView | None = None,
     network: NetworkView | None = None,
     sending: Sending | None = None,
-) -> list[Need]:
+) -> list[NeedItem]:
     """Return the items that need the user, the worst first: errors, failures, warnings, then ready
     work.
     """
@@ -106,7 +106,7 @@ def needs(
         return found
     found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
     found += [
-        Need(
+        NeedItem(
             "▲", f"{action.name}: {first_line(action.problem)}", "warning", NextStep.EDIT,
             f"problem {action.index}", tuple(action.problem.splitlines()[1:]),
             place=f"{snapshot.root}/workflow.toml",
@@ -119,11 +119,11 @@ def needs(
     found += _failures(snapshot)
     if network is not None and network.run is not None and network.run.why:
         text = f"network {network.name}: {network.run.why}"
-        found.append(Need("▲", text, "warning", NextStep.NETWORK, network.name))
+        found.append(NeedItem("▲", text, "warning", NextStep.NETWORK, network.name))
     found += _silent(snapshot, jobs)
     found += _queued(jobs)
     found += [
-        Need(
+        NeedItem(
             "▲", f"{one.name} is not trusted: its code does not run", "warning", NextStep.TRUST,
             one.place, place=one.place,
         )
@@ -132,11 +132,11 @@ def needs(
     if snapshot.bad_count:
         text = plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside"
         more = tuple(f"{name}: {reason}" for name, reason in snapshot.bad)
-        found.append(Need("▲", text, "warning", NextStep.BAD, "bad", more))
+        found.append(NeedItem("▲", text, "warning", NextStep.BAD, "bad", more))
     found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
-    found += [Need("▲", notice, "warning") for notice in snapshot.notices]
+    found += [NeedItem("▲", notice, "warning") for notice in snapshot.notices]
     found += [
-        Need(
+        NeedItem(
             "○", f"{action.name}: {_eligible(action)}", "eligible",
             NextStep.SUBMIT, str(action.index), action_index=action.index,
             more=_among_eligible(action),
@@ -165,7 +165,7 @@ def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
     return tuple(more)
 
 
-def _failures(snapshot: Snapshot) -> Iterable[Need]:
+def _failures(snapshot: ProjectSnapshot) -> Iterable[NeedItem]:
     """Yield failed directories by action and cause; without causes, by action."""
     told = {one.action_index for one in snapshot.failures}
     for action in snapshot.actions:
@@ -179,15 +179,15 @@ def _failures(snapshot: Snapshot) -> Iterable[Need]:
                 yield _failed(action, one.directories, one.cause, more)
 
 
-def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]) -> Need:
+def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]) -> NeedItem:
     text = f"{action.name}: {count:,} failed" + (f": {cause}" if cause else "")
-    return Need(
+    return NeedItem(
         "✗", text, "failed", NextStep.FAILED, f"{action.index} {cause}", more,
         action_index=action.index, cause=cause,
     )  # fmt: skip
 
 
-def _sending(sending: Sending | None) -> Iterable[Need]:
+def _sending(sending: Sending | None) -> Iterable[NeedItem]:
     """Yield a submission that was stopped or broke off: its remaining jobs wait for the user."""
     if sending is None or sending.phase not in ("stopped", "broken"):
         return
@@ -195,13 +195,13 @@ def _sending(sending: Sending | None) -> Iterable[Need]:
     text = f"{plural(left, 'planned job')} not sent"
     if sending.phase == "broken":
         text = f"sending broke off: {sending.error}"
-    yield Need("✗", text, "failed", NextStep.SENDING, sending.plan.id)
+    yield NeedItem("✗", text, "failed", NextStep.SENDING, sending.plan.id)
 
 
-def _logins(jobs: JobsView | None) -> list[Need]:
+def _logins(jobs: JobsView | None) -> list[NeedItem]:
     """Return clusters that wait for a login."""
     return [
-        Need(
+        NeedItem(
             "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
             cluster=one.name,
         )
@@ -210,7 +210,7 @@ def _logins(jobs: JobsView | None) -> list[Need]:
     ]  # fmt: skip
 
 
-def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
+def _silent(snapshot: ProjectSnapshot, jobs: JobsView | None) -> list[NeedItem]:
     """Return clusters whose queue does not answer."""
     if jobs is None:
         return []
@@ -218,12 +218,12 @@ def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
     if jobs.error and not any(one.error or one.login for one in jobs.clusters):
         silent.append((snapshot.cluster, jobs.error))
     return [
-        Need("▲", f"{name}: {error}", "warning", NextStep.QUEUE, name, cluster=name)
+        NeedItem("▲", f"{name}: {error}", "warning", NextStep.QUEUE, name, cluster=name)
         for name, error in silent
     ]
 
 
-def _queued(jobs: JobsView | None) -> Iterable[Need]:
+def _queued(jobs: JobsView | None) -> Iterable[NeedItem]:
     """Yield jobs that cannot start, wait for days or failed at once, by cause."""
     for one in jobs.needs if jobs is not None else ():
         text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
@@ -233,35 +233,35 @@ def _queued(jobs: JobsView | None) -> Iterable[Need]:
         more = (f"on {one.cluster}", *((one.hint,) if one.hint else ()))
         token = one.tokens[0] if one.tokens else ""
         step = NextStep.JOBS if token else NextStep.QUEUE
-        yield Need(
+        yield NeedItem(
             "▲", text, "warning", step, subject, more, cluster=one.cluster, token=token,
         )  # fmt: skip
 
 
-def _broken(error: Exception | None) -> list[Need]:
+def _broken(error: Exception | None) -> list[NeedItem]:
     if error is None:
         return []
     if isinstance(error, InvalidFileError):
         return [_problem(problem) for problem in error.problems]
     hint = getattr(error, "hint", "")
     text = getattr(error, "message", "") or str(error) or type(error).__name__
-    return [Need("✗", text, "failed", more=(hint,) if hint else ())]
+    return [NeedItem("✗", text, "failed", more=(hint,) if hint else ())]
 
 
-def _problem(problem: Problem) -> Need:
+def _problem(problem: Problem) -> NeedItem:
     place = problem.file.rsplit("/", 1)[-1]
     if problem.line:
         place += f":{problem.line}:{problem.column}"
     text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
     glyph, style = ("✗", "failed") if problem.severity == "error" else ("▲", "warning")
     step = NextStep.EDIT if problem.file.startswith("/") else NextStep.NOTHING
-    return Need(
+    return NeedItem(
         glyph, text, style, step, text,
         place=problem.file, line=problem.line, column=problem.column,
     )  # fmt: skip
 
 
-def nothing_needed(snapshot: Snapshot) -> Line:
+def nothing_needed(snapshot: ProjectSnapshot) -> Line:
     """Return the one line for a project without needs."""
     if not snapshot.actions:
         return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
@@ -274,9 +274,9 @@ def nothing_needed(snapshot: Snapshot) -> Line:
     return line(("Nothing now.", "dim"))
 
 
-def distinct(found: Sequence[Need]) -> list[Need]:
+def distinct(found: Sequence[NeedItem]) -> list[NeedItem]:
     """Return the needs without duplicate keys, because the list identifies its rows by key."""
-    first: dict[tuple[str, str], Need] = {}
+    first: dict[tuple[str, str], NeedItem] = {}
     for need in found:
         first.setdefault(need.key, need)
     return list(first.values())

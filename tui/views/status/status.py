@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.tui.widgets.cells import Bar, Choice, Number, line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.cells import Bar, FirstThatFits, Number, line
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import JOB_MARKS
 from rowtui.tui.widgets.numbers import cost_forms
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import ActionSummary, JobsView, Snapshot
+    from rowtui.core.engine.api.engine import ActionSummary, JobsView, ProjectSnapshot
     from rowtui.tui.widgets.cells import Cell, Line
 
 COUNTS = ("completed", "submitted", "eligible", "waiting")
@@ -19,7 +19,7 @@ ENDED = ("failed", "not_reached", "cancelled")
 """The ends of the last job of eligible directories: beside the counts, never added to them."""
 
 
-def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
+def action_columns(actions: Sequence[ActionSummary]) -> tuple[TableColumn, ...]:
     """Return the columns of the status table; the first is as wide as the longest name needs."""
     longest = max((len(action.name) for action in actions), default=6)
     widest = {
@@ -27,17 +27,19 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
         for name in (*COUNTS, *ENDED)
     }
 
-    def counting(name: str, short: str, priority: int) -> Column:
+    def counting(name: str, short: str, priority: int) -> TableColumn:
         least = min(max(4, widest[name]), 6)
         title = name.capitalize().replace("_", " ")
         ideal = max(widest[name], len(name))
-        return Column(name, title, least, ideal, "right", priority, short=short, family="counts")
+        return TableColumn(
+            name, title, least, ideal, "right", priority, short=short, family="counts"
+        )
 
     def is_any(name: str) -> bool:
         return any(getattr(action, name) for action in actions)
 
     return (
-        Column("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
+        TableColumn("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
         counting("completed", "Done", 0),
         counting("submitted", "Subm", 0),
         counting("eligible", "Elig", 0),
@@ -45,8 +47,8 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
         counting("failed", "Fail", 1),
         *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
         *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
-        Column("cost", "Remaining", 10, 12, "right", 3, short="Left"),
-        Column("progress", "Progress", 10, 14, priority=2, grow=1),
+        TableColumn("cost", "Remaining", 10, 12, "right", 3, short="Left"),
+        TableColumn("progress", "Progress", 10, 14, priority=2, grow=1),
     )
 
 
@@ -60,12 +62,12 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
         value = getattr(action, count)
         style = count if count in COUNTS or count == "failed" else "warning"
         cells[count] = Number(value, style if value else "faint")
-    cells["cost"] = Choice(tuple(line(form) for form in cost_forms(action.remaining_cost)))
+    cells["cost"] = FirstThatFits(tuple(line(form) for form in cost_forms(action.remaining_cost)))
     cells["progress"] = Bar(action.completed, action.submitted, action.total)
     return cells
 
 
-def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, str]]:
+def changed_counts(old: ProjectSnapshot | None, new: ProjectSnapshot) -> frozenset[tuple[int, str]]:
     """Return the cells of the status table whose number has changed: (action index, column)."""
     if old is None:
         return frozenset()

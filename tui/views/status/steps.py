@@ -18,7 +18,7 @@ from rowtui.tui.views.status.needs import NextStep
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.status.needs import Need
+    from rowtui.tui.views.status.needs import NeedItem
 
 
 class NeedSteps:
@@ -28,7 +28,7 @@ class NeedSteps:
         self._app = app
         self._session = session
 
-    def take(self, need: Need) -> None:
+    def take(self, need: NeedItem) -> None:
         """Carry out the step that Enter shows for this need."""
         steps = {
             NextStep.EDIT: self._edit,
@@ -47,11 +47,11 @@ class NeedSteps:
             return
         self._app.notify("Nothing can be done about it from here.", markup=False)
 
-    def retry(self, need: Need) -> None:
+    def retry(self, need: NeedItem) -> None:
         """Ask how the directories that failed with this cause are tried again."""
         start(self._app, partial(self._retry, need), "retry", exclusive=True)
 
-    async def _retry(self, need: Need) -> None:
+    async def _retry(self, need: NeedItem) -> None:
         if need.action_index is None:
             return
         try:
@@ -65,22 +65,22 @@ class NeedSteps:
         else:
             self._app.notify("None of them has failed any more.", markup=False)
 
-    def _failed(self, need: Need) -> None:
+    def _failed(self, need: NeedItem) -> None:
         self._session.action_index = need.action_index
         self._session.filter = next(one for one in FILTERS if one.statuses == (Status.FAILED,))
         self._app.go("groups")
 
-    def _job(self, need: Need) -> None:
+    def _job(self, need: NeedItem) -> None:
         self._session.job_token = self._session.job_to_show = need.token
         self._app.go("queue")
 
-    def _submit(self, need: Need) -> None:
+    def _submit(self, need: NeedItem) -> None:
         if self._session.read_only:
             self._app.notify("READ ONLY: nothing can be submitted.", markup=False)
             return
         self._app.verbs.prepare(need.action_index, None)
 
-    def _bad(self, need: Need) -> None:
+    def _bad(self, need: NeedItem) -> None:
         from rowtui.tui.views.dialogs import PageScreen
 
         count = self._session.snapshot.bad_count if self._session.snapshot else len(need.more)
@@ -90,10 +90,10 @@ class NeedSteps:
             lines.append(f"... and {more:,} more: `rowtui scan` names them all")
         self._app.push_screen(PageScreen("Directories that are set aside", lines))
 
-    def _edit(self, need: Need) -> None:
+    def _edit(self, need: NeedItem) -> None:
         start(self._app, partial(self._open_editor, need), "editor", exclusive=True)
 
-    async def _open_editor(self, need: Need) -> None:
+    async def _open_editor(self, need: NeedItem) -> None:
         from rowtui.tui.shell.external_program import open_in_editor
 
         await open_in_editor(
@@ -105,7 +105,7 @@ class NeedSteps:
         )
         self._app.command_refresh()
 
-    async def _trust(self, need: Need) -> None:
+    async def _trust(self, need: NeedItem) -> None:
         from rowtui.tui.views.trust import TrustScreen
 
         engine = self._session.engine

@@ -23,7 +23,7 @@ from rowtui.tui.views.status.status import (
     action_detail,
     job_counts,
 )
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.numbers import clock_time
@@ -35,7 +35,7 @@ from textual.containers import Vertical
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ActionSummary, JobsView
     from rowtui.tui.views.status.needs import (
-        Need,
+        NeedItem,
     )
     from rowtui.tui.widgets.cells import Line
 
@@ -88,7 +88,7 @@ def in_words(hours: float) -> str:
     return f"{days:,} d" + (f" {rest} h" if rest else "")
 
 
-class StatusView(View):
+class StatusView(ScreenView):
     """The first view: it shows what needs the user."""
 
     MODE = "status"
@@ -97,7 +97,7 @@ class StatusView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._needs: list[Need] = []
+        self._needs: list[NeedItem] = []
 
     def body(self) -> ComposeResult:
         """Compose actions and detail on the left, and the needs on the right (or below)."""

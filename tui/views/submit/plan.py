@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.project.review.views import CheckState
-from rowtui.core.submission.plan.model import Step, count_jobs
+from rowtui.core.submission.plan.model import JobStep, count_jobs
 from rowtui.tui.views.pack.bundles import costs, price
 from rowtui.tui.views.submit.plan_checks import check_lines, checks_short, word_for
-from rowtui.tui.views.submit.plan_choice import Chosen
+from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.views.submit.plan_sending import Copying, copied_first
-from rowtui.tui.widgets.cells import Choice, Number, dimmed, line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.numbers import cost_forms, duration
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Check, SubmitProgress
+    from rowtui.core.engine.api.engine import PlanCheck, SendingProgress
     from rowtui.core.submission.plan.model import Packed, Plan, PlannedJob
     from rowtui.tui.widgets.cells import Cell, Line
 
 
-class Wanted(NamedTuple):
+class PlanRequest(NamedTuple):
     """The eligible groups that would be submitted: of one action, or of all (None).
 
     `groups` are positions from 0, None for all groups; `firsts` are their first directories.
@@ -47,7 +47,7 @@ class Became(enum.Enum):
     SKIPPED = "skipped"
 
 
-class Outcome(NamedTuple):
+class JobOutcome(NamedTuple):
     """The answer for a job; `error` is "" if there was no error."""
 
     became: Became
@@ -55,14 +55,14 @@ class Outcome(NamedTuple):
     error: str = ""
 
 
-def outcome_of(step: SubmitProgress) -> Outcome:
+def outcome_of(step: SendingProgress) -> JobOutcome:
     """Return the outcome of a job for one answer of the engine."""
     message, error = step.message, step.error
-    if step.became is Step.UNKNOWN:
-        return Outcome(Became.UNCLEAR, message, error)
-    if step.became is Step.ABANDONED or (not error and message.startswith("skipped ")):
-        return Outcome(Became.SKIPPED, message, error)
-    return Outcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
+    if step.became is JobStep.UNKNOWN:
+        return JobOutcome(Became.UNCLEAR, message, error)
+    if step.became is JobStep.ABANDONED or (not error and message.startswith("skipped ")):
+        return JobOutcome(Became.SKIPPED, message, error)
+    return JobOutcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
 
 
 @dataclass(slots=True)
@@ -78,26 +78,26 @@ class Sending:
     copying: Copying = field(default_factory=Copying)
     copied: str = ""  # The progress of the copies.
     done: int = 0
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, JobOutcome] = field(default_factory=dict)
     error: str = ""
     first_error: str = ""  # The first error that concerns a job.
     under_way: str = ""  # The token that was sent and has no answer yet.
     asked_in: str = "groups"  # The view from which the plan was requested.
     # The groups of the request; None if the plan has no groups, for example for a retry.
-    wanted: Wanted | None = None
+    wanted: PlanRequest | None = None
     members: dict[str, tuple[str, ...]] | None = None  # Tokens by token, of bundles and arrays.
-    checks: dict[str, Check] = field(default_factory=dict)
+    checks: dict[str, PlanCheck] = field(default_factory=dict)
     started: float | None = None  # The time at which sending began.
     counts: Counter[Became] = field(default_factory=Counter)
     then_leave: bool = False  # The dashboard ends as soon as sending has stopped.
     unsent_yes: str = ""  # A word that the user typed before the remaining budgets were known.
-    _chosen: Chosen | None = None
+    _chosen: PlanChoice | None = None
 
     @property
-    def chosen(self) -> Chosen:
+    def chosen(self) -> PlanChoice:
         """The jobs of the plan that are on."""
         if self._chosen is None:
-            self._chosen = Chosen(self.plan)
+            self._chosen = PlanChoice(self.plan)
         return self._chosen
 
     def send_instead(self, plan: Plan) -> None:
@@ -110,14 +110,14 @@ class Sending:
         budget = self.checks.get("budget")
         return budget is not None and budget.state is CheckState.PENDING
 
-    def take(self, check: Check) -> None:
+    def take(self, check: PlanCheck) -> None:
         """Store the result of one more check."""
         self.checks[check.name] = check
         if check.budgets:
             budgets = [it for one in self.checks.values() for it in one.budgets]
             self.chosen.use_budgets(budgets)
 
-    def note(self, token: str, outcome: Outcome) -> None:
+    def note(self, token: str, outcome: JobOutcome) -> None:
         """Record the outcome of a job, and of the jobs that are sent with it."""
         if outcome.error and token and not self.first_error:
             self.first_error = outcome.error
@@ -183,41 +183,43 @@ LONGEST_ID = 24
 """Columns in which `✓ job 12345678_[0-99]` fits: the outcome of a job is always shown in full."""
 
 
-def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
+def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[TableColumn, ...]:
     """Return the columns of the list of planned jobs; `sent` adds the outcome of each."""
     bundled = any(job.bundle is not None for job in jobs)
     names = max((len(job.action) for job in jobs), default=6)
     if bundled:  # Bundles have headings, and their requests are indented.
         names = max(names + 2, len(f"bundle of {len(jobs):,}"))
-    columns = [] if sent else [Column("on", "On", 2)]
+    columns = [] if sent else [TableColumn("on", "On", 2)]
     columns += [
-        Column("number", "#", max(2, len(f"{len(jobs):,}") + 2 * bundled), align="right"),
-        Column("action", "Action", min(max(names, 8), 16), min(max(names, 8), 30)),
-        Column("size", "Dirs", 4, 6, "right"),
+        TableColumn("number", "#", max(2, len(f"{len(jobs):,}") + 2 * bundled), align="right"),
+        TableColumn("action", "Action", min(max(names, 8), 16), min(max(names, 8), 30)),
+        TableColumn("size", "Dirs", 4, 6, "right"),
     ]
     if sent:
-        columns.append(Column("outcome", "Result", LONGEST_ID, grow=3))
+        columns.append(TableColumn("outcome", "Result", LONGEST_ID, grow=3))
     columns += [
-        Column("destination", "Destination", 8, 18, priority=2, grow=1, short="To"),
-        Column("cpus", "CPUs", 4, 6, "right", 3),
+        TableColumn("destination", "Destination", 8, 18, priority=2, grow=1, short="To"),
+        TableColumn("cpus", "CPUs", 4, 6, "right", 3),
     ]
     if any(job.gpus for job in jobs):
-        columns.append(Column("gpus", "GPUs", 4, 6, "right", 4))
+        columns.append(TableColumn("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
-        Column("walltime", "Walltime", 8, 9, "right", 4),
-        Column("cost", "Cost", 10, 11, "right", 1),
+        TableColumn("walltime", "Walltime", 8, 9, "right", 4),
+        TableColumn("cost", "Cost", 10, 11, "right", 1),
     ]
     longest = max((len(reason_again(job)) for job in jobs), default=0)
     if longest:
         after = next(at for at, column in enumerate(columns) if column.id == "cpus")
         least, wide = (min(max(longest, 16), most) for most in (18, 70))
-        columns.insert(after, Column("again", "Again because", least, wide, priority=1, grow=4))
+        columns.insert(
+            after, TableColumn("again", "Again because", least, wide, priority=1, grow=4)
+        )
     else:
         columns.append(
-            Column("first", "First directory", 12, 15, priority=6, grow=1, short="First")
+            TableColumn("first", "First directory", 12, 15, priority=6, grow=1, short="First")
         )
     if any(job.warnings for job in jobs):
-        columns.append(Column("warnings", "▲", 2, align="right"))
+        columns.append(TableColumn("warnings", "▲", 2, align="right"))
     return tuple(columns)
 
 
@@ -247,7 +249,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "cpus": Number(job.cpus),
         "gpus": Number(job.gpus),
         "walltime": line(duration(job.walltime_seconds)),
-        "cost": Choice(tuple(line(form) for form in cost_forms(job.cost))),
+        "cost": FirstThatFits(tuple(line(form) for form in cost_forms(job.cost))),
         "first": line((job.directories[0] if job.directories else "", "dim")),
         "again": line(reason_again(job)),
         "warnings": line(("▲", "warning") if job.warnings else ""),
@@ -278,7 +280,7 @@ def not_accepted(job: PlannedJob, sending: Sending) -> Line:
     return outcome_cell(job, sending)
 
 
-_OUTCOMES: dict[Became, Callable[[Outcome], Line]] = {
+_OUTCOMES: dict[Became, Callable[[JobOutcome], Line]] = {
     Became.ACCEPTED: lambda it: line(("✓ " + it.message.removeprefix("submitted "), "completed")),
     Became.REFUSED: lambda it: line(("✗ " + it.error, "failed")),
     Became.UNCLEAR: lambda it: line(("▲ unclear: " + it.error, "warning")),

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Check, CheckState, Finding
+from rowtui.core.engine.api.engine import CheckState, PlanCheck, PlanFinding
 from rowtui.core.project.review.views import NAMES, worst
 from rowtui.core.runs.limits.limits import amount
 from rowtui.tui.widgets.cells import line, portion
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Budget
-    from rowtui.tui.views.submit.plan_choice import Chosen
+    from rowtui.tui.views.submit.plan_choice import PlanChoice
     from rowtui.tui.widgets.cells import Line
 
 MARKS = {
@@ -36,19 +36,19 @@ MOST_NUMBERS = 3
 
 _WIDTH = 11  # Columns of a name.
 
-Checks = Mapping[str, Check]
+Checks = Mapping[str, PlanCheck]
 
 
-class Standing(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of a check for the jobs that are on."""
 
-    check: Check
+    check: PlanCheck
     state: CheckState
-    findings: tuple[Finding, ...]
+    findings: tuple[PlanFinding, ...]
     over: tuple[tuple[Budget, float], ...] = ()
 
 
-def standing(check: Check, chosen: Chosen) -> Standing:
+def standing(check: PlanCheck, chosen: PlanChoice) -> CheckResult:
     """Return the result of a check for the jobs that are on.
 
     The state of the check as a whole counts if no finding gives the reason.
@@ -62,16 +62,16 @@ def standing(check: Check, chosen: Chosen) -> Standing:
             state = CheckState.OK
     if over:
         state = CheckState.FAILED
-    return Standing(check, state, left, over)
+    return CheckResult(check, state, left, over)
 
 
-def standings(checks: Checks, chosen: Chosen) -> list[Standing]:
+def standings(checks: Checks, chosen: PlanChoice) -> list[CheckResult]:
     """Return all results: problems first, then spent budgets, then the rest."""
     found = [standing(checks[name], chosen) for name in NAMES if name in checks]
     return sorted(found, key=_importance)
 
 
-def _importance(one: Standing) -> int:
+def _importance(one: CheckResult) -> int:
     if one.state in (CheckState.FAILED, CheckState.WARNING):
         return 0 if one.state is CheckState.FAILED else 1
     if one.check.budgets:
@@ -79,7 +79,7 @@ def _importance(one: Standing) -> int:
     return 4 if one.state is CheckState.NOT_OFFERED else 3
 
 
-def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
+def check_lines(checks: Checks, chosen: PlanChoice) -> list[Line]:
     """Return each check with its findings, and possible actions."""
     lines: list[Line] = []
     for one in standings(checks, chosen):
@@ -97,7 +97,7 @@ INDENT = _WIDTH + 2
 _BLANK = line(" " * INDENT)
 
 
-def _check(one: Standing, chosen: Chosen) -> list[Line]:
+def _check(one: CheckResult, chosen: PlanChoice) -> list[Line]:
     check = one.check
     glyph, style = MARKS[one.state]
     head = line((f"{glyph} ", style), (f"{check.name:<{_WIDTH}}", "dim"))
@@ -121,7 +121,7 @@ def _check(one: Standing, chosen: Chosen) -> list[Line]:
     return [(*head, *texts[0]), *((*_BLANK, *text) for text in texts[1:])]
 
 
-def _about(finding: Finding, chosen: Chosen) -> str:
+def _about(finding: PlanFinding, chosen: PlanChoice) -> str:
     """Return `jobs 4, 8: `; empty if the finding concerns all jobs, or names the jobs itself."""
     total = sum(last - first for first, last in finding.jobs)
     everyone = total == len(chosen.plan.jobs) and total > 1
@@ -133,7 +133,7 @@ def _about(finding: Finding, chosen: Chosen) -> str:
     return word + ", ".join(f"{at:,}" for at in numbers[:MOST_NUMBERS]) + more + ": "
 
 
-def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
+def budget_lines(budgets: Iterable[Budget], chosen: PlanChoice) -> list[Line]:
     """Return `118,204 → 110,508 CPU-hours`, and the share of the whole budget."""
     lines = []
     for number, budget in enumerate(chosen.budgets):
@@ -164,7 +164,7 @@ def _hours(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else amount(number)
 
 
-def checks_short(checks: Checks, chosen: Chosen) -> Line:
+def checks_short(checks: Checks, chosen: PlanChoice) -> Line:
     """Return `✓ 4 checks  ▲ 1 warning: ...`, for low terminals: the worst result with its text."""
     found = standings(checks, chosen)
     by = {state: [it for it in found if it.state is state] for state in CheckState}
@@ -181,7 +181,7 @@ def checks_short(checks: Checks, chosen: Chosen) -> Line:
         many = sum(
             sum(last - first for first, last in it.jobs) or 1
             for one in by[CheckState.WARNING]
-            for it in one.findings or (Finding(CheckState.WARNING, ""),)
+            for it in one.findings or (PlanFinding(CheckState.WARNING, ""),)
         )
         parts.append((f"  ▲ {plural(many, 'warning')}", "warning"))
     elif by[CheckState.OK] and not by[CheckState.PENDING]:
@@ -189,7 +189,7 @@ def checks_short(checks: Checks, chosen: Chosen) -> Line:
     return line(*parts)
 
 
-def why_not(checks: Checks, chosen: Chosen) -> str:
+def why_not(checks: Checks, chosen: PlanChoice) -> str:
     """Return why the confirmation needs one more word: the failures, in short; "" if
     there is none.
     """

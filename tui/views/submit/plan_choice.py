@@ -17,11 +17,11 @@ from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.plan.model import JobCounts
 
 if TYPE_CHECKING:
-    from rowtui.core.engine.api.engine import Budget, Finding
+    from rowtui.core.engine.api.engine import Budget, PlanFinding
     from rowtui.core.submission.plan.model import Plan
 
 
-class Chosen:
+class PlanChoice:
     """The choice over one plan. Jobs are positions in the plan; all jobs are on at the
     beginning.
     """
@@ -209,7 +209,7 @@ class Chosen:
             if (left := self.left_of(number)) < -1e-6 and self._spent[number] > 0
         ]
 
-    def concerns(self, finding: Finding) -> bool:
+    def concerns(self, finding: PlanFinding) -> bool:
         """Whether any job of the finding is on."""
         if not finding.jobs:
             return True
@@ -217,7 +217,7 @@ class Chosen:
             return True
         return any(at not in self.off for first, last in finding.jobs for at in range(first, last))
 
-    def numbers(self, finding: Finding, most: int = 3) -> list[int]:
+    def numbers(self, finding: PlanFinding, most: int = 3) -> list[int]:
         """Return the numbers, from 1, of the finding's first jobs that are on."""
         found: list[int] = []
         for first, last in finding.jobs:

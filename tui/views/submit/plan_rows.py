@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, plural, visible
-from rowtui.core.packing.model import Amounts
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.submission.plan.model import InBundle, Plan, PlannedJob
 from rowtui.tui.views.pack.slots import amounts_words
 from rowtui.tui.views.submit.plan import (
@@ -22,7 +22,7 @@ from rowtui.tui.views.submit.plan import (
     plan_cells,
     reason_again,
 )
-from rowtui.tui.widgets.cells import Cell, Choice, Number, dimmed, line, plain
+from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, dimmed, line, plain
 from rowtui.tui.widgets.numbers import cost_forms, duration
 
 
@@ -123,7 +123,7 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         "action": line((many, "title")),
         "size": Number(sum(len(job.directories) for job in jobs), "title"),
         "outcome": outcome_cell(jobs[0], sending),
-        "destination": Choice(
+        "destination": FirstThatFits(
             (
                 line(f"{jobs[0].destination} ", (bundle.node_type, "dim")),
                 line(str(jobs[0].destination)),
@@ -132,7 +132,7 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         "cpus": Number(bundle.cpus, "title"),
         "gpus": Number(bundle.gpus, "title"),
         "walltime": line((duration(bundle.seconds), "title")),
-        "cost": Choice(tuple(line((form, "title")) for form in cost_forms(cost))),
+        "cost": FirstThatFits(tuple(line((form, "title")) for form in cost_forms(cost))),
         "first": line((f"on {bundle.node_type}", "dim")),
         "again": line(""),
         "warnings": line(""),
@@ -216,7 +216,7 @@ def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
 def _who_runs(row: PlanRow) -> list[str]:
     bundle = row.bundle
     assert bundle is not None
-    asks = Amounts(bundle.cpus, bundle.memory_mb or 0, bundle.gpus)
+    asks = ResourceAmounts(bundle.cpus, bundle.memory_mb or 0, bundle.gpus)
     lanes = len({job.bundle.lane for job in row.jobs if job.bundle})
     whole = ", the whole node" if bundle.whole_node else ""
     lines = [
@@ -233,7 +233,7 @@ def _who_runs(row: PlanRow) -> list[str]:
         at = passed.get(job.bundle.lane, 0)
         passed[job.bundle.lane] = at + job.bundle.own_seconds
         when = f"from {duration(at)} on" if at else "at once"
-        own = Amounts(job.cpus, job.memory_mb or 0, job.gpus)
+        own = ResourceAmounts(job.cpus, job.memory_mb or 0, job.gpus)
         lines.append(
             f"# .{number:<4} lane {job.bundle.lane + 1:<3} {when:<17} "
             f"{visible(job.name)}: {amounts_words(own)}, {duration(job.bundle.own_seconds)}"

@@ -19,7 +19,7 @@ from rowtui.tui.views.submit.plan_sending import (
 from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line, width_of, wrapped
 from rowtui.tui.widgets.chrome import OneLine
-from rowtui.tui.widgets.fields import Field
+from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
@@ -33,7 +33,7 @@ _AFTER = {
 }
 
 
-class Question(Vertical):
+class SubmitQuestion(Vertical):
     """The question. `send` is called after the exact word, `left` after every answer."""
 
     def __init__(
@@ -52,7 +52,9 @@ class Question(Vertical):
         yield Static(id="error", markup=False)
         yield OneLine(name="question")
         yield Static(id="after", markup=False)
-        yield Field(id="yes", keys=(("Enter", "answer"), ("Esc", "send nothing")), disabled=True)
+        yield InputField(
+            id="yes", keys=(("Enter", "answer"), ("Esc", "send nothing")), disabled=True
+        )
 
     @property
     def _answer(self) -> Input:

@@ -14,7 +14,12 @@ from typing import NamedTuple
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import ScriptAsked, ScriptBefore
 from rowtui.core.project.review.before import asked_for
-from rowtui.core.project.review.script_diff import Difference, Part, difference, folded
+from rowtui.core.project.review.script_diff import (
+    DifferenceLine,
+    ScriptDifference,
+    difference,
+    folded,
+)
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.widgets.cells import Line, Span, line
 from rowtui.tui.widgets.numbers import day
@@ -61,7 +66,7 @@ def _directive(shown: str) -> Line:
 # The difference of two scripts as lines with colours.
 
 
-def diff_lines(found: Difference, *, unfolded: bool = False) -> tuple[Line, ...]:
+def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line, ...]:
     """Return the lines of a pane: first the summary of differences without lines, then
     the others.
     """
@@ -76,7 +81,7 @@ def diff_lines(found: Difference, *, unfolded: bool = False) -> tuple[Line, ...]
     return (*lines, *map(part_line, parts))
 
 
-def part_line(part: Part) -> Line:
+def part_line(part: DifferenceLine) -> Line:
     """Return `+ #SBATCH --nodes=4`: a sign and a colour, and the colours of bash."""
     if part.kind == "fold":
         return line((f"  …  {part.text or plural(part.lines, 'unchanged line')}", "faint"))
@@ -93,7 +98,7 @@ KEPT = 32
 """The number of cached differences, for a user who steps through scripts with n and N."""
 
 
-class Shown(NamedTuple):
+class ScriptPane(NamedTuple):
     """The content of the pane (texts of a script, or lines of a difference), and the texts of its
     frame.
     """
@@ -121,7 +126,7 @@ class ScriptLook:
     known: dict[ScriptAsked, ScriptBefore | None] = field(default_factory=dict)
     asking: ScriptAsked | None = None  # The request that is under way.
     _plan_id: str = ""
-    _differences: dict[tuple[str, ScriptAsked], Difference] = field(default_factory=dict)
+    _differences: dict[tuple[str, ScriptAsked], ScriptDifference] = field(default_factory=dict)
 
     def begin(self, plan_id: str) -> None:
         """Reset the state for another plan."""
@@ -142,7 +147,7 @@ class ScriptLook:
 
     def shown(
         self, key: str, jobs: Sequence[PlannedJob], scheduler: str, script: Callable[[], str]
-    ) -> Shown:
+    ) -> ScriptPane:
         """Return the lines for the script of these jobs. `key` identifies the row at any
         position.
         """
@@ -152,12 +157,12 @@ class ScriptLook:
             lines = script().splitlines()
             first = asked is not None and asked in self.known
             about = "first script of this action" if first else ""
-            return Shown(lines, about, plural(len(lines), "line"))
+            return ScriptPane(lines, about, plural(len(lines), "line"))
         than = f"job {before.job}" if before.job else "the one before"
         since = f"{than} of {day(before.at)}"
         if self.full:
             lines = script().splitlines()
-            return Shown(lines, "", f"{plural(len(lines), 'line')} · d diff against {since}")
+            return ScriptPane(lines, "", f"{plural(len(lines), 'line')} · d diff against {since}")
         found = self._differences.get((key, asked))
         if found is None:
             if len(self._differences) >= KEPT:
@@ -166,4 +171,4 @@ class ScriptLook:
         changes = plural(found.changes, "line") + " changed" if found.changes else "no change"
         fold = "z fold" if self.unfolded else "z unfold"
         shown = diff_lines(found, unfolded=self.unfolded)
-        return Shown(shown, f"diff against {since}", f"{changes} · d full · {fold}")
+        return ScriptPane(shown, f"diff against {since}", f"{changes} · d full · {fold}")

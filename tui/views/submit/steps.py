@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.engine import Exported, ScriptAsked
+from rowtui.core.engine.api.engine import ExportedFiles, ScriptAsked
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.session import FILTERS, Session
@@ -114,7 +114,7 @@ class SubmitSteps:
         self._app.notify(text, markup=False)
         self._show()
 
-    def _ask_to_overwrite(self, sending: Sending, folder: str, written: Exported) -> None:
+    def _ask_to_overwrite(self, sending: Sending, folder: str, written: ExportedFiles) -> None:
         from rowtui.tui.views.dialogs import ConfirmScreen
 
         def answered(yes: bool | None) -> None:

@@ -13,15 +13,15 @@ from rowtui.core.base.filter import (
     RowFilter,
     row_matches,
 )
-from rowtui.core.base.values import Kind, kind_of
+from rowtui.core.base.values import JsonKind, kind_of
 from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values
-from rowtui.tui.widgets.table.asked_rows import LOADED, Loaded, read_filter
+from rowtui.tui.widgets.table.asked_rows import LOADED, LoadedRow, read_filter
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import ListRows
-from rowtui.tui.widgets.table.table_lines import Look
+from rowtui.tui.widgets.table.table_lines import RowLook
 
 # The rows of a plan that a filter leaves, in their order; updated while the plan is sent.
 #
@@ -117,10 +117,10 @@ class PlanRows(ListRows[PlanRow]):
         """Return (), because nothing is summed."""
         return ()
 
-    async def load(self, start: int, stop: int) -> list[Loaded]:
+    async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return rows, for a file."""
         rows = self.items[start : min(stop, start + LOADED)]
-        return [Loaded(row.key, (), row_values(row, self._sending)) for row in rows]
+        return [LoadedRow(row.key, (), row_values(row, self._sending)) for row in rows]
 
     # The implementation
 
@@ -218,7 +218,7 @@ def _first(one: tuple[Any, object]) -> Any:
 
 def _sort_key(value: Any) -> tuple[int, Any]:
     kind = kind_of(value)
-    return kind, value if kind is Kind.NUMBER else str(value).lower()
+    return kind, value if kind is JsonKind.NUMBER else str(value).lower()
 
 
 Switch = Callable[[Sequence[PlannedJob], bool | None], None]
@@ -264,7 +264,7 @@ class PlanTable(ListTable):
         if isinstance(self.source, PlanRows):
             self._switch(self.source.jobs(first, stop), None)
 
-    def _look(self, index: int) -> Look:
+    def _look(self, index: int) -> RowLook:
         """Return the style of a row; the rows of a range that was begun are highlighted, because
         this list has no marks that could show the range.
         """

@@ -27,19 +27,19 @@ from rowtui.tui.views.submit.plan_rows import (
     row_heading,
     shown_words,
 )
-from rowtui.tui.views.submit.question import Question
+from rowtui.tui.views.submit.question import SubmitQuestion
 from rowtui.tui.views.submit.script import ScriptLook, coloured
 from rowtui.tui.views.submit.steps import SubmitSteps
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
-from rowtui.tui.views.view import View, set_titles
+from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.text_lines import LaidOut, TextLines
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 
-class SubmitView(View):
+class SubmitView(ScreenView):
     """Jobs, costs and checks, the script of the job under the cursor, and the question."""
 
     MODE = "submit"
@@ -52,13 +52,13 @@ class SubmitView(View):
             yield PlanTable(self._switch, lambda: may_switch(self.session))
             yield LaidOut(name="checks")
         yield TextLines(coloured, name="script")
-        yield Question(self.session, self.dashboard.verbs.send, self._answered)
+        yield SubmitQuestion(self.session, self.dashboard.verbs.send, self._answered)
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: PlanRows | None = None
         self._rows_of: tuple[Sending, Plan] | None = None
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[TableColumn, ...] = ()
         self._look_of: tuple[Plan, bool] | None = None
         self._text_of: tuple[PlanRow, str] | None = None
         self._look = ScriptLook()
@@ -70,9 +70,9 @@ class SubmitView(View):
         return self.query_one("#planned", PlanTable)
 
     @property
-    def question(self) -> Question:
+    def question(self) -> SubmitQuestion:
         """The frame at the bottom."""
-        return self.query_one("#confirm", Question)
+        return self.query_one("#confirm", SubmitQuestion)
 
     @property
     def _steps(self) -> SubmitSteps:

@@ -18,9 +18,9 @@ from rowtui.core.base.filter import (
     row_matches,
     with_known_fields,
 )
-from rowtui.core.base.values import Kind, kind_of
+from rowtui.core.base.values import JsonKind, kind_of
 from rowtui.core.engine.api.engine import AS_IS, ListAsked
-from rowtui.tui.widgets.cells import Cell, Choice, Number, plain
+from rowtui.tui.widgets.cells import Cell, FirstThatFits, Number, plain
 from rowtui.tui.widgets.table.rows import ListRows, PagedRows
 
 Item = TypeVar("Item")
@@ -29,7 +29,7 @@ LOADED = 1000
 """Rows in one request if all of them are needed: for marks and files."""
 
 
-class Loaded(NamedTuple):
+class LoadedRow(NamedTuple):
     """A row for marks and files: its key, its weight, and its values by column."""
 
     key: Hashable
@@ -62,12 +62,12 @@ class Arranged(Protocol):
         """Return what a row adds to the sums of marked rows, if its page is loaded."""
         ...
 
-    async def load(self, start: int, stop: int) -> list[Loaded]:
+    async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return these rows, at most `LOADED`. Raises: every error of the engine."""
         ...
 
 
-class Answer(NamedTuple, Generic[Item]):
+class RowPage(NamedTuple, Generic[Item]):
     """A page: of the `total` rows that match, out of `of`. `found` is the position of the row
     `find`.
     """
@@ -78,11 +78,11 @@ class Answer(NamedTuple, Generic[Item]):
     found: int | None = None
 
 
-Ask = Callable[[ListAsked, int, int, str], Awaitable[Answer[Item]]]
+Ask = Callable[[ListAsked, int, int, str], Awaitable[RowPage[Item]]]
 
 
 class AskedRows(PagedRows[Item]):
-    """Rows of the engine. `ask(asked, start, length, find)` returns an `Answer`.
+    """Rows of the engine. `ask(asked, start, length, find)` returns an `RowPage`.
 
     `values_of` returns the values for files, by column; `weight_of` those for the sums of marks.
     """
@@ -167,7 +167,7 @@ class AskedRows(PagedRows[Item]):
         item = self.item(index)
         return () if item is None else self._weight_of(item)
 
-    async def load(self, start: int, stop: int) -> list[Loaded]:
+    async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return rows with a new request, because their pages may no longer be loaded."""
         return [self._loaded(item) for item in await self._items(start, stop)]
 
@@ -175,8 +175,8 @@ class AskedRows(PagedRows[Item]):
         answer = await self._ask(self.asked, start, min(LOADED, stop - start), "")
         return answer.items
 
-    def _loaded(self, item: Item) -> Loaded:
-        return Loaded(self._key_of(item), self._weight_of(item), self._values_of(item))
+    def _loaded(self, item: Item) -> LoadedRow:
+        return LoadedRow(self._key_of(item), self._weight_of(item), self._values_of(item))
 
 
 class MemoryRows(ListRows[Item]):
@@ -233,10 +233,10 @@ class MemoryRows(ListRows[Item]):
         """Return the weight of a row."""
         return self._weight_of(self.items[index])
 
-    async def load(self, start: int, stop: int) -> list[Loaded]:
+    async def load(self, start: int, stop: int) -> list[LoadedRow]:
         """Return rows."""
         return [
-            Loaded(self._key_of(item), self._weight_of(item), self._values(item))
+            LoadedRow(self._key_of(item), self._weight_of(item), self._values(item))
             for item in self.items[start : min(stop, start + LOADED)]
         ]
 
@@ -245,11 +245,11 @@ def _value_of(cell: Cell) -> Any:
     """Return the content of a cell as a text or a number."""
     if isinstance(cell, Number):
         return cell.value
-    if isinstance(cell, Choice):
+    if isinstance(cell, FirstThatFits):
         return plain(cell.texts[0])
     return plain(cell) if isinstance(cell, tuple) else plain(cell.at(40))
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
     kind = kind_of(value)
-    return kind, value if kind is Kind.NUMBER else str(value).lower()
+    return kind, value if kind is JsonKind.NUMBER else str(value).lower()

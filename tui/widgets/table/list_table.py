@@ -16,7 +16,7 @@ from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
 from rowtui.tui.shell.work import start
-from rowtui.tui.widgets.columns import Column, place
+from rowtui.tui.widgets.columns import TableColumn, place
 from rowtui.tui.widgets.filter_bar import FilterBar
 from rowtui.tui.widgets.table.asked_rows import LOADED, Arranged
 from rowtui.tui.widgets.table.rows import RowSource
@@ -25,7 +25,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from rowtui.tui.widgets.table.table_lines import Look
+    from rowtui.tui.widgets.table.table_lines import RowLook
 
 MOST_MARKED = 100_000
 """The number of rows that can be marked one by one: their keys are stored in the table."""
@@ -85,7 +85,7 @@ class ListTable(VirtualTable):
     def show(
         self,
         source: RowSource,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         *,
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
@@ -386,7 +386,7 @@ class ListTable(VirtualTable):
         self.marks_changed()
         self.post_message(self.Rearranged(self))
 
-    def _look(self, index: int) -> Look:
+    def _look(self, index: int) -> RowLook:
         look = super()._look(index)
         if self._anchor is not None and not look.marked:
             first = self.source.index_of(self._anchor)
@@ -409,7 +409,7 @@ class ListTable(VirtualTable):
             self.notify(f"export: {why}", severity="warning", markup=False)
 
 
-def _names(columns: Sequence[Column]) -> dict[str, str]:
+def _names(columns: Sequence[TableColumn]) -> dict[str, str]:
     """Return the names that the user may write for the columns: their ids and titles."""
     names: dict[str, Any] = {}
     for column in columns:

@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Cell, Line
-    from rowtui.tui.widgets.columns import Placed
+    from rowtui.tui.widgets.columns import PlacedColumn
     from rowtui.tui.widgets.palette import Palette
     from textual.strip import Strip
 
@@ -40,15 +40,15 @@ class DrawnRows:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[Look, Strip]] = {}
-        self._next: dict[int, Look] = {}  # The new looks of rows that are drawn next.
+        self._kept: dict[int, tuple[RowLook, Strip]] = {}
+        self._next: dict[int, RowLook] = {}  # The new looks of rows that are drawn next.
         self.drawn = 0  # The number of rows drawn so far; tests and benchmarks read it.
 
     def forget(self) -> None:
         """Drop all rows, because their looks have changed."""
         self._kept.clear()
 
-    def expect(self, looks: dict[int, Look]) -> None:
+    def expect(self, looks: dict[int, RowLook]) -> None:
         """Store the new looks of rows that will be drawn next."""
         self._next = looks
 
@@ -56,23 +56,23 @@ class DrawnRows:
         """Drop the expected look of a row, which may have changed again."""
         self._next.pop(index, None)
 
-    def same(self, index: int, look: Look) -> bool:
+    def same(self, index: int, look: RowLook) -> bool:
         """Whether the row was drawn with this look."""
         kept = self._kept.get(index)
         return kept is not None and kept[0] == look
 
-    def expected(self, index: int) -> Look | None:
+    def expected(self, index: int) -> RowLook | None:
         """Return and remove the expected look of a row that has changed, or None if it is
         unknown.
         """
         return self._next.pop(index, None)
 
-    def kept(self, index: int, look: Look) -> Strip | None:
+    def kept(self, index: int, look: RowLook) -> Strip | None:
         """Return the drawn row, if it was drawn with this look."""
         kept = self._kept.get(index)
         return kept[1] if kept is not None and kept[0] == look else None
 
-    def keep(self, index: int, look: Look, strip: Strip) -> None:
+    def keep(self, index: int, look: RowLook, strip: Strip) -> None:
         """Store the drawn row with its look."""
         self.drawn += 1
         if len(self._kept) >= KEPT_ROWS and index not in self._kept:
@@ -88,7 +88,7 @@ _GAP = " " * GAP
 SEEN = Style(bold=True, underline=True)
 
 
-class Look(NamedTuple):
+class RowLook(NamedTuple):
     """All values that decide how a row is drawn: equal looks mean equal lines."""
 
     cells: Mapping[str, Cell] | None  # None until its page is loaded.
@@ -129,7 +129,7 @@ class TableLines:
         return self._palette.strip(fit((Span("  "), *text), width), base)
 
     def heading(
-        self, placed: Sequence[Placed], gutter: int, sort: tuple[str, bool] | None, width: int
+        self, placed: Sequence[PlacedColumn], gutter: int, sort: tuple[str, bool] | None, width: int
     ) -> Strip:
         """Return the titles; the column by which the rows are sorted has an arrow."""
         base, style = self._grounds[""], self._grounds["heading"]
@@ -147,8 +147,8 @@ class TableLines:
 
     def row(
         self,
-        look: Look,
-        placed: Sequence[Placed],
+        look: RowLook,
+        placed: Sequence[PlacedColumn],
         can_mark: bool,
         stale: bool,
         width: int,

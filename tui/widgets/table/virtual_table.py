@@ -17,7 +17,7 @@ from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.table import table_news
 from rowtui.tui.widgets.table.rows import ListRows, Marks
 from rowtui.tui.widgets.table.scroll_bar import QuietScrollBar
-from rowtui.tui.widgets.table.table_lines import DrawnRows, Look, TableLines
+from rowtui.tui.widgets.table.table_lines import DrawnRows, RowLook, TableLines
 from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive
@@ -27,7 +27,7 @@ from textual.strip import Strip
 
 if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
-    from rowtui.tui.widgets.columns import Column, Placed
+    from rowtui.tui.widgets.columns import PlacedColumn, TableColumn
     from rowtui.tui.widgets.table.rows import RowSource
     from rowtui.tui.widgets.table.table_lines import Places
 
@@ -72,11 +72,11 @@ class VirtualTable(ScrollView, can_focus=True):
         self.can_mark = can_mark
         self.marks = Marks()
         self.source: RowSource = _NO_ROWS
-        self.columns: Sequence[Column] = ()
+        self.columns: Sequence[TableColumn] = ()
         self.empty: Line = ()
         self.sort: tuple[str, bool] | None = None  # Column id, and whether the order is reversed.
         self.stale = False
-        self._placed: tuple[Placed, ...] = ()
+        self._placed: tuple[PlacedColumn, ...] = ()
         self._placed_at = -1
         self._drawn = DrawnRows()
         self._lines: TableLines | None = None  # Draws in the colours of one theme.
@@ -98,7 +98,7 @@ class VirtualTable(ScrollView, can_focus=True):
     def show(
         self,
         source: RowSource,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         *,
         stale: bool = False,
         sort: tuple[str, bool] | None = None,
@@ -385,7 +385,7 @@ class VirtualTable(ScrollView, can_focus=True):
     def _repaint_different(self) -> None:
         top, visible = self._top, self._visible_rows
         self._where, same = (self.cursor, self.has_focus), self._drawn.same
-        looks: dict[int, Look] = {}
+        looks: dict[int, RowLook] = {}
         for index in range(top, min(top + visible, self.source.row_count)):
             look = self._look(index)
             if not same(index, look):
@@ -397,11 +397,11 @@ class VirtualTable(ScrollView, can_focus=True):
                 self._repaint_row(index)
         self._drawn.expect(looks)
 
-    def _look(self, index: int) -> Look:
+    def _look(self, index: int) -> RowLook:
         key = self.source.key(index)
         flashing = self._flashing
         cursor, focus = self._where
-        return Look(
+        return RowLook(
             self.source.row(index),
             index == cursor,
             focus,

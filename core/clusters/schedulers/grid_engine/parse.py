@@ -1,7 +1,7 @@
 """Parse the output of Grid Engine's qsub, qstat -xml, qacct, qdel, qhold and qrls.
 
 The input is the bytes that these commands printed; the result is jobs and answers, or
-`UnreadableError`. A job has its token at the end of its name, because both the queue and the
+`QstatFormatError`. A job has its token at the end of its name, because both the queue and the
 accounts show only the name. Grid Engine numbers tasks from 1: rowtui's task k is task k + 1 there.
 Source: the manual pages of 8.1 (qstat, accounting, sge_status), and its measured behaviour.
 """
@@ -18,6 +18,7 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
+    DryVerdict,
     Job,
     JobKey,
     JobState,
@@ -25,7 +26,6 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     Unreachable,
-    Verdict,
     task_token,
 )
 
@@ -38,7 +38,7 @@ NAME_LIMIT = 80  # characters of a name, of the 512 that Grid Engine allows with
 MOST_TASKS = 1 << 20  # of one array; an answer with more tasks is rejected
 
 
-class UnreadableError(ValueError):
+class QstatFormatError(ValueError):
     """An answer of another form than the requested one."""
 
 
@@ -143,17 +143,17 @@ _UNSUITABLE = re.compile(r"verification: no suitable queues?|no suitable queues"
 def read_dry_run(result: CommandResult) -> DryAnswer:
     """Read the answer of `qsub -w v`: whether any queue could run the job on an empty cluster."""
     if result.exit_status is None:
-        return DryAnswer(Verdict.NOT_TOLD, result.complaint)
+        return DryAnswer(DryVerdict.NOT_TOLD, result.complaint)
     lines = (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines()
     if any(_VERIFIED.search(line) for line in lines):
-        return DryAnswer(Verdict.TAKES)
+        return DryAnswer(DryVerdict.TAKES)
     said = _said(lines) or result.complaint
     refusals = (line.strip().removeprefix(_FAILED) for line in lines)
     if any(
         _UNSUITABLE.search(it) or _REFUSED.match(it) or _NEVER_SENT.match(it) for it in refusals
     ):
-        return DryAnswer(Verdict.REFUSES, said)
-    return DryAnswer(Verdict.NOT_TOLD, said or "qsub said nothing")
+        return DryAnswer(DryVerdict.REFUSES, said)
+    return DryAnswer(DryVerdict.NOT_TOLD, said or "qsub said nothing")
 
 
 def _said(lines: Iterable[str]) -> str:
@@ -162,7 +162,7 @@ def _said(lines: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(it for it in words if it and it != "Exiting."))[:REASON_LIMIT]
 
 
-class Listed(NamedTuple):
+class ListedJobs(NamedTuple):
     """Jobs of qstat, and which of the held ones also wait for other jobs."""
 
     jobs: list[Job]
@@ -174,7 +174,7 @@ _SCHEMA = b"job_info"
 _PIECE = 1 << 16  # characters
 
 
-def read_queue(stdout: bytes, now: float) -> Listed:
+def read_queue(stdout: bytes, now: float) -> ListedJobs:
     """Return the jobs of `qstat -xml -r` in its order; tasks of arrays one by one.
 
     Times in the output are UTC. Raises: UnreadableError.
@@ -184,7 +184,7 @@ def read_queue(stdout: bytes, now: float) -> Listed:
     # Names of other users' jobs may contain characters that XML forbids. A document type never
     # occurs, and could expand a small answer to a large one.
     if b"<!" in stdout or _SCHEMA not in stdout:
-        raise UnreadableError(_shown(stdout) or "nothing")
+        raise QstatFormatError(_shown(stdout) or "nothing")
     text = _NOT_XML.sub("?", stdout.decode("utf-8", "replace"))
     jobs: list[Job] = []
     waiting: set[JobKey] = set()
@@ -204,8 +204,8 @@ def read_queue(stdout: bytes, now: float) -> Listed:
                 element.clear()
         parser.close()
     except (ElementTree.ParseError, KeyError, ValueError) as error:
-        raise UnreadableError(str(error)[:REASON_LIMIT]) from error
-    return Listed(jobs, frozenset(waiting))
+        raise QstatFormatError(str(error)[:REASON_LIMIT]) from error
+    return ListedJobs(jobs, frozenset(waiting))
 
 
 def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Job]:
@@ -331,7 +331,7 @@ def read_accounts(stdout: bytes) -> list[Job]:
         try:
             job = _ended_job(fields)
         except (KeyError, ValueError) as error:
-            raise UnreadableError(f"qacct: {error}"[:REASON_LIMIT]) from error
+            raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
         if job is not None:
             found[job.key] = job
     return list(found.values())

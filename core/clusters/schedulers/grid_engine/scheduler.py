@@ -28,8 +28,8 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     MARK,
-    Listed,
-    UnreadableError,
+    ListedJobs,
+    QstatFormatError,
     common_beginning,
     in_error,
     keeps_no_accounts,
@@ -238,7 +238,7 @@ class GridEngineScheduler:
             errors |= {key: errors[key] or error for key, error in found.items()}
         return tuple(JobAnswer(key, errors[key]) for key in jobs)
 
-    async def _listed(self, *options: str) -> Listed:
+    async def _listed(self, *options: str) -> ListedJobs:
         """Return the jobs that qstat lists. Raises: _NoAnswerError."""
         result = await self._ask(["qstat", "-xml", "-r", *(options or ("-s", "prs"))])
         _refuse_no_answer(result)
@@ -247,14 +247,14 @@ class GridEngineScheduler:
         try:
             # Parsing ten thousand jobs takes half a second: not in the event loop.
             return await asyncio.to_thread(read_queue, result.stdout, self._clock())
-        except UnreadableError as error:
+        except QstatFormatError as error:
             raise _NoAnswerError(f"qstat printed something unexpected: {error}") from error
 
-    async def _asked_for(self, listed: Listed, wanted: set[int]) -> list[Job]:
+    async def _asked_for(self, listed: ListedJobs, wanted: set[int]) -> list[Job]:
         """Return all that is known of these ids."""
         now = self._clock()
         there = [job for job in listed.jobs if job.id in wanted]
-        jobs = await self._with_details(Listed(there, listed.waiting))
+        jobs = await self._with_details(ListedJobs(there, listed.waiting))
         known = {job.id for job in jobs}
         # Tasks of an array leave the queue one by one.
         unsure = (wanted - known) | {job.id for job in jobs if job.task is not None}
@@ -270,7 +270,7 @@ class GridEngineScheduler:
         if missing:
             others = await self._listed("-s", "prs", "-u", "*")
             theirs = [job for job in others.jobs if job.id in missing]
-            jobs += await self._with_details(Listed(theirs, others.waiting))
+            jobs += await self._with_details(ListedJobs(theirs, others.waiting))
         return jobs + self._just_left(jobs, wanted, now)
 
     def _just_left(self, jobs: Sequence[Job], wanted: set[int], now: float) -> list[Job]:
@@ -291,7 +291,7 @@ class GridEngineScheduler:
         self._seen |= {job.key: (now, job) for job in jobs if job.state in started}
         return left
 
-    async def _with_details(self, listed: Listed) -> list[Job]:
+    async def _with_details(self, listed: ListedJobs) -> list[Job]:
         """Return the jobs with details that need a second qstat, which is seldom necessary."""
         jobs = listed.jobs
         if any(job.key in listed.waiting for job in jobs):
@@ -335,7 +335,7 @@ class GridEngineScheduler:
         _refuse_no_answer(result)
         try:
             return read_accounts(result.stdout)
-        except UnreadableError as error:
+        except QstatFormatError as error:
             raise _NoAnswerError(str(error)) from error
 
     async def _ask(self, argv: Sequence[str]) -> CommandResult:

@@ -20,14 +20,14 @@ RESOURCES = "Resources"
 PRIORITY = "Priority"
 
 
-class Need(NamedTuple):
+class LocalResources(NamedTuple):
     """The resources that a job needs, or that are available."""
 
     cores: int
     memory_mb: int = 0
     gpus: int = 0
 
-    def fits(self, room: Need) -> bool:
+    def fits(self, room: LocalResources) -> bool:
         """Whether these resources fit into `room`."""
         return (
             self.cores <= room.cores
@@ -36,29 +36,29 @@ class Need(NamedTuple):
             and (self.memory_mb <= room.memory_mb or not self.memory_mb)
         )
 
-    def minus(self, other: Need) -> Need:
+    def minus(self, other: LocalResources) -> LocalResources:
         """Return these resources less `other`."""
-        return Need(
+        return LocalResources(
             self.cores - other.cores, self.memory_mb - other.memory_mb, self.gpus - other.gpus
         )
 
-    def at_most(self, whole: Need) -> Need:
+    def at_most(self, whole: LocalResources) -> LocalResources:
         """Return these resources, limited to those of a whole machine."""
-        return Need(*map(min, self, whole))
+        return LocalResources(*map(min, self, whole))
 
 
-class Waiting(NamedTuple):
+class WaitingJob(NamedTuple):
     """A job that may start. `seconds`: its time limit, infinite without one."""
 
     id: int
-    need: Need
+    need: LocalResources
     seconds: float = math.inf
 
 
-class Running(NamedTuple):
+class RunningJob(NamedTuple):
     """A running job, and the seconds until its time limit."""
 
-    need: Need
+    need: LocalResources
     ends_in: float = math.inf
 
 
@@ -75,14 +75,14 @@ def plan_jobs(
 ) -> StartPlan:
     """Apply `plan_starts` to jobs of the queue; `running` has the seconds that each job has run."""
     return plan_starts(
-        [Waiting(job.id, _need(job), job.walltime_seconds or math.inf) for job in ready],
-        [Running(_need(job), _seconds_left(job, elapsed)) for job, elapsed in running],
-        Need(capacity.cores, capacity.memory_mb, len(capacity.gpus)),
+        [WaitingJob(job.id, _need(job), job.walltime_seconds or math.inf) for job in ready],
+        [RunningJob(_need(job), _seconds_left(job, elapsed)) for job, elapsed in running],
+        LocalResources(capacity.cores, capacity.memory_mb, len(capacity.gpus)),
     )
 
 
-def _need(job: QueuedJob) -> Need:
-    return Need(job.cpus, job.memory_mb, job.gpus)
+def _need(job: QueuedJob) -> LocalResources:
+    return LocalResources(job.cpus, job.memory_mb, job.gpus)
 
 
 def _seconds_left(job: QueuedJob, elapsed: float) -> float:
@@ -91,7 +91,9 @@ def _seconds_left(job: QueuedJob, elapsed: float) -> float:
     return max(job.walltime_seconds - elapsed, 0.0)
 
 
-def plan_starts(waiting: Sequence[Waiting], running: Sequence[Running], whole: Need) -> StartPlan:
+def plan_starts(
+    waiting: Sequence[WaitingJob], running: Sequence[RunningJob], whole: LocalResources
+) -> StartPlan:
     """Choose the jobs to start now. `waiting` is in the order of submission.
 
     A job larger than the machine (submitted when the machine was larger) runs alone.
@@ -113,7 +115,7 @@ def plan_starts(waiting: Sequence[Waiting], running: Sequence[Running], whole: N
         elif reserved_in < 0 or job.seconds <= reserved_in < math.inf or need.fits(spare):
             start.append(job.id)
             free = free.minus(need)
-            busy.append(Running(need, job.seconds))
+            busy.append(RunningJob(need, job.seconds))
             if reserved_in >= 0 and not job.seconds <= reserved_in < math.inf:
                 spare = spare.minus(need)
         else:
@@ -121,11 +123,13 @@ def plan_starts(waiting: Sequence[Waiting], running: Sequence[Running], whole: N
     return StartPlan(tuple(start), reasons)
 
 
-def _reserve(need: Need, free: Need, busy: Sequence[Running]) -> tuple[float, Need]:
+def _reserve(
+    need: LocalResources, free: LocalResources, busy: Sequence[RunningJob]
+) -> tuple[float, LocalResources]:
     """Return the seconds until `need` fits, and the resources that are then left besides it."""
     ends_in = 0.0
     for job in sorted(busy, key=lambda job: job.ends_in):
-        free = Need(*(has + gets for has, gets in zip(free, job.need, strict=True)))
+        free = LocalResources(*(has + gets for has, gets in zip(free, job.need, strict=True)))
         ends_in = max(ends_in, job.ends_in)
         if need.fits(free):
             # Other jobs may end at the same time, but counting them would promise too much.

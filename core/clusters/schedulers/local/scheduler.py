@@ -19,6 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
+    DryVerdict,
     Job,
     JobAnswer,
     JobKey,
@@ -28,7 +29,6 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     Rejected,
     SubmitResult,
-    Verdict,
 )
 from rowtui.core.clusters.schedulers.local.machine import (
     boot_id,
@@ -142,7 +142,7 @@ class LocalScheduler:
     async def test_only(self, job: JobSpec) -> DryAnswer:
         """Whether this machine can ever run the job."""
         refusal = await _aside(self._refusal, job)
-        return DryAnswer(Verdict.REFUSES if refusal else Verdict.TAKES, refusal)
+        return DryAnswer(DryVerdict.REFUSES if refusal else DryVerdict.TAKES, refusal)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Return the jobs with these tokens, including jobs that ended up to 400 days ago."""

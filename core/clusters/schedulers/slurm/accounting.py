@@ -21,7 +21,7 @@ from rowtui.core.clusters.schedulers.slurm.parse import (
     COMMENT_PREFIX,
     MOST_JOBS,
     REASON_LIMIT,
-    UnreadableError,
+    SlurmFormatError,
     job_state,
     reason_of,
     tasks_of,
@@ -77,7 +77,7 @@ class AccountForm:
                 jobs += self._jobs(called, record, MOST_JOBS - len(jobs))
                 first = following
         except ValueError as error:
-            raise UnreadableError(str(error)[:REASON_LIMIT]) from error
+            raise SlurmFormatError(str(error)[:REASON_LIMIT]) from error
         return jobs
 
     @staticmethod
@@ -127,7 +127,7 @@ _SHARE = "Account,User,FairShare"
 HOURS = {"cpu": "CPU-hours", "gres/gpu": "GPU-hours"}
 
 
-class Allocation(NamedTuple):
+class AccountLimit(NamedTuple):
     """One limit on one account (or on this user in it). Hours; `unit` as in `HOURS`."""
 
     account: str
@@ -143,7 +143,7 @@ class Allocations(NamedTuple):
     `shares`: fair-share factors by account, None if the site has none.
     """
 
-    found: tuple[Allocation, ...] = ()
+    found: tuple[AccountLimit, ...] = ()
     shares: Mapping[str, float | None] = {}
     default: str = ""  # the account of jobs that name none, if the user has only one
     why: str = ""
@@ -191,7 +191,7 @@ def read_shares(stdout: bytes) -> tuple[dict[str, float | None], str]:
     return shares, user
 
 
-def read_limits(stdout: bytes) -> list[Allocation]:
+def read_limits(stdout: bytes) -> list[AccountLimit]:
     """Return the limits in hours from `scontrol show assoc_mgr`, including unused ones."""
     text = stdout.decode(errors="replace")
     records = list(_RECORD.finditer(text))
@@ -202,7 +202,7 @@ def read_limits(stdout: bytes) -> list[Allocation]:
         for limit in _LIMIT.finditer(minutes[1] if minutes else ""):
             if unit := HOURS.get(limit[1]):
                 whole, used = int(limit[2]) / 60, int(limit[3]) / 60
-                found.append(Allocation(record[1], record[2], unit, whole, used))
+                found.append(AccountLimit(record[1], record[2], unit, whole, used))
     return found
 
 

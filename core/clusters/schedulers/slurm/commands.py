@@ -15,6 +15,7 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     DryAnswer,
+    DryVerdict,
     Job,
     JobKey,
     JobState,
@@ -22,7 +23,6 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     Unreachable,
-    Verdict,
 )
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,
@@ -206,13 +206,13 @@ _ESTIMATE = re.compile(r"Job \d+ to start at (\d+) using (.+)")
 def read_dry_run(result: CommandResult) -> DryAnswer:
     """Read the answer of `sbatch --test-only`, which is on stderr; times are epoch seconds."""
     if result.exit_status is None:
-        return DryAnswer(Verdict.NOT_TOLD, result.complaint)
+        return DryAnswer(DryVerdict.NOT_TOLD, result.complaint)
     lines = result.stderr.decode(errors="replace").splitlines()
     if result.exit_status == 0:
         for line in lines:
             if match := _ESTIMATE.search(line):
-                return DryAnswer(Verdict.TAKES, "", float(match[1]), match[2].strip())
-        return DryAnswer(Verdict.TAKES)
+                return DryAnswer(DryVerdict.TAKES, "", float(match[1]), match[2].strip())
+        return DryAnswer(DryVerdict.TAKES)
     verdicts = [line.partition(_TEST_FAILED)[2].strip() for line in lines if _TEST_FAILED in line]
     own_words = any(line.startswith("sbatch: ") for line in lines)
     refused = (
@@ -222,7 +222,7 @@ def read_dry_run(result: CommandResult) -> DryAnswer:
         or (result.exit_status == 255 and own_words)
     )
     said = _said(result.stderr) or result.complaint
-    return DryAnswer(Verdict.REFUSES if refused else Verdict.NOT_TOLD, said)
+    return DryAnswer(DryVerdict.REFUSES if refused else DryVerdict.NOT_TOLD, said)
 
 
 def _said(stderr: bytes) -> str:

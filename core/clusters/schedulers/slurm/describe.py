@@ -29,7 +29,7 @@ _UNCONFIGURED = "Could not establish a configuration source"
 _CONFIGURATION = ["scontrol", "show", "config"]
 
 
-class NodeKind(NamedTuple):
+class PartitionNodes(NamedTuple):
     """Equal nodes of one partition: their number, and the resources of each."""
 
     nodes: int
@@ -163,13 +163,13 @@ def _facts(line: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in line.split() if "=" in part)
 
 
-def read_nodes(sinfo: str) -> dict[str, tuple[NodeKind, ...]]:
+def read_nodes(sinfo: str) -> dict[str, tuple[PartitionNodes, ...]]:
     """Return partition -> its kinds of nodes, from lines of `partition|nodes|cpus|gres`."""
-    found: dict[str, list[NodeKind]] = {}
+    found: dict[str, list[PartitionNodes]] = {}
     for line in sinfo.splitlines():
         match line.split("|", 3):
             case [name, nodes, cpus, gres] if nodes.isdigit() and cpus.rstrip("+").isdigit():
-                kind = NodeKind(int(nodes), int(cpus.rstrip("+")), gpus_of(gres))
+                kind = PartitionNodes(int(nodes), int(cpus.rstrip("+")), gpus_of(gres))
                 if kind.nodes and kind.cpus:
                     found.setdefault(name, []).append(kind)
     return {name: tuple(kinds) for name, kinds in found.items()}
@@ -186,7 +186,7 @@ def gpus_of(gres: str) -> int:
 
 
 def read_partition(
-    fact: dict[str, str], kinds: Sequence[NodeKind], *, root: bool = False
+    fact: dict[str, str], kinds: Sequence[PartitionNodes], *, root: bool = False
 ) -> Partition:
     """Return one partition's limits. Memory is left to the site's defaults.
 

@@ -17,11 +17,11 @@ from rowtui.core.clusters.schedulers.detail import (
     MOST_BYTES,
     MOST_FIELDS,
     TIMEOUT,
-    Asked,
+    CommandOutput,
     Everybody,
     SchedulerDetail,
 )
-from rowtui.core.clusters.schedulers.slurm.parse import UnreadableError
+from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 
 _EPOCHS: Mapping[str, str | None] = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
@@ -51,7 +51,7 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
     shown = await _run(transport, "scontrol", "show", "job", name)
     fields = read_fields(_text(shown))
     known = dict(reversed(fields))
-    asked = [Asked(f"scontrol show job {name}", fields, _problem(shown, fields))]
+    asked = [CommandOutput(f"scontrol show job {name}", fields, _problem(shown, fields))]
     priority: tuple[tuple[str, int], ...] = ()
     if known.get("JobState", "PENDING").startswith("PENDING"):
         form = "|".join(f"%{letter}" for _, letter in PRIORITY)
@@ -61,7 +61,7 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
         problem = _problem(told, priority)
         if not priority and told.exit_status == 0 and not told.stderr.strip():
             problem = UNRANKED
-        asked.append(Asked(f"sprio -j {whole}", problem=problem))
+        asked.append(CommandOutput(f"sprio -j {whole}", problem=problem))
     detail = SchedulerDetail(tuple(asked), priority)
     return await _with_estimate(transport, detail, name, known) if estimate else detail
 
@@ -78,13 +78,16 @@ async def _with_estimate(
         return detail._replace(problem="it does not wait: there is no start to estimate")
     told = await _run(transport, "squeue", "-h", "--start", "-j", name, "-o", "%S|%Y", env=_EPOCHS)
     start, on = read_start(_text(told))
-    asked = [*detail.asked, Asked(f"squeue --start -j {name}", problem=_problem(told, "ok"))]
+    asked = [
+        *detail.asked,
+        CommandOutput(f"squeue --start -j {name}", problem=_problem(told, "ok")),
+    ]
     ahead = waiting = None
     partition, own = known.get("Partition", ""), known.get("Priority", "")
     if partition and own.isdecimal() and int(own):
         argv = ("squeue", "-h", "-t", "PD", "-p", partition, "-o", "%Q")
         queue = await _run(transport, *argv)
-        asked.append(Asked(f"squeue -t PD -p {partition}", problem=_problem(queue, "ok")))
+        asked.append(CommandOutput(f"squeue -t PD -p {partition}", problem=_problem(queue, "ok")))
         if queue.exit_status == 0:
             numbers = [int(it) for it in _text(queue).split() if it.isdecimal()]
             waiting, ahead = len(numbers), sum(1 for it in numbers if it > int(own))
@@ -148,7 +151,7 @@ async def slurm_everybody(transport: Transport, most: int) -> Everybody:
 
     try:
         jobs = (await asyncio.to_thread(form.read, stdout)).jobs
-    except UnreadableError as error:
+    except SlurmFormatError as error:
         return Everybody((), f"squeue printed something unexpected: {error}")
     return Everybody(_with_users(jobs[:most]), cut=cut or len(jobs) > most)
 

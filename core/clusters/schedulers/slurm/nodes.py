@@ -1,7 +1,7 @@
 """The node types of a running Slurm cluster: equal nodes of one partition.
 
 The input is scontrol's output about the configuration, the partitions and the nodes, and sinfo's
-output about sleeping nodes; the result is a `NodeKind` for each kind, with its number of nodes and
+output about sleeping nodes; the result is a `NodeType` for each kind, with its number of nodes and
 their state. Parsing is pure, never raises, and skips unreadable data with a notice. Only resources
 that jobs may use count: without the cores and memory that nodes reserve for themselves, and at most
 what the partition allows on a node. Source: the manual pages of scontrol, sinfo and slurm.conf;
@@ -18,7 +18,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
 from rowtui.core.clusters.config.load_node_types import LARGEST_COUNT, LONGEST_BOOT
-from rowtui.core.clusters.model import NodeKind
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.clusters.schedulers.slurm.describe import gpus_of
 from rowtui.core.clusters.schedulers.slurm.nodes_parse import (
     SLEEPER_FORMAT,
@@ -48,7 +48,7 @@ class FoundKind(NamedTuple):
     `example`: the name of one node. `closed`: the state of a partition that accepts no jobs now.
     """
 
-    kind: NodeKind
+    kind: NodeType
     nodes: int
     down: int = 0
     asleep: int = 0
@@ -212,13 +212,13 @@ def _kinds(
     partition: SlurmPartition, nodes: Sequence[SlurmNode], words: Mapping[str, str]
 ) -> list[FoundKind]:
     """Return the equal nodes as kinds, the smallest first."""
-    alike: dict[tuple[str, NodeKind], list[SlurmNode]] = {}
+    alike: dict[tuple[str, NodeType], list[SlurmNode]] = {}
     for node in nodes:
         cpus = min(node.cpus, partition.cpus or node.cpus)
         memory = min(node.memory_mb, partition.memory_mb or node.memory_mb)
         if partition.memory_per_cpu_mb is not None:
             memory = min(memory, cpus * partition.memory_per_cpu_mb)
-        kind = NodeKind(
+        kind = NodeType(
             name="",
             partition=partition.name,
             cpus=cpus,
@@ -275,7 +275,7 @@ def _gpu_models(gres: str) -> str:
     return "-".join(parts)
 
 
-def _name(kind: NodeKind, models: str) -> str:
+def _name(kind: NodeType, models: str) -> str:
     """Return a name such as `gpu-32c-250g-4xa100`, which depends only on the nodes themselves."""
     memory = kind.memory_mb or 0
     words = [kind.partition, f"{kind.cpus}c"]

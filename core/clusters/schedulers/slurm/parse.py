@@ -111,7 +111,7 @@ _TOLD_BY_STATE = frozenset({"PREEMPTED", "DEADLINE", "CONFIGURING", "BOOT_FAIL"}
 _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
 
 
-class UnreadableError(ValueError):
+class SlurmFormatError(ValueError):
     """An answer of another form than the requested one."""
 
 

@@ -20,7 +20,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_tok
 from rowtui.core.clusters.schedulers.slurm.parse import (
     MOST_JOBS,
     REASON_LIMIT,
-    UnreadableError,
+    SlurmFormatError,
     job_state,
     reason_of,
     seconds_of,
@@ -50,7 +50,7 @@ class QueueForm:
         fields = "%A|%F|%K|%T|%M|%l|%S|%P|%N|%r"
         return f"{self.mark}>{fields}{self.mark}|%k{self.mark}|%j"
 
-    def read(self, stdout: bytes) -> Reading:
+    def read(self, stdout: bytes) -> SqueueReading:
         """Return the jobs in squeue's order. Raises: UnreadableError."""
         gap = f"{self.mark}|"
         known: dict[str, _Facts] = {}  # thousands of jobs share the same reason
@@ -81,8 +81,8 @@ class QueueForm:
                     if own_id == number:
                         unsplit[job_id] = jobs[-1]
         except ValueError as error:
-            raise UnreadableError(str(error)[:REASON_LIMIT]) from error
-        return Reading(jobs, merged, unsplit)
+            raise SlurmFormatError(str(error)[:REASON_LIMIT]) from error
+        return SqueueReading(jobs, merged, unsplit)
 
     def _records(self, stdout: bytes) -> Iterator[str]:
         """Yield the records, split in pieces: one large split would block every other thread."""
@@ -102,7 +102,7 @@ class QueueForm:
             at = end
 
 
-class Reading(NamedTuple):
+class SqueueReading(NamedTuple):
     """The result of one squeue. `merged`: some of rowtui's tasks in one record are held.
 
     squeue shows the waiting tasks of an array as one record with all their reasons; with `-r` it
@@ -114,7 +114,7 @@ class Reading(NamedTuple):
     merged: bool = False
     unsplit: Mapping[int, Job] = {}
 
-    def told_apart(self, apart: Reading) -> list[Job]:
+    def told_apart(self, apart: SqueueReading) -> list[Job]:
         """Return the jobs of a second squeue with `-r`, and the jobs that are missing from it.
 
         squeue 22.05 omits the last task of a record that it writes with a step (`0-298:2`).

@@ -10,26 +10,26 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.reason_table import HELD, Explanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reason_table import HELD, ReasonExplanation, Reasons, foreign
 
 _WAIT = "Nothing needs to be done."
 _ASK = "Ask the administrators, or cancel it and submit to another partition."
 _LESS = "Cancel it, ask for less, and submit again."
 
 
-def _never(sentence: str, hint: str) -> Explanation:
+def _never(sentence: str, hint: str) -> ReasonExplanation:
     """Return the explanation of a reason that waiting does not resolve."""
-    return Explanation(sentence, hint, needs_person=True)
+    return ReasonExplanation(sentence, hint, needs_person=True)
 
 
-_ROOM = Explanation("It waits until enough cores, memory or GPUs are free for it.", _WAIT)
-_LATER_TURN = Explanation("Jobs of higher priority are before it in the queue.", _WAIT)
+_ROOM = ReasonExplanation("It waits until enough cores, memory or GPUs are free for it.", _WAIT)
+_LATER_TURN = ReasonExplanation("Jobs of higher priority are before it in the queue.", _WAIT)
 _NODES_GONE = "Waiting may help: administrators bring nodes back. Or submit to another partition."
-_CLOSED = Explanation(
+_CLOSED = ReasonExplanation(
     "Its partition starts no jobs at present.",
     "It starts when the administrators open the partition again.",
 )
-_MAINTENANCE = Explanation(
+_MAINTENANCE = ReasonExplanation(
     "The nodes are reserved for maintenance that begins before the job would end.",
     "It starts after the maintenance; with a shorter time limit it may start before it.",
 )
@@ -45,9 +45,9 @@ _QOS = _never(
 WORDS = {
     "Resources": _ROOM,
     "Priority": _LATER_TURN,
-    "SchedDefer": Explanation("The scheduler has not come to it yet.", _WAIT),
-    "WaitingForScheduling": Explanation("The scheduler has not come to it yet.", _WAIT),
-    "Dependency": Explanation("It waits for other jobs to end.", _WAIT),
+    "SchedDefer": ReasonExplanation("The scheduler has not come to it yet.", _WAIT),
+    "WaitingForScheduling": ReasonExplanation("The scheduler has not come to it yet.", _WAIT),
+    "Dependency": ReasonExplanation("It waits for other jobs to end.", _WAIT),
     "DependencyNeverSatisfied": _never(
         "A job that it has to wait for did not end as it must: this one never starts.",
         "Cancel it, and submit again what failed.",
@@ -72,12 +72,12 @@ WORDS = {
         "It was put back into the queue too many times, and is held.",
         "Look at its log, then release or cancel it.",
     ),
-    "BeginTime": Explanation(
+    "BeginTime": ReasonExplanation(
         "It may not start before its time: it was submitted for later, or its node failed and it"
         " was put back into the queue.",
         _WAIT,
     ),
-    "JobArrayTaskLimit": Explanation(
+    "JobArrayTaskLimit": ReasonExplanation(
         "As many jobs of its array run as may run at a time.", "It starts when one of them ends."
     ),
     "PartitionTimeLimit": _never(
@@ -103,35 +103,41 @@ WORDS = {
         "Cancel it, and check the kinds of nodes, GPUs and memory that it asks for.",
     ),
     "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": (
-        Explanation(
+        ReasonExplanation(
             "All nodes that it could use are out of service, or kept for partitions of higher"
             " priority.",
             _NODES_GONE,
         )
     ),
     "ReqNodeNotAvail, Reserved for maintenance": _MAINTENANCE,
-    "ReqNodeNotAvail, May be reserved for other job": Explanation(
+    "ReqNodeNotAvail, May be reserved for other job": ReasonExplanation(
         "The nodes that it could use are promised to other jobs.", _WAIT
     ),
-    "NodeDown": Explanation("A node that it needs is down.", _NODES_GONE),
-    "FrontEndDown": Explanation("The machine that starts jobs is down.", _WAIT),
-    "PowerNotAvail": Explanation("Its nodes would need more power than there is now.", _WAIT),
-    "PowerReserved": Explanation("The power for its nodes is reserved for other jobs.", _WAIT),
-    "Reservation": Explanation(
+    "NodeDown": ReasonExplanation("A node that it needs is down.", _NODES_GONE),
+    "FrontEndDown": ReasonExplanation("The machine that starts jobs is down.", _WAIT),
+    "PowerNotAvail": ReasonExplanation("Its nodes would need more power than there is now.", _WAIT),
+    "PowerReserved": ReasonExplanation(
+        "The power for its nodes is reserved for other jobs.", _WAIT
+    ),
+    "Reservation": ReasonExplanation(
         "It waits for the reservation that it was submitted to.", "It starts when that begins."
     ),
     "ReservationDeleted": _never(
         "The reservation that it was submitted to does not exist any more.",
         "Cancel it, and submit again without the reservation.",
     ),
-    "Licenses": Explanation(
+    "Licenses": ReasonExplanation(
         "All licences of a program that it needs are in use.", "It starts when one is given back."
     ),
-    "Prolog": Explanation("Its nodes are being prepared.", _WAIT),
-    "configuring": Explanation("It has its nodes, which are being prepared.", _WAIT),
-    "Cleaning": Explanation("It goes back to the queue after its last run was cleaned up.", _WAIT),
-    "BurstBufferResources": Explanation("It waits for room in the burst buffer.", _WAIT),
-    "BurstBufferStageIn": Explanation("Its data is being brought to the burst buffer.", _WAIT),
+    "Prolog": ReasonExplanation("Its nodes are being prepared.", _WAIT),
+    "configuring": ReasonExplanation("It has its nodes, which are being prepared.", _WAIT),
+    "Cleaning": ReasonExplanation(
+        "It goes back to the queue after its last run was cleaned up.", _WAIT
+    ),
+    "BurstBufferResources": ReasonExplanation("It waits for room in the burst buffer.", _WAIT),
+    "BurstBufferStageIn": ReasonExplanation(
+        "Its data is being brought to the burst buffer.", _WAIT
+    ),
     "BurstBufferOperation": _never(
         "The burst buffer could not be prepared for it.", "Ask the administrators, or cancel it."
     ),
@@ -139,16 +145,16 @@ WORDS = {
     "AccountNotAllowed": _ACCOUNT,
     "InvalidQOS": _QOS,
     "QOSNotAllowed": _QOS,
-    "QOSUsageThreshold": Explanation(
+    "QOSUsageThreshold": ReasonExplanation(
         "Your share of the cluster is used up for its quality of service (QOS).",
         "It starts when your use has aged, or submit with another QOS.",
     ),
-    "AccountingPolicy": Explanation(
+    "AccountingPolicy": ReasonExplanation(
         "A limit of your account or of its quality of service (QOS) is reached.",
         "It starts as your other jobs end, unless it asks for too much by itself.",
     ),
     "DeadLine": _never("It cannot end before its own deadline any more.", "Cancel it."),
-    "FedJobLock": Explanation("The clusters agree on which of them starts it.", _WAIT),
+    "FedJobLock": ReasonExplanation("The clusters agree on which of them starts it.", _WAIT),
     "SystemFailure": _never("The cluster failed while it was to be started.", _ASK),
 }
 
@@ -156,11 +162,11 @@ WORDS = {
 _UNAVAILABLE = re.compile(r"ReqNodeNotAvail(?:[(, _]*(?:Unavailable(?:Nodes)?:)?(.*?)\)?)?", re.S)
 
 
-def _without_nodes(match: re.Match[str]) -> Explanation:
+def _without_nodes(match: re.Match[str]) -> ReasonExplanation:
     nodes = foreign(match[1] or "").strip(" ,:")
     if not nodes:
-        return Explanation("Nodes that it needs are not available now.", _NODES_GONE)
-    return Explanation(f"Nodes that it needs are not available now: {nodes}.", _NODES_GONE)
+        return ReasonExplanation("Nodes that it needs are not available now.", _NODES_GONE)
+    return ReasonExplanation(f"Nodes that it needs are not available now: {nodes}.", _NODES_GONE)
 
 
 class _Thing(NamedTuple):
@@ -194,7 +200,7 @@ _TOGETHER = "It starts when other jobs that count have ended."
 _BUDGET = "Ask the administrators for more, or cancel it and submit with another account or QOS."
 
 
-def _limit(match: re.Match[str]) -> Explanation:
+def _limit(match: re.Match[str]) -> ReasonExplanation:
     """Explain a limit by its parts, such as QOS, Max, Cpu, PerUser."""
     of_qos = match[0].upper().startswith("QOS")
     whose = "its quality of service (QOS)" if of_qos else "your account"
@@ -203,8 +209,8 @@ def _limit(match: re.Match[str]) -> Explanation:
     if what in ("submit", "job", "jobs"):
         where, may = ("are in the queue", "be") if what == "submit" else ("run", "run at a time")
         if kind == "grp" or per == "peraccount":
-            return Explanation(f"As many jobs of {whose} {where} as may {may}.", _TOGETHER)
-        return Explanation(f"As many of your jobs {where} as {whose} allows.", _TOGETHER)
+            return ReasonExplanation(f"As many jobs of {whose} {where} as may {may}.", _TOGETHER)
+        return ReasonExplanation(f"As many of your jobs {where} as {whose} allows.", _TOGETHER)
     if what.startswith("wall"):
         if kind == "grp":
             return _never(f"The time that {whose} has for all jobs together is used up.", _BUDGET)
@@ -219,27 +225,29 @@ def _limit(match: re.Match[str]) -> Explanation:
     if kind == "grp" and counted == "minutes":
         return _never(f"The {thing.hours} of {whose} are used up.", _BUDGET)
     if kind == "grp" and counted == "runminutes":
-        return Explanation(
+        return ReasonExplanation(
             f"Running jobs of {whose} still need all the {thing.hours} that may be promised at a"
             " time.",
             "It starts as they get on; with a shorter time limit it starts earlier.",
         )
     used = f"use {thing.much} {thing.name} as"
     if kind == "grp":
-        return Explanation(f"Together the jobs of {whose} {used} they may at a time.", _TOGETHER)
+        return ReasonExplanation(
+            f"Together the jobs of {whose} {used} they may at a time.", _TOGETHER
+        )
     if per == "peraccount":
-        return Explanation(f"The jobs of your account {used} they may at a time.", _TOGETHER)
+        return ReasonExplanation(f"The jobs of your account {used} they may at a time.", _TOGETHER)
     if per == "peruser":
-        return Explanation(f"Your jobs {used} {whose} gives one user at a time.", _TOGETHER)
+        return ReasonExplanation(f"Your jobs {used} {whose} gives one user at a time.", _TOGETHER)
     more = thing.hours if counted else thing.name
     place = "on one node" if per == "pernode" else "for one job"
     return _never(f"It asks for more {more} than {whose} allows {place}.", _LESS)
 
 
-def _old_limit(match: re.Match[str]) -> Explanation:
+def _old_limit(match: re.Match[str]) -> ReasonExplanation:
     whose = "its quality of service (QOS)" if match[1] == "QOS" else "your account"
     what = {"Job": "number of jobs", "Resource": "amount of some resource", "Time": "time"}
-    return Explanation(
+    return ReasonExplanation(
         f"A limit of {whose} is reached: {what[match[2]]}.",
         "It starts as your other jobs end, unless it asks for too much by itself.",
     )

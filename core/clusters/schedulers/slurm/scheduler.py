@@ -33,12 +33,16 @@ from rowtui.core.clusters.schedulers.slurm.commands import (
     waiting_and_whole,
     words_of,
 )
-from rowtui.core.clusters.schedulers.slurm.parse import COMMENT_PREFIX, UnreadableError, write_tasks
+from rowtui.core.clusters.schedulers.slurm.parse import (
+    COMMENT_PREFIX,
+    SlurmFormatError,
+    write_tasks,
+)
 from rowtui.core.clusters.schedulers.slurm.queue import (
     EXIT_FORM,
     ExitOf,
     QueueForm,
-    Reading,
+    SqueueReading,
     knows_none,
     lacking_exits,
     learn_exits,
@@ -165,7 +169,7 @@ class SlurmScheduler:
         wanted = set(tokens)
         try:
             jobs, complaints = await self._jobs("--me")
-        except UnreadableError:
+        except SlurmFormatError:
             return None
         jobs = await self._with_exit_codes([job for job in jobs if job.token in wanted])
         missing = wanted - {job.token for job in jobs}
@@ -198,7 +202,7 @@ class SlurmScheduler:
             return QueueSnapshot(self._cluster, self._clock())
         try:
             jobs, complaints = await self._jobs("--me")
-        except UnreadableError as error:
+        except SlurmFormatError as error:
             return self._no_answer(str(error))
         if not jobs and complaints:
             return self._no_answer(complaints)
@@ -239,7 +243,7 @@ class SlurmScheduler:
         if asked:
             try:
                 known, _ = await self._jobs("--me")
-            except UnreadableError:
+            except SlurmFormatError:
                 pass  # then cancel without this knowledge
         waiting, whole = await asyncio.to_thread(waiting_and_whole, asked, known)
         await self._act(("scontrol", "hold"), waiting, words_of(waiting))
@@ -275,20 +279,20 @@ class SlurmScheduler:
         """
         import asyncio  # imported here, because `submit` does not need it
 
-        async def look(*more: str) -> tuple[Reading, str]:
+        async def look(*more: str) -> tuple[SqueueReading, str]:
             form = QueueForm.new()
             result = await self._squeue("-t", "all", *more, *options, "-o", form.option)
             if knows_none(result):
-                return Reading([]), ""
+                return SqueueReading([]), ""
             if result.exit_status != 0:
-                raise UnreadableError(result.complaint or "squeue failed")
+                raise SlurmFormatError(result.complaint or "squeue failed")
             if result.truncated:
-                raise UnreadableError("squeue printed more than can be read")
+                raise SlurmFormatError("squeue printed more than can be read")
             try:
                 # In a thread: ten thousand jobs take a few hundredths of a second.
                 reading = await asyncio.to_thread(form.read, result.stdout)
-            except UnreadableError as error:
-                raise UnreadableError(f"squeue printed something unexpected: {error}") from error
+            except SlurmFormatError as error:
+                raise SlurmFormatError(f"squeue printed something unexpected: {error}") from error
             return reading, result.stderr.decode(errors="replace").strip().rpartition("\n")[2]
 
         reading, complaint = await look()
@@ -317,7 +321,7 @@ class SlurmScheduler:
                 shown, _ = await self._jobs("--jobs", ",".join(map(str, batch)))
                 wanted = set(batch)
                 jobs += [job for job in shown if job.id in wanted]
-            except UnreadableError as error:
+            except SlurmFormatError as error:
                 reason = f"squeue could not be asked: {error}"
                 jobs += [Job(job_id, JobState.UNKNOWN, reason=reason) for job_id in batch]
         return jobs
@@ -370,7 +374,7 @@ class SlurmScheduler:
             return None
         try:
             return await asyncio.to_thread(form.read, result.stdout)
-        except UnreadableError:
+        except SlurmFormatError:
             return None
 
     def _no_answer(self, error: str) -> QueueSnapshot:

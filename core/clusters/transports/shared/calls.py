@@ -35,7 +35,7 @@ from rowtui.core.clusters.transports.shared.folder import (
     sockets,
 )
 from rowtui.core.clusters.transports.shared.protocol import (
-    Frame,
+    Message,
     ProtocolError,
     SharedLogin,
     Wish,
@@ -48,7 +48,7 @@ from rowtui.core.clusters.transports.shared.protocol import (
     send,
     version_in,
 )
-from rowtui.core.clusters.transports.shared.transport import Line, open_line
+from rowtui.core.clusters.transports.shared.transport import SharedConnection, open_line
 
 # Start the process that holds a login, and run the first steps of that process.
 #
@@ -119,12 +119,12 @@ def main() -> None:
 
 async def _serve(settings: Mapping[str, Any]) -> None:
     from rowtui.core.clusters.transports.shared.server import Shared, serve
-    from rowtui.core.clusters.transports.shared.user import Questions
+    from rowtui.core.clusters.transports.shared.user import UserQuestions
 
     files = settings["target"]["config"]
     config = None if files is None else tuple(map(Path, files))
     target = SshTarget(**{**settings["target"], "config": config})
-    questions = Questions()
+    questions = UserQuestions()
     ready, end = asyncio.Event(), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
     serving = asyncio.create_task(
@@ -209,7 +209,7 @@ async def log_in_at(path: Path, asker: Asker) -> SharedLogin:
         await line.close()
 
 
-async def _answer_questions(line: Line, asker: Asker) -> Frame | None:
+async def _answer_questions(line: SharedConnection, asker: Asker) -> Message | None:
     """Answer questions until the result of the login arrives; None if the connection ends
     before.
     """
@@ -241,12 +241,12 @@ async def _answer_questions(line: Line, asker: Asker) -> Frame | None:
             await _cancelled(left)
 
 
-async def _ask(line: Line, asker: Asker, number: int, frame: Frame) -> None:
+async def _ask(line: SharedConnection, asker: Asker, number: int, frame: Message) -> None:
     given = await asker.ask(read_prompts(frame))
     send(line.writer, {"answer": number, "given": None if given is None else list(given)})
 
 
-async def _believe(line: Line, asker: Asker, number: int, frame: Frame) -> None:
+async def _believe(line: SharedConnection, asker: Asker, number: int, frame: Message) -> None:
     believed = await asker.host_key(read_host_key(frame))
     send(line.writer, {"answer": number, "given": [] if believed else None})
 
@@ -264,7 +264,7 @@ async def look_at(path: Path) -> SharedLogin | None:
     Raises: SharedError, but not for a process that does not answer.
     """
     try:
-        line = await Line.to(path)
+        line = await SharedConnection.to(path)
     except NobodyThere:
         return None
     try:
@@ -291,7 +291,7 @@ async def end_shared(path: Path) -> bool:
     killed. Raises: SharedError.
     """
     try:
-        line = await Line.to(path)
+        line = await SharedConnection.to(path)
     except NobodyThere:
         return False
     try:
@@ -331,7 +331,7 @@ async def _ended(process: int) -> None:
         loop.remove_reader(process)
 
 
-def _known(line: Line, frame: Frame) -> SharedLogin:
+def _known(line: SharedConnection, frame: Message) -> SharedLogin:
     login = read_login(frame.head)
     version = login.version or version_in(frame)
     return login._replace(pid=peer_pid(line.socket), version=version)

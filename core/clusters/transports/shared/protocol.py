@@ -48,7 +48,7 @@ class Wish(Enum):
     END = "end"
 
 
-class State(Enum):
+class LoginState(Enum):
     """State of the login that a process holds. `SILENT`: the process does not answer."""
 
     LOGGING_IN = "logging in"
@@ -57,7 +57,7 @@ class State(Enum):
     SILENT = "no answer"
 
 
-class Frame(NamedTuple):
+class Message(NamedTuple):
     """One message."""
 
     head: dict[str, Any]
@@ -73,7 +73,7 @@ class SharedLogin(NamedTuple):
     cluster: str
     host: str = ""  # safe to show
     user: str = ""
-    state: State = State.SILENT
+    state: LoginState = LoginState.SILENT
     since: float = 0.0
     until: float = 0.0
     idle: float = 0.0
@@ -110,7 +110,7 @@ def send(writer: asyncio.StreamWriter, head: Mapping[str, Any], *body: bytes) ->
             writer.write(part)
 
 
-async def receive(reader: asyncio.StreamReader) -> Frame | None:
+async def receive(reader: asyncio.StreamReader) -> Message | None:
     """Read the next frame; None at the end, also within a frame. Raises: ProtocolError."""
     try:
         words, length = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
@@ -126,7 +126,7 @@ async def receive(reader: asyncio.StreamReader) -> Frame | None:
         head = None
     if not isinstance(head, dict):
         raise ProtocolError("a message has no head")
-    return Frame(head, body)
+    return Message(head, body)
 
 
 def field(head: Mapping[str, Any], name: str, *kinds: type[_Value]) -> _Value:
@@ -147,7 +147,7 @@ def greeting(wish: Wish) -> dict[str, Any]:
     return {"rowtui": __version__, "protocol": PROTOCOL, "wish": wish.value}
 
 
-def wish_in(frame: Frame | None) -> Wish | None:
+def wish_in(frame: Message | None) -> Wish | None:
     """Return the request of a greeting; None if it is invalid."""
     try:
         return Wish(frame.head.get("wish")) if frame is not None else None
@@ -155,12 +155,12 @@ def wish_in(frame: Frame | None) -> Wish | None:
         return None
 
 
-def same_version(frame: Frame) -> bool:
+def same_version(frame: Message) -> bool:
     """Whether the other end has exactly this version."""
     return (frame.head.get("rowtui"), frame.head.get("protocol")) == (__version__, PROTOCOL)
 
 
-def version_in(frame: Frame) -> str:
+def version_in(frame: Message) -> str:
     """Return the other end's version, safe to show."""
     version = frame.head.get("rowtui")
     return visible(version[:40]) if isinstance(version, str) else "of an unknown version"
@@ -177,7 +177,7 @@ def read_login(head: Mapping[str, Any]) -> SharedLogin:
     for name, default in values.items():
         given = head.get(name)
         if name == "state":
-            values[name] = next((s for s in State if s.value == given), State.SILENT)
+            values[name] = next((s for s in LoginState if s.value == given), LoginState.SILENT)
         elif isinstance(default, float) and isinstance(given, int):
             values[name] = float(given)
         elif type(given) is type(default):
@@ -205,7 +205,7 @@ def request_head(
     }
 
 
-def read_request(frame: Frame) -> Request:
+def read_request(frame: Message) -> Request:
     """Read a command. Raises: ProtocolError."""
     head = frame.head
     argv = field(head, "argv", list)
@@ -238,7 +238,7 @@ def result_head(number: int, result: CommandResult) -> dict[str, Any]:
     }
 
 
-def read_result(argv: Sequence[str], frame: Frame) -> CommandResult:
+def read_result(argv: Sequence[str], frame: Message) -> CommandResult:
     """Read the result of a command. Raises: ProtocolError."""
     head = frame.head
     trouble = head.get("trouble")
@@ -270,7 +270,7 @@ def prompts_head(number: int, prompts: Sequence[Prompt]) -> dict[str, Any]:
     return {"ask": number, "prompts": [list(prompt) for prompt in prompts]}
 
 
-def read_prompts(frame: Frame) -> list[Prompt]:
+def read_prompts(frame: Message) -> list[Prompt]:
     """Read questions for the user. Raises: ProtocolError."""
     prompts = field(frame.head, "prompts", list)
     try:
@@ -284,7 +284,7 @@ def host_key_head(number: int, key: UnknownHostKey) -> dict[str, Any]:
     return {"host_key": number, "key": list(key)}
 
 
-def read_host_key(frame: Frame) -> UnknownHostKey:
+def read_host_key(frame: Message) -> UnknownHostKey:
     """Read the host key to be accepted. Raises: ProtocolError."""
     key = field(frame.head, "key", list)
     if len(key) != len(UnknownHostKey._fields) or not all(isinstance(text, str) for text in key):
@@ -302,7 +302,7 @@ def failure_head(error: LoginError) -> dict[str, Any]:
     }
 
 
-def read_failure(frame: Frame) -> LoginError:
+def read_failure(frame: Message) -> LoginError:
     """Read the reason of a failed login. Raises: ProtocolError."""
     try:
         trouble = LoginTrouble(frame.head.get("failed"))

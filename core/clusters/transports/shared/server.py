@@ -27,10 +27,10 @@ from rowtui.core.clusters.transports.shared.folder import (
     remove,
 )
 from rowtui.core.clusters.transports.shared.protocol import (
+    LoginState,
     ProtocolError,
     Request,
     SharedLogin,
-    State,
     Wish,
     failure_head,
     greeting,
@@ -42,7 +42,7 @@ from rowtui.core.clusters.transports.shared.protocol import (
     send,
     wish_in,
 )
-from rowtui.core.clusters.transports.shared.user import Caller, Questions
+from rowtui.core.clusters.transports.shared.user import Caller, UserQuestions
 
 FIRST_WAIT = 20.0  # seconds until a process must connect to log in
 _GREETING = 10.0  # seconds for a client to send its greeting
@@ -64,7 +64,7 @@ async def serve(
     idle_seconds: float,
     *,
     shared: Shared,
-    questions: Questions,
+    questions: UserQuestions,
     logged_in: bool = False,
     ready: asyncio.Event | None = None,
     end: asyncio.Event | None = None,
@@ -106,7 +106,7 @@ class _Server:
         path: Path,
         idle_seconds: float,
         shared: Shared,
-        questions: Questions,
+        questions: UserQuestions,
     ) -> None:
         self._transport = transport
         self._path = path
@@ -248,9 +248,9 @@ class _Server:
         return ""
 
     def _login(self) -> SharedLogin:
-        state = State.LOGGING_IN
+        state = LoginState.LOGGING_IN
         if self.was_in and not self._logging_in:
-            state = State.CONNECTED if is_connected(self._transport) else State.LOST
+            state = LoginState.CONNECTED if is_connected(self._transport) else LoginState.LOST
         return SharedLogin(
             self._shared.cluster,
             self._shared.host,

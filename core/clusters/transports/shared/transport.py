@@ -20,7 +20,7 @@ from pathlib import Path
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.transports.shared.folder import NobodyThere, SharedError, connect_to
 from rowtui.core.clusters.transports.shared.protocol import (
-    Frame,
+    Message,
     ProtocolError,
     Wish,
     greeting,
@@ -37,7 +37,7 @@ _PROGRAM = Path(__file__).with_name("stream_program.py")
 _LOGIN_SECONDS = 90.0  # beyond a command's own time: the other process may have to log in again
 
 
-class Line:
+class SharedConnection:
     """A connection to the process that holds a login."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Line:
         self.writer = writer
 
     @classmethod
-    async def to(cls, path: Path) -> Line:
+    async def to(cls, path: Path) -> SharedConnection:
         """Connect. Raises: NobodyThere, SharedError."""
         connected = await connect_to(path)
         try:
@@ -60,7 +60,7 @@ class Line:
             connected.close()
             raise
 
-    async def greet(self, wish: Wish) -> Frame:
+    async def greet(self, wish: Wish) -> Message:
         """Send the request and return the answer. Raises: SharedError if none arrives in time."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -94,9 +94,9 @@ class Line:
             await self.writer.wait_closed()
 
 
-async def open_line(path: Path, wish: Wish) -> tuple[Line, Frame]:
+async def open_line(path: Path, wish: Wish) -> tuple[SharedConnection, Message]:
     """Connect and greet. Raises: NobodyThere, SharedError, also if the request is refused."""
-    line = await Line.to(path)
+    line = await SharedConnection.to(path)
     try:
         answer = await line.greet(wish)
         if refusal := refusal_in(answer):
@@ -110,7 +110,7 @@ async def open_line(path: Path, wish: Wish) -> tuple[Line, Frame]:
     return line, answer
 
 
-def refusal_in(answer: Frame) -> SharedError | None:
+def refusal_in(answer: Message) -> SharedError | None:
     """Return why the other end refuses the request, or None."""
     refused = answer.head.get("error")
     if refused == "version" or (not refused and not same_version(answer)):
@@ -207,9 +207,9 @@ class SharedTransport:
 class _Opened:
     """One connection, and the commands that wait for their results."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: SharedConnection) -> None:
         self._line = line
-        self._waiting: dict[int, asyncio.Future[Frame | Trouble]] = {}
+        self._waiting: dict[int, asyncio.Future[Message | Trouble]] = {}
         self._bye = False
         self._reading = asyncio.create_task(self._read())
 
@@ -231,7 +231,7 @@ class _Opened:
         """Return the result of the command."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        answer: Frame | Trouble
+        answer: Message | Trouble
         try:
             async with asyncio.timeout(seconds + _LOGIN_SECONDS):
                 answer = await self._waiting[number]
@@ -239,7 +239,7 @@ class _Opened:
             answer = Trouble.TIMED_OUT
         finally:
             del self._waiting[number]
-        if isinstance(answer, Frame):
+        if isinstance(answer, Message):
             try:
                 return read_result(argv, answer)
             except ProtocolError:
@@ -277,7 +277,7 @@ class _Opened:
             if number not in taken:
                 self._settle(number, Trouble.UNREACHABLE)
 
-    def _settle(self, number: object, answer: Frame | Trouble) -> None:
+    def _settle(self, number: object, answer: Message | Trouble) -> None:
         waiting = self._waiting.get(number) if isinstance(number, int) else None
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)

@@ -1,8 +1,8 @@
 """Forward the questions of a shared login to the user in front of another process.
 
-`Questions` is the asker of the shared login: without a user, every question is declined. `Caller`
-is a user at the other end of a connection; answers arrive in messages, are passed on, and are not
-stored.
+`UserQuestions` is the asker of the shared login: without a user, every question is declined.
+`Caller` is a user at the other end of a connection; answers arrive in messages, are passed on, and
+are not stored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rowtui.core.clusters.transports.login import Asker, Nobody, Prompt, UnknownHostKey
 from rowtui.core.clusters.transports.shared.protocol import (
-    Frame,
+    Message,
     ProtocolError,
     field,
     host_key_head,
@@ -22,7 +22,7 @@ from rowtui.core.clusters.transports.shared.protocol import (
 )
 
 
-class Questions:
+class UserQuestions:
     """Asks the present user, if there is one."""
 
     def __init__(self, person: Asker | None = None) -> None:
@@ -89,7 +89,7 @@ class Caller:
                 if not answer.done():
                     answer.set_result(None)
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: Message) -> None:
         answer = self._open.get(field(frame.head, "answer", int))
         if answer is None or answer.done():
             return  # the question was withdrawn

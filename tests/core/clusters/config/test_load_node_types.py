@@ -12,7 +12,7 @@ from rowtui.core.clusters.commands import run_briefly
 from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.config.load import ClusterFile, load_clusters
 from rowtui.core.clusters.config.load_node_types import memory_mb
-from rowtui.core.clusters.model import NodeKind, PackingDefaults
+from rowtui.core.clusters.model import NodeType, PackingDefaults
 
 HEAD = """\
 [[cluster]]
@@ -80,7 +80,7 @@ longest = 600
     source = str(tmp_path / ".config/rowtui/clusters.toml")
     assert found.currency == "EUR"
     assert found.node_types == (
-        NodeKind(
+        NodeType(
             name="big",
             partition="batch",
             cpus=64,
@@ -94,7 +94,7 @@ longest = 600
             whole_node=True,
             source=source,
         ),
-        NodeKind("small", "", 2, 8000, price=0.0, boot_seconds=2, source=source),
+        NodeType("small", "", 2, 8000, price=0.0, boot_seconds=2, source=source),
     )
     usual = PackingDefaults(True, "fill", 100, 43200, 1.2)
     debug = usual._replace(enabled=False, longest_seconds=600)

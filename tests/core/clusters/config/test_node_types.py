@@ -9,7 +9,7 @@ from rowtui.core.clusters.config.node_types import node_types_for, packing_for
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,
-    NodeKind,
+    NodeType,
     PackingDefaults,
     Partition,
 )
@@ -22,8 +22,8 @@ PARTITIONS = (
     Partition("unknown", maximum_cpus_per_job=1000, memory_per_cpu_mb=4000),
 )
 CLUSTER = Cluster("t", Identify(), "slurm", PARTITIONS)
-EVERYWHERE = NodeKind("any", "", 8, 16000, source="/clusters.toml")
-IN_CPU = NodeKind("c", "cpu", 16, 64000, longest_seconds=60, source="/clusters.toml")
+EVERYWHERE = NodeType("any", "", 8, 16000, source="/clusters.toml")
+IN_CPU = NodeType("c", "cpu", 16, 64000, longest_seconds=60, source="/clusters.toml")
 
 
 def test_what_a_file_describes_for_the_partition_comes_in_its_order() -> None:
@@ -42,13 +42,13 @@ def test_a_job_may_take_as_long_as_the_type_says_else_as_the_partition_says() ->
 def test_without_a_description_the_limits_say_what_a_node_has() -> None:
     found = {name.name: node_types_for(CLUSTER, name.name) for name in PARTITIONS}
     assert found["cpu"] == (
-        NodeKind("cpu", "cpu", 16, 64000, longest_seconds=3600, source="partition"),
+        NodeType("cpu", "cpu", 16, 64000, longest_seconds=3600, source="partition"),
     )
-    assert found["gpu"] == (NodeKind("gpu", "gpu", 32, 200000, gpus=4, source="partition"),)
+    assert found["gpu"] == (NodeType("gpu", "gpu", 32, 200000, gpus=4, source="partition"),)
     assert found["whole"] == (
-        NodeKind("whole", "whole", 128, 262144, whole_node=True, source="partition"),
+        NodeType("whole", "whole", 128, 262144, whole_node=True, source="partition"),
     )
-    assert found["smt"] == (NodeKind("smt", "smt", 64, source="partition"),)
+    assert found["smt"] == (NodeType("smt", "smt", 64, source="partition"),)
     assert found["unknown"] == ()
     assert node_types_for(CLUSTER, "no such partition") == ()
 

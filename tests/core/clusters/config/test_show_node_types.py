@@ -18,7 +18,7 @@ from rowtui.core.clusters.config.show import (
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,
-    NodeKind,
+    NodeType,
     PackingDefaults,
     Partition,
 )
@@ -30,9 +30,9 @@ counts = st.integers(1, 1 << 20)
 seconds = st.integers(1, 10 * 365 * 86400)
 
 
-def kinds(partition: str, priced: bool) -> st.SearchStrategy[NodeKind]:
+def kinds(partition: str, priced: bool) -> st.SearchStrategy[NodeType]:
     return st.builds(
-        NodeKind,
+        NodeType,
         name=names,
         partition=st.sampled_from(["", partition]),
         cpus=counts,
@@ -98,7 +98,7 @@ def test_a_cluster_without_such_parts_shows_none_of_them() -> None:
 
 
 def test_remarks_are_comments_of_one_line_whatever_is_in_them() -> None:
-    text = node_types_toml((NodeKind("n", "", 1, 1),), remarks={"n": ["2 nodes", "a\nb\x1b[2J"]})
+    text = node_types_toml((NodeType("n", "", 1, 1),), remarks={"n": ["2 nodes", "a\nb\x1b[2J"]})
     assert text == (
         '\n[[cluster.node_type]]\n# 2 nodes\n# a\\nb\\x1b[2J\nname = "n"\ncpus = 1\nmemory = "1M"\n'
     )

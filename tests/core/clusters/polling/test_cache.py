@@ -17,7 +17,7 @@ from rowtui.core.clusters.config.builtin import LOCAL
 from rowtui.core.clusters.model import Cluster, Remote
 from rowtui.core.clusters.polling.cache import (
     OLD_SECONDS,
-    Known,
+    KnownQueue,
     PollCache,
     cache_name,
     decoded,
@@ -53,7 +53,7 @@ histories = st.builds(
     chance=st.floats(0, 1),
 )
 everything = st.builds(
-    Known,
+    KnownQueue,
     history=histories,
     snapshot=st.none()
     | st.builds(QueueSnapshot, texts, times, st.lists(jobs, max_size=5).map(tuple)),
@@ -61,7 +61,7 @@ everything = st.builds(
     error=texts,
 )
 WAITING = Job(7, JobState.PENDING, "it's", "abc.3", "Resources", "cpu", task=3, start_estimate=9)
-KNOWN = Known(
+KNOWN = KnownQueue(
     PollHistory(began=10.0, ended=10.25, seconds=0.25, chance=0.125),
     QueueSnapshot("alpha", 10.25, (WAITING, Job(8, JobState.OUT_OF_MEMORY, exit_signal=9))),
     10.0,
@@ -73,7 +73,7 @@ def cache(tmp_path: Path) -> PollCache:
     return PollCache(tmp_path / "queues", "alpha")
 
 
-def kept(cache: PollCache, known: Known = KNOWN) -> Path:
+def kept(cache: PollCache, known: KnownQueue = KNOWN) -> Path:
     """Write as a process that asked does, and return the file."""
     lock = cache.try_lock()
     assert lock is not None
@@ -83,7 +83,7 @@ def kept(cache: PollCache, known: Known = KNOWN) -> Path:
 
 
 @given(everything)
-def test_a_queue_comes_back_as_it_was_written(known: Known) -> None:
+def test_a_queue_comes_back_as_it_was_written(known: KnownQueue) -> None:
     assert decoded(encoded(known)) == known
 
 
@@ -127,7 +127,7 @@ def test_a_damaged_file_is_nothing_or_reads_as_a_queue(data: st.DataObject) -> N
         case _:
             byte = bytes([data.draw(st.integers(0, 255))])
             known = decoded(whole[:at] + byte + whole[at + 1 :])
-            assert known is None or type(known) is Known
+            assert known is None or type(known) is KnownQueue
 
 
 anything = st.recursive(

@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 from rowtui.core.clusters.schedulers.local.planning import PRIORITY, RESOURCES
 from rowtui.core.clusters.schedulers.local.scheduler import DEPENDENCY
 from rowtui.core.clusters.schedulers.reason_table import in_words
-from rowtui.core.clusters.schedulers.reasons import TABLES, Explanation, explain, how_long
+from rowtui.core.clusters.schedulers.reasons import TABLES, ReasonExplanation, explain, how_long
 from rowtui.core.clusters.schedulers.slurm.load import _NOT_FOR_ROOM
 from rowtui.core.clusters.schedulers.slurm.parse import job_state, reason_of
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
@@ -88,12 +88,12 @@ PHRASES = [
 ]
 
 
-def waiting(reason: str, **more: Any) -> Explanation:
+def waiting(reason: str, **more: Any) -> ReasonExplanation:
     state = job_state("PENDING", reason)
     return explain(Job(7, state, reason=reason_of("PENDING", reason), **more), NOW)
 
 
-def failed(reason: str = "NonZeroExitCode", **how: Any) -> Explanation:
+def failed(reason: str = "NonZeroExitCode", **how: Any) -> ReasonExplanation:
     return explain(Job(7, JobState.FAILED, reason=reason, **how), NOW)
 
 

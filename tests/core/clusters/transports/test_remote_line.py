@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.clusters.transports.remote_line import Answer, remote_line
+from rowtui.core.clusters.transports.remote_line import StreamReader, remote_line
 
 WORDS = st.binary(max_size=20).map(lambda data: os.fsdecode(data.replace(b"\0", b"'")))
 # As text too: what matters to shells comes up more often there.
@@ -138,7 +138,7 @@ def test_an_answer_begins_after_the_marker_however_the_stream_was_cut(
     noise: bytes, said: bytes, cut: int
 ) -> None:
     marker = b"0123456789abcdef0123456789abcdef\n"
-    answer = Answer(marker, 40)
+    answer = StreamReader(marker, 40)
     stream = noise + marker + said
 
     for start in range(0, len(stream), cut):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.process.client import ProcessEngine
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 
 from tests.core.engine.process import small_engine
 
@@ -60,7 +60,7 @@ def folder(home: Path) -> Path:
 
 
 @pytest.fixture
-async def small(folder: Path) -> AsyncIterator[tuple[ProcessEngine, Started]]:
+async def small(folder: Path) -> AsyncIterator[tuple[ProcessEngine, EngineProcess]]:
     started = small_engine.start(folder)
     engine = ProcessEngine(started)
     started.opened()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 
 
 def say(*words: object) -> None:
@@ -38,7 +38,7 @@ async def work(folder: Path) -> None:
 
 async def imports(folder: Path) -> None:
     """What the screen has loaded when the engine has done all kinds of things for it."""
-    started = Started(EngineOptions(str(folder), "local"))
+    started = EngineProcess(EngineOptions(str(folder), "local"))
     first = set(sys.modules)
     import rowtui.tui.shell.app  # noqa: F401
     from rowtui.core.engine.process.client import ProcessEngine

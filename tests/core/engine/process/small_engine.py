@@ -17,12 +17,12 @@ from typing import Any
 from rowtui.core.base.errors import IncomparableError, InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
-from rowtui.core.engine.api.engine import SubmitProgress
-from rowtui.core.engine.process.options import EngineOptions, Opened
+from rowtui.core.engine.api.engine import SendingProgress
+from rowtui.core.engine.process.options import EngineOptions, ProjectOpened
 from rowtui.core.engine.process.serve import main
-from rowtui.core.engine.process.start import Started
-from rowtui.core.project.context.questions import Question, Questions, Withdrawn
-from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob
+from rowtui.core.engine.process.start import EngineProcess
+from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
+from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
 PROGRAM = f"""\
 import sys
@@ -32,18 +32,18 @@ serve()
 """
 
 
-def start(folder: Path) -> Started:
-    return Started(EngineOptions(str(folder)), PROGRAM)
+def start(folder: Path) -> EngineProcess:
+    return EngineProcess(EngineOptions(str(folder)), PROGRAM)
 
 
 def serve() -> None:
-    main(lambda options: (Opened((), ()), lambda: SmallEngine(options)))
+    main(lambda options: (ProjectOpened((), ()), lambda: SmallEngine(options)))
 
 
 def plan_of(jobs: int, script: str = "echo") -> Plan:
     planned = tuple(
         PlannedJob(
-            f"t-{number}", f"job{number}", "one", 0, (f"d{number}",), Destination("local"),
+            f"t-{number}", f"job{number}", "one", 0, (f"d{number}",), PlannedDestination("local"),
             f"{script}{number}", "log", 1, 1, 0, None, 600, Cost(), reasons=("the only one",),
         )
         for number in range(jobs)
@@ -76,7 +76,7 @@ class SmallEngine:
         self.options = options
         self.folder = Path(options.start)
         self.plans: list[Plan] = []
-        self.asking = Questions()
+        self.asking = OpenQuestions()
 
     def note(self, name: str, text: str = "") -> None:
         with (self.folder / name).open("a") as file:
@@ -116,11 +116,11 @@ class SmallEngine:
         """The same again."""
         return tokens
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         try:
             for number, job in enumerate(plan.jobs, 1):
                 self.note("sent", job.token)
-                yield SubmitProgress(number, len(plan.jobs), job.token, "sent")
+                yield SendingProgress(number, len(plan.jobs), job.token, "sent")
         finally:
             await asyncio.sleep(0)
             self.note("given back")
@@ -129,7 +129,7 @@ class SmallEngine:
         yield "watching"
         await asyncio.Event().wait()
 
-    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
         asker = self.asking.asker("far")
         task = asyncio.create_task(self.login(asker))
         try:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import Question
+from rowtui.core.engine.api.engine import LoginQuestion
 from rowtui.core.engine.process.client import ProcessEngine
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 
 from tests.core.engine.process.small_engine import ERRORS, plan_of
 from tests.eventually import eventually_async
 
 PATIENCE = 30
-Small = tuple[ProcessEngine, Started]
+Small = tuple[ProcessEngine, EngineProcess]
 
 
 async def test_an_error_there_is_the_same_error_here_and_ends_nothing(small: Small) -> None:
@@ -103,7 +103,7 @@ async def test_an_answer_reaches_the_login_and_no_log(small: Small, folder: Path
     engine, started = small
     async with aclosing(engine.questions()) as news:
         question = await anext(news)
-        assert isinstance(question, Question)
+        assert isinstance(question, LoginQuestion)
         engine.answer(question.number + 5_000_000, ["of another life"])
         engine.answer(question.number, ["hunter2"])
         await eventually_async(lambda: (folder / "answers").exists())

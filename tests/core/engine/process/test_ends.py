@@ -18,7 +18,7 @@ from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 
 from tests.core.engine.process import small_engine
 from tests.core.engine.process.conftest import make_project
@@ -108,12 +108,12 @@ def test_what_opening_raises_is_raised_here(home: Path) -> None:
     root = make_project(home / "project")
     (root / "workflow.toml").write_text('[[action]]\nname = "a"\ncomand = "b"\n')
     with pytest.raises(WorkflowError) as caught:
-        Started(EngineOptions(str(root))).opened()
+        EngineProcess(EngineOptions(str(root))).opened()
     assert [problem.line for problem in caught.value.problems] != []
     (root / "workflow.toml").unlink()
     with pytest.raises(NoProjectError):
-        Started(EngineOptions(str(root))).opened()
-    broken = Started(EngineOptions(str(root)), "raise SystemExit(3)")
+        EngineProcess(EngineOptions(str(root))).opened()
+    broken = EngineProcess(EngineOptions(str(root)), "raise SystemExit(3)")
     with pytest.raises(EngineLost, match="did not start: exit code 3") as lost:
         broken.opened()
     assert str(broken.log) in lost.value.hint

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, Question, Withdrawn
+from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST, LoginQuestion, Withdrawn
 from rowtui.core.engine.process import supervision
 from rowtui.core.engine.process.client import AFTER_A_LOSS, ProcessEngine
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.groups.model import Status
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 
 from tests.core.engine.process.conftest import make_project
 from tests.core.engine.process.test_calls import Small
@@ -101,7 +101,7 @@ async def test_questions_of_a_lost_login_are_withdrawn_and_asked_anew(
         kill(engine)
         assert await anext(news) == Withdrawn(old.number)
         new = await anext(news)
-        assert isinstance(new, Question)
+        assert isinstance(new, LoginQuestion)
         assert new.number != old.number
         engine.answer(old.number, ["too late"])
         engine.answer(new.number, ["in time"])
@@ -119,7 +119,7 @@ async def test_a_plan_of_a_lost_engine_is_sent_whole(small: Small) -> None:
 async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(home: Path) -> None:
     # given a plan of three jobs on a real project
     root = make_project(home / "project")
-    started = Started(EngineOptions(str(root), "local"))
+    started = EngineProcess(EngineOptions(str(root), "local"))
     started.opened()
     engine = ProcessEngine(started)
     try:
@@ -143,7 +143,7 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
         assert after.generation > before.generation
         jobs = (await engine.jobs()).jobs
         first = next(one for one in jobs if one.record.token == plan.jobs[0].token)
-        assert first.record.step in (Step.ACCEPTED, Step.ENDED)
+        assert first.record.step in (JobStep.ACCEPTED, JobStep.ENDED)
         # nothing is sent by itself,
         sent = {one.record.token for one in jobs if one.record.job_id}
         assert plan.jobs[2].token not in sent
@@ -164,7 +164,7 @@ async def test_a_project_that_cannot_be_opened_any_more_is_told_so(
 ) -> None:
     monkeypatch.setattr(supervision, "PAUSES", (0.0, 600.0))
     root = make_project(home / "project")
-    started = Started(EngineOptions(str(root), "local"))
+    started = EngineProcess(EngineOptions(str(root), "local"))
     started.opened()
     engine = ProcessEngine(started)
     await engine.refresh()

@@ -11,11 +11,11 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine.api.engine import Engine, PackChoice, Snapshot
+from rowtui.core.engine.api.engine import Engine, PackChoice, ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.engine.process.client import ProcessEngine
 from rowtui.core.engine.process.options import EngineOptions
-from rowtui.core.engine.process.start import Started
+from rowtui.core.engine.process.start import EngineProcess
 from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions
@@ -35,7 +35,7 @@ async def here(root: Path) -> AsyncIterator[Engine]:
 
 @asynccontextmanager
 async def apart(root: Path) -> AsyncIterator[Engine]:
-    started = Started(EngineOptions(str(root), "local"))
+    started = EngineProcess(EngineOptions(str(root), "local"))
     started.opened()
     engine = ProcessEngine(started)
     yield engine
@@ -50,7 +50,7 @@ async def error_of(call: Any) -> tuple[type[Exception], str]:
     raise AssertionError("nothing was raised")
 
 
-def told(snapshot: Snapshot) -> Any:
+def told(snapshot: ProjectSnapshot) -> Any:
     actions = [
         (one.name, one.completed, one.submitted, one.eligible, one.waiting, str(one.remaining_cost))
         for one in snapshot.actions

@@ -21,7 +21,7 @@ from rowtui.core.engine.api.engine import Engine
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.client import Concealed, ProcessEngine
 from rowtui.core.engine.process.errors import UnknownPlan, as_value, from_value
-from rowtui.core.engine.process.frames import KEPT, Known, MadePlans, SeenPlans
+from rowtui.core.engine.process.frames import KEPT, MadePlans, PlanReference, SeenPlans
 
 from tests.core.engine.process.small_engine import ERRORS, plan_of
 
@@ -157,7 +157,7 @@ def test_a_plan_is_named_only_where_it_is_the_very_one_that_was_made() -> None:
     there.remember(made)
     here.remember((crossed, ("why",)))  # in a tuple, as of a network
     named = here.named((crossed, 1))
-    assert named == (Known("plan3"), 1)
+    assert named == (PlanReference("plan3"), 1)
     assert there.whole(named)[0] is made
     # Somebody changed it, or it came from elsewhere: the whole of it is what they confirmed.
     other = pickle.loads(pickle.dumps(made))

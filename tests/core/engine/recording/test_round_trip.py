@@ -14,15 +14,15 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rowtui.core.engine.recording.codec import (
-    Field,
     NotAValueError,
+    TextField,
     UnknownTypeError,
     decode,
     encode,
     table,
 )
 from rowtui.core.engine.recording.record import Masks
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 
 TEXTS = ("", "a", "square-08", "a'; rm -rf ~ #\udcff\x1b[2J", "été", "x" * 300)
 VALUES = sorted(
@@ -137,14 +137,19 @@ def test_values_within_values_without_end_are_refused() -> None:
 
 
 def test_a_state_of_a_job_is_read_by_its_former_name() -> None:
-    assert decode({"!": "network.graph.job_model.JobState", "v": "READY"}) is JobState.ELIGIBLE
+    assert (
+        decode({"!": "network.graph.job_model.GraphJobState", "v": "READY"})
+        is GraphJobState.ELIGIBLE
+    )
 
 
 def test_a_name_has_one_pseudonym_everywhere() -> None:
     masks = Masks(secret_words=["bigbox"], vocabulary=lambda: frozenset({"failed", "on", "the"}))
-    row = masks("square-08", Field("engine.api.engine.DirectoryRow", "name"))
+    row = masks("square-08", TextField("engine.api.engine.DirectoryRow", "name"))
 
-    said = masks("square-08: failed on the bigbox, see /home/anna/square-08", Field("x", "reason"))
+    said = masks(
+        "square-08: failed on the bigbox, see /home/anna/square-08", TextField("x", "reason")
+    )
 
     assert row.startswith("dir-")
     assert said.startswith(f"{row}: failed on the word-")
@@ -153,7 +158,7 @@ def test_a_name_has_one_pseudonym_everywhere() -> None:
 
 
 def test_names_of_actions_stay_unless_somebody_says_otherwise() -> None:
-    field, sentence = Field("engine.ActionSummary", "name"), Field("x", "message")
+    field, sentence = TextField("engine.ActionSummary", "name"), TextField("x", "message")
     keeping, hiding = (Masks(hash_actions=hide, vocabulary=frozenset) for hide in (False, True))
     assert keeping("sample", field) == keeping("sample", sentence) == "sample"
     assert hiding("sample", field) == hiding("sample", sentence) != "sample"

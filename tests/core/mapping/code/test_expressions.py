@@ -13,7 +13,7 @@ from rowtui.core.mapping.code.expressions import (
     LONGEST_CODE,
     Code,
     ExpressionError,
-    Form,
+    ExpressionKind,
     compile_block,
     compile_execute,
     compile_text,
@@ -89,7 +89,7 @@ def test_a_block_gives_the_value_of_its_last_expression() -> None:
     )
 
     assert evaluate(code, names(size=4), LIMIT) == 8
-    assert code.form is Form.BLOCK
+    assert code.form is ExpressionKind.BLOCK
 
 
 def test_functions_and_comprehensions_see_the_names_of_their_block() -> None:

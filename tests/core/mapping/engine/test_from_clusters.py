@@ -10,7 +10,7 @@ from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest
 from rowtui.core.workflow.model import Processes, Resources, Walltime
 
 small = st.none() | st.integers(1, 6)
@@ -59,7 +59,7 @@ def test_the_choice_is_rows_own(
     mapper = mapper_for(cluster)
     request = request_for(asked, directories, named)
 
-    placement = mapper.place(request, Facts(reachable=frozenset({"c"})))
+    placement = mapper.place(request, ClusterFacts(reachable=frozenset({"c"})))
     decision = decide(mapper, request)
 
     assert placement.chosen == (choice.partition is not None)

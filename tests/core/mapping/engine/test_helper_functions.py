@@ -12,12 +12,12 @@ from rowtui.core.clusters.model import PartitionLoad
 from rowtui.core.mapping.engine.helper_functions import HELPERS, PURE_HELPERS, Helpers
 from rowtui.core.mapping.galaxy.modules import (
     App,
-    Job,
+    GalaxyJob,
+    GalaxyTool,
+    GalaxyUser,
     JobNotReadyException,
-    Tool,
     TryNextDestinationOrFail,
     TryNextDestinationOrWait,
-    User,
     read_only,
 )
 from rowtui.core.mapping.model.tags import SchedulingTags
@@ -51,7 +51,7 @@ def test_every_listed_helper_is_there_and_no_other(helpers: Helpers) -> None:
 def test_the_size_of_a_job_without_datasets_is_that_of_its_declared_inputs(
     helpers: Helpers,
 ) -> None:
-    job = Job(input_size=2.5)
+    job = GalaxyJob(input_size=2.5)
 
     assert helpers.input_size(job) == 2.5
     assert helpers.get_input_size(job) == 2.5
@@ -59,7 +59,9 @@ def test_the_size_of_a_job_without_datasets_is_that_of_its_declared_inputs(
 
 
 def test_each_dataset_counts_once(helpers: Helpers) -> None:
-    job = Job(input_datasets=[dataset("a", 1, GB), dataset("a1", 1, GB), dataset("b", 2, 2 * GB)])
+    job = GalaxyJob(
+        input_datasets=[dataset("a", 1, GB), dataset("a1", 1, GB), dataset("b", 2, 2 * GB)]
+    )
 
     assert helpers.input_size(job) == 3.0
     assert helpers.calculate_dataset_total(job.input_datasets) == 3.0 * GB
@@ -77,7 +79,7 @@ def test_a_dataset_may_work_out_its_size(helpers: Helpers) -> None:
 
 
 def test_inputs_without_a_dataset_are_left_out(helpers: Helpers) -> None:
-    job = Job(input_datasets=[Thing(name="a", dataset=None), dataset("b", 1, GB)])
+    job = GalaxyJob(input_datasets=[Thing(name="a", dataset=None), dataset("b", 1, GB)])
 
     assert helpers.input_size(job) == 1.0
     assert len(helpers.get_input_datasets(job)) == 1
@@ -85,7 +87,7 @@ def test_inputs_without_a_dataset_are_left_out(helpers: Helpers) -> None:
 
 def test_the_datasets_of_a_parameter_are_found_by_its_name_and_a_number(helpers: Helpers) -> None:
     inputs = [dataset(n, i, GB) for i, n in enumerate(["in", "in1", "in2", "in_b", "xin", "c|in"])]
-    job = Job(input_datasets=inputs)
+    job = GalaxyJob(input_datasets=inputs)
 
     assert [d.dataset.id for d in helpers.get_input_datasets(job, "in")] == [0, 1, 2]
     assert helpers.get_input_dataset(job, "c|in").dataset.id == 5
@@ -94,7 +96,7 @@ def test_the_datasets_of_a_parameter_are_found_by_its_name_and_a_number(helpers:
 
 
 def test_compressed_inputs_count_more_unless_told_otherwise(helpers: Helpers) -> None:
-    job = Job(input_datasets=[dataset("a", 1, GB, "fastq.gz"), dataset("b", 2, GB)])
+    job = GalaxyJob(input_datasets=[dataset("a", 1, GB, "fastq.gz"), dataset("b", 2, GB)])
 
     assert helpers.get_input_size(job) == pytest.approx(4.4)
     assert helpers.get_input_size(job, compression_factor=2) == pytest.approx(3.0)
@@ -209,7 +211,7 @@ def test_parameters_match_when_all_of_them_are_there(
 ) -> None:
     params = read_only({"mode": "fast", "deep": {"level": 3, "other": "x"}, "xs": [1, 2]})
 
-    assert helpers.job_args_match(Job(params=params), App(), wanted) is holds
+    assert helpers.job_args_match(GalaxyJob(params=params), App(), wanted) is holds
 
 
 def test_jobs_of_all_versions_of_a_tool_are_counted(helpers: Helpers) -> None:
@@ -223,10 +225,13 @@ def test_jobs_of_all_versions_of_a_tool_are_counted(helpers: Helpers) -> None:
         ]
     )
 
-    assert helpers.concurrent_job_count_for_tool(app, Tool("repo/fastqc/3")) == 2
-    assert helpers.concurrent_job_count_for_tool(app, Tool("repo/fastqc/3"), User("ann")) == 1
-    assert helpers.concurrent_job_count_for_tool(app, Tool("sim")) == 1
-    assert helpers.concurrent_job_count_for_tool(App(), Tool("sim")) == 0
+    assert helpers.concurrent_job_count_for_tool(app, GalaxyTool("repo/fastqc/3")) == 2
+    assert (
+        helpers.concurrent_job_count_for_tool(app, GalaxyTool("repo/fastqc/3"), GalaxyUser("ann"))
+        == 1
+    )
+    assert helpers.concurrent_job_count_for_tool(app, GalaxyTool("sim")) == 1
+    assert helpers.concurrent_job_count_for_tool(App(), GalaxyTool("sim")) == 0
 
 
 def test_a_rejected_tag_matches_only_in_tpv(helpers: Helpers, tpv: Helpers) -> None:
@@ -245,7 +250,7 @@ def test_a_rejected_tag_matches_only_in_tpv(helpers: Helpers, tpv: Helpers) -> N
 
 
 def test_versions_are_compared(helpers: Helpers) -> None:
-    tool = Tool("t", version="1.10.0+galaxy2")
+    tool = GalaxyTool("t", version="1.10.0+galaxy2")
 
     assert helpers.tool_version_gt(tool, "1.9") is True
     assert helpers.tool_version_gte(tool, "1.10.0+galaxy2") is True
@@ -253,11 +258,11 @@ def test_versions_are_compared(helpers: Helpers) -> None:
     assert helpers.tool_version_lt(tool, "1.10.0+galaxy3") is True
     assert helpers.tool_version_lte(tool, "1.10.0+galaxy1") is False
     assert helpers.tool_version_eq(tool, None) is None
-    assert helpers.tool_version_eq(Tool("t"), "1") is None
+    assert helpers.tool_version_eq(GalaxyTool("t"), "1") is None
 
 
 def test_what_an_action_says_it_needs_can_be_asked(helpers: Helpers) -> None:
-    tool = Tool("t", resource_fields={"cores": 4, "max_mem": 8})
+    tool = GalaxyTool("t", resource_fields={"cores": 4, "max_mem": 8})
 
     assert helpers.get_tool_resource_field(tool, "cores") == 4
     assert helpers.get_tool_resource_field(tool, "gpus") is None

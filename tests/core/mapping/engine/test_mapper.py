@@ -9,8 +9,8 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.engine.resubmit import JobEnd, next_attempt
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome, Placement
-from rowtui.core.mapping.model.request import Amounts, Facts, MappingRequest, Person
+from rowtui.core.mapping.model.decision import MappingOutcome, Placement
+from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, Person
 
 T = MappingRequest("t")
 ANYONE = Person("ada", ("chem", "staff"))
@@ -53,7 +53,7 @@ def test_an_expression_that_goes_wrong_stops_its_job_with_its_place(
     text = f"tools:\n  t:\n    {field}\n  other: {{cores: 1}}\ndestinations: {{d: {{runner: r}}}}\n"
     asked = mapper(text, tpv3=tpv3)
     found = asked.place(T)
-    assert found.outcome in {Outcome.ERROR, Outcome.BROKEN}
+    assert found.outcome in {MappingOutcome.ERROR, MappingOutcome.BROKEN}
     assert words in found.message
     assert found.origin is not None
     assert found.origin.place.file == "site.yml"
@@ -101,7 +101,7 @@ destinations: {d: {runner: r}}
 def test_amounts_that_are_no_numbers_are_refused_in_seed() -> None:
     for value, words in (("'4'", "must be a number"), ("-1", "not an amount"), ("True", "bool")):
         found = place(f'tools: {{t: {{cores: "{value}"}}}}\ndestinations: {{d: {{runner: r}}}}')
-        assert found.outcome is Outcome.ERROR
+        assert found.outcome is MappingOutcome.ERROR
         assert words in found.message
 
 
@@ -134,7 +134,7 @@ destinations:
   b: {runner: r, rules: [{if: true, execute: "helpers.try_next('busy')"}]}
 """
     )
-    assert found.outcome is Outcome.NOWHERE
+    assert found.outcome is MappingOutcome.NOWHERE
     assert "a: a is closed on t" in found.message
     assert found.origin is not None
     assert found.origin.place.line == 4
@@ -181,12 +181,12 @@ destinations:
 """
     )
     loads = {("r", "b"): load(600.0), ("r", "c"): load(5.0), ("r", "d"): load(9000.0)}
-    ranked = decide(asked, T, Facts(1, loads)).candidates
+    ranked = decide(asked, T, ClusterFacts(1, loads)).candidates
     assert [each.destination for each in ranked] == ["liked", "short", "long", "unknown"]
 
     # When the clusters say something else, then the answer follows.
     loads = {**loads, ("r", "d"): load(0.0), ("r", "b"): load(1.0)}
-    ranked = decide(asked, T, Facts(2, loads)).candidates
+    ranked = decide(asked, T, ClusterFacts(2, loads)).candidates
     assert [each.destination for each in ranked] == ["liked", "long", "short", "unknown"]
 
 
@@ -196,7 +196,7 @@ def test_load_is_also_a_name_by_destination() -> None:
         "destinations: {d: {runner: r, params: {partition: b}}}"
     )
     assert asked.reads_loads
-    assert asked.place(T, Facts(1, {("r", "b"): load(0.0)})).amounts.cores == 4
+    assert asked.place(T, ClusterFacts(1, {("r", "b"): load(0.0)})).amounts.cores == 4
 
 
 # Trust
@@ -213,7 +213,7 @@ destinations: {d: {runner: r}}
 def test_jobs_that_need_an_untrusted_file_wait_and_the_others_go_on() -> None:
     asked = mapper(TRUSTED, sealed="tools: {t: {mem: \"open('/tmp/no', 'w')\"}}")
     found = asked.place(T)
-    assert found.outcome is Outcome.UNTRUSTED
+    assert found.outcome is MappingOutcome.UNTRUSTED
     assert "mapping.yml is not trusted" in found.message
     assert asked.place(T._replace(tool_id="other")).chosen
 
@@ -225,12 +225,14 @@ def test_destinations_of_an_untrusted_file_are_refused_with_that_reason() -> Non
     (refusal,) = decision.refusals
     assert "not trusted" in refusal.failed[0].offered
     only = mapper("tools: {t: {}}", sealed="destinations: {e: {runner: r}}")
-    assert only.place(T).outcome is Outcome.UNTRUSTED
+    assert only.place(T).outcome is MappingOutcome.UNTRUSTED
 
 
 def test_an_untrusted_global_section_concerns_every_job() -> None:
     for sealed in ("{context: {a: 1}}", "{default_inherits: default}", "{dialect: seed}"):
-        assert mapper(TRUSTED, sealed=f"global: {sealed}").place(T).outcome is Outcome.UNTRUSTED
+        assert (
+            mapper(TRUSTED, sealed=f"global: {sealed}").place(T).outcome is MappingOutcome.UNTRUSTED
+        )
 
 
 # Mistakes
@@ -240,14 +242,14 @@ def test_an_untrusted_global_section_concerns_every_job() -> None:
 def test_a_section_that_cannot_be_read_stops_every_job(section: str) -> None:
     files = [parse_mapping(text.encode(), f"{n}.yml") for n, text in enumerate((TRUSTED, section))]
     found = Mapper(merge_files(files)).place(T)
-    assert found.outcome is Outcome.BROKEN
+    assert found.outcome is MappingOutcome.BROKEN
     assert "1.yml:1" in found.message
 
 
 def test_an_entity_with_a_mistake_stops_only_its_own_jobs() -> None:
     text = TRUSTED + "users: {'a.*': {cores: {}}}\n"
     asked = mapper(text)
-    assert asked.place(T._replace(user=ANYONE)).outcome is Outcome.BROKEN
+    assert asked.place(T._replace(user=ANYONE)).outcome is MappingOutcome.BROKEN
     assert asked.place(T._replace(user=Person("bob"))).chosen
 
 
@@ -289,7 +291,7 @@ def test_a_user_without_roles_and_no_user_at_all_are_mapped() -> None:
 
 def test_without_any_destination_there_is_nowhere_to_go() -> None:
     found = place("tools: {t: {}}")
-    assert found.outcome is Outcome.NOWHERE
+    assert found.outcome is MappingOutcome.NOWHERE
 
 
 # Pools
@@ -303,8 +305,12 @@ destinations: {d: {runner: r}}
 
 def test_a_pool_lets_jobs_wait_while_its_budget_is_used_up() -> None:
     asked, request = mapper(POOLS), T._replace(user=ANYONE)
-    for held, outcome in ((0, Outcome.CHOSEN), (4, Outcome.CHOSEN), (5, Outcome.WAITS)):
-        facts = Facts(in_use={"p": Amounts(cores=held)})
+    for held, outcome in (
+        (0, MappingOutcome.CHOSEN),
+        (4, MappingOutcome.CHOSEN),
+        (5, MappingOutcome.WAITS),
+    ):
+        facts = ClusterFacts(in_use={"p": Amounts(cores=held)})
         assert asked.place(request, facts).outcome is outcome
         assert decide(asked, request, facts).chosen.outcome is outcome
     assert asked.pools_of(request) == (Amounts(cores=4), ("p",))
@@ -313,7 +319,7 @@ def test_a_pool_lets_jobs_wait_while_its_budget_is_used_up() -> None:
 def test_a_job_over_a_pools_budget_never_runs() -> None:
     text = POOLS.replace("cores: 4", "cores: 9")
     found = mapper(text).place(T._replace(user=ANYONE))
-    assert found.outcome is Outcome.FAILED
+    assert found.outcome is MappingOutcome.FAILED
     assert "cores 9 of 8" in found.message
     assert mapper(text.replace("[big]}}}\npools", "[]}}}\npools")).place(T).chosen
 

@@ -7,7 +7,7 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.cases import CASE_KEYS, CaseResult, read_cases, run_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.request import Amounts, Person
 
 MAPPING = """
@@ -159,7 +159,7 @@ cases:
     assert (request.directories, request.values) == (("d1", "d2"), ({"a": 1}, {"a": [2]}))
     assert (request.version, request.cluster) == ("1.2", "here")
     assert (request.params, request.previous_params) == ({"p": 1}, {"SCALING_FACTOR": "2"})
-    assert case.expected.outcome is Outcome.NOWHERE
+    assert case.expected.outcome is MappingOutcome.NOWHERE
     assert (case.place.line, case.name) == (3, "x")
 
 

@@ -11,7 +11,7 @@ from rowtui.core.mapping.files.sources import read_includes
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Destination, Entity, Pool
 from rowtui.core.mapping.model.fields import FIELDS_OF, HOLDERS
-from rowtui.core.mapping.model.origin import Origin, Place
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.tags import SchedulingTags
 
 
@@ -72,9 +72,9 @@ def test_amounts_are_kept_as_written_with_the_place_of_each() -> None:
     file = clean("tools:\n  t:\n    cores: 4\n    mem: cores * 4\n    max_gpus: 1.5\n")
     found = file.entities["tools"]["t"]
     assert (found.cores, found.mem, found.max_gpus, found.gpus) == (4, "cores * 4", 1.5, None)
-    assert found.origin == Origin("tool", "t", Place("m.yml", 2, 3))
-    assert found.whence("cores") == Origin("tool", "t", Place("m.yml", 3, 12))
-    assert found.whence("mem").place == Place("m.yml", 4, 10)
+    assert found.origin == Origin("tool", "t", FilePosition("m.yml", 2, 3))
+    assert found.whence("cores") == Origin("tool", "t", FilePosition("m.yml", 3, 12))
+    assert found.whence("mem").place == FilePosition("m.yml", 4, 10)
     assert found.said["mem"][0].value == "cores * 4"
 
 
@@ -89,7 +89,9 @@ def test_a_value_knows_that_its_file_is_not_trusted() -> None:
     assert (file.sealed, file.digest) == (True, "abc")
     assert found.whence("cores").sealed
     assert all(rule.whence("mem").sealed for rule in found.rules.values())
-    assert file.context["a"].origin == Origin("global", "", Place("m.yml", 1, 23), sealed=True)
+    assert file.context["a"].origin == Origin(
+        "global", "", FilePosition("m.yml", 1, 23), sealed=True
+    )
 
 
 @pytest.mark.parametrize("value", ["true", "[1]", "{a: 1}", '""', ".nan"])
@@ -157,7 +159,7 @@ def test_env_as_a_list_has_variables_files_and_commands() -> None:
         {"file": "/e.sh"},
         {"execute": "module load x"},
     ]
-    assert found.whence("env.A").place == Place("m.yml", 3, 28)
+    assert found.whence("env.A").place == FilePosition("m.yml", 3, 28)
 
 
 @pytest.mark.parametrize(
@@ -193,8 +195,8 @@ def test_params_and_context_keep_what_is_in_them() -> None:
     """)
     assert found.params == {"a": {"b": [1, "{cores}", None]}, "c": 15}
     assert found.context == {"x": "yes", "y": [1]}
-    assert found.whence("params.a").place == Place("m.yml", 4, 7)
-    assert found.whence("context.x").place == Place("m.yml", 7, 10)
+    assert found.whence("params.a").place == FilePosition("m.yml", 4, 7)
+    assert found.whence("context.x").place == FilePosition("m.yml", 7, 10)
 
 
 @pytest.mark.parametrize("name", ["a-b", "1a", "for", "''"])
@@ -212,7 +214,7 @@ def test_resubmit_is_a_map_of_handlers() -> None:
     assert found.resubmit == {
         "again": {"condition": "any_failure", "delay": 5, "destination": None}
     }
-    assert found.whence("resubmit.again").place == Place("m.yml", 3, 16)
+    assert found.whence("resubmit.again").place == FilePosition("m.yml", 3, 16)
     assert [
         message for *_, message in complaints("tools: {t: {resubmit: {a: {b: [1]}, c: 5}}}")
     ] == [
@@ -229,7 +231,7 @@ def test_tags_of_a_job_and_of_a_destination_are_different_things() -> None:
     wanted = SchedulingTags(require=["a"], accept=["b"])
     assert (t.tpv_tags, d.tpv_tags, d.tpv_dest_tags) == (wanted, SchedulingTags(), wanted)
     assert t.said["tags.b"][0].value == "accept"
-    assert d.whence("tags.a").place == Place("m.yml", 2, 43)
+    assert d.whence("tags.a").place == FilePosition("m.yml", 2, 43)
 
 
 @pytest.mark.parametrize("lists", ["{require: [a], reject: [a]}", "{require: [a, b, a]}"])
@@ -263,7 +265,7 @@ def test_rules_have_the_ids_that_they_give_themselves() -> None:
     """).rules
     assert list(rules) == ["big", "7"]
     assert (rules["big"].if_condition, rules["7"].if_condition) == ("input_size > 5", True)
-    assert rules["big"].whence("cores") == Origin("tool", "t", Place("m.yml", 4, 46), "big")
+    assert rules["big"].whence("cores") == Origin("tool", "t", FilePosition("m.yml", 4, 46), "big")
 
 
 def test_a_map_of_rules_gives_them_their_ids() -> None:
@@ -355,10 +357,10 @@ def test_code_of_several_lines_begins_at_its_own_first_line() -> None:
             fail: one line
     """)
     [rule] = found.rules.values()
-    assert found.whence("rank").place == Place("m.yml", 4, 1)
-    assert rule.whence("if_condition").place == Place("m.yml", 8, 1)
-    assert rule.whence("execute").place == Place("m.yml", 10, 1)
-    assert rule.whence("fail").place == Place("m.yml", 11, 15)
+    assert found.whence("rank").place == FilePosition("m.yml", 4, 1)
+    assert rule.whence("if_condition").place == FilePosition("m.yml", 8, 1)
+    assert rule.whence("execute").place == FilePosition("m.yml", 10, 1)
+    assert rule.whence("fail").place == FilePosition("m.yml", 11, 15)
 
 
 def test_a_destination_has_what_only_destinations_have() -> None:
@@ -375,7 +377,7 @@ def test_a_destination_has_what_only_destinations_have() -> None:
         "{cores}-wide",
         ["a", "{x}"],
     )
-    assert found.whence("name_override").place == Place("m.yml", 4, 32)
+    assert found.whence("name_override").place == FilePosition("m.yml", 4, 32)
     [(*_, severity, message)] = complaints("tools: {t: {runner: x}}")
     assert (severity, message) == ("warning", "unknown key `runner` in tool `t` is ignored (T104)")
     assert hints("tools: {t: {runner: x}}") == ["only destinations have `runner`"]
@@ -511,7 +513,7 @@ def test_the_global_section_speaks_for_the_file() -> None:
           include: [a.yml, https://x/b.yml]
           resource_pool_store: {class: X}
     """)
-    assert (file.dialect, file.dialect_place) == ("tpv3", Place("m.yml", 2, 12))
+    assert (file.dialect, file.dialect_place) == ("tpv3", FilePosition("m.yml", 2, 12))
     assert (file.default_inherits, file.default_inherits_place.line) == ("base", 3)
     assert file.context["A"].value == 1
     assert [name for name, _ in file.include] == ["a.yml", "https://x/b.yml"]
@@ -519,7 +521,7 @@ def test_the_global_section_speaks_for_the_file() -> None:
 
 
 def test_one_file_may_be_included_without_a_list() -> None:
-    assert clean("global: {include: a.yml}").include == (("a.yml", Place("m.yml", 1, 19)),)
+    assert clean("global: {include: a.yml}").include == (("a.yml", FilePosition("m.yml", 1, 19)),)
 
 
 def test_what_cannot_be_included_is_said_once_by_all_who_look() -> None:

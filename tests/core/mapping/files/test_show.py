@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import textwrap
 
-from rowtui.core.mapping.engine.lookup import Lookup
+from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
@@ -13,7 +13,7 @@ from rowtui.core.mapping.model.request import Person
 def shown(text: str, tool: str, user: Person | None = None) -> EffectiveEntity:
     file = parse_mapping(textwrap.dedent(text).encode(), "m.yml")
     assert file.problems == ()
-    return effective(Lookup(merge_files([file])), tool, user)
+    return effective(EntityLookup(merge_files([file])), tool, user)
 
 
 def value(entity: EffectiveEntity, field: str) -> Value:
@@ -121,7 +121,7 @@ def test_an_abstract_entity_that_matches_is_the_reason_why_there_is_no_entity() 
 
 def test_a_file_that_nobody_trusts_is_shown_all_the_same() -> None:
     sealed = merge_files([parse_mapping(TOOLS.encode(), "m.yml", sealed=True)])
-    entity = effective(Lookup(sealed), "exact_minimap2", Person("u"))
+    entity = effective(EntityLookup(sealed), "exact_minimap2", Person("u"))
     assert (entity.untrusted, entity.stop) == ("m.yml", "")
     assert value(entity, "cores").value == "cores * 2"
     assert shown(TOOLS, "exact_minimap2").untrusted == ""

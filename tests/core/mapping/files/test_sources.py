@@ -13,8 +13,8 @@ import pytest
 from rowtui.core.base.errors import Problem
 from rowtui.core.mapping.files.sources import (
     Fetching,
-    Found,
-    Places,
+    FoundSources,
+    UserFolders,
     find_sources,
     read_includes,
     sources_from,
@@ -35,7 +35,7 @@ class Home:
         self.own = folder / ".config" / "rowtui" / "mapping"
         self.project = folder / "project"
         self.project.mkdir(parents=True)
-        self.places = Places(self.own, folder / "trust", folder / "cache", folder)
+        self.places = UserFolders(self.own, folder / "trust", folder / "cache", folder)
 
     def put(self, path: str, text: str = "", include: str = "", mode: int = 0o644) -> Path:
         """A mapping file below the home folder."""
@@ -51,10 +51,10 @@ class Home:
     def mine(self, file: str, text: str = "", include: str = "", mode: int = 0o644) -> Path:
         return self.put(f".config/rowtui/mapping/{file}", text, include, mode)
 
-    def find(self, fetching: Fetching = Fetching()) -> Found:  # noqa: B008
+    def find(self, fetching: Fetching = Fetching()) -> FoundSources:  # noqa: B008
         return find_sources(self.project, places=self.places, now=NOON, fetching=fetching)
 
-    def named(self, *names: str, fetching: Fetching = Fetching()) -> Found:  # noqa: B008
+    def named(self, *names: str, fetching: Fetching = Fetching()) -> FoundSources:  # noqa: B008
         return sources_from(
             names, base=self.project, places=self.places, now=NOON, fetching=fetching
         )
@@ -81,11 +81,11 @@ def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Se
     server.end()
 
 
-def names(found: Found) -> list[str]:
+def names(found: FoundSources) -> list[str]:
     return [source.name for source in found.sources]
 
 
-def messages(found: Found) -> list[str]:
+def messages(found: FoundSources) -> list[str]:
     return [problem.message for problem in found.problems]
 
 
@@ -93,8 +93,8 @@ def messages(found: Found) -> list[str]:
 
 
 def test_without_any_file_there_is_nothing_and_nothing_is_wrong(home: Home) -> None:
-    assert home.find() == Found(())
-    assert find_sources(None, places=home.places, now=NOON) == Found(())
+    assert home.find() == FoundSources(())
+    assert find_sources(None, places=home.places, now=NOON) == FoundSources(())
     assert home.find().problems == ()
 
 
@@ -121,7 +121,7 @@ def test_either_ending_is_the_projects_but_not_both(home: Home) -> None:
     home.put("project/mapping.yaml")
     assert names(home.find()) == ["mapping.yaml"]
     home.put("project/mapping.yml")
-    assert home.find() == Found(
+    assert home.find() == FoundSources(
         (),
         (
             Problem(
@@ -153,7 +153,7 @@ def test_the_users_places_follow_the_environment(
     for name in ("CONFIG", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert user_places(os.environ) == Places(
+    assert user_places(os.environ) == UserFolders(
         tmp_path / "CONFIG" / "rowtui" / "mapping",
         tmp_path / "DATA" / "rowtui" / "trust",
         tmp_path / "CACHE" / "rowtui" / "mapping",
@@ -479,9 +479,9 @@ def test_many_urls_that_hang_take_no_longer_than_all_may(home: Home) -> None:
 def test_finding_nothing_loads_nothing_heavy(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path\n"
-        "from rowtui.core.mapping.files.sources import Places, find_sources\n"
+        "from rowtui.core.mapping.files.sources import UserFolders, find_sources\n"
         "folder = Path(sys.argv[1])\n"
-        "find_sources(folder, places=Places(folder, folder, folder), now=0.0)\n"
+        "find_sources(folder, places=UserFolders(folder, folder, folder), now=0.0)\n"
         "print(*{'ssl', 'urllib.request', 'http', 'socket', 'yaml', 'hashlib', 'difflib', 'json'}"
         " & set(sys.modules))\n"
     )

@@ -13,15 +13,15 @@ from rowtui.core.mapping.code.time_limit import TimeLimit
 from rowtui.core.mapping.galaxy import modules as stand_ins
 from rowtui.core.mapping.galaxy.modules import (
     App,
-    Job,
+    GalaxyJob,
+    GalaxyRole,
+    GalaxyTool,
+    GalaxyUser,
     JobMappingException,
     JobNotReadyException,
     JobWrapper,
     NotInRowtui,
-    Role,
-    Tool,
     TryNextDestinationOrWait,
-    User,
     expression_builtins,
     tpv_names,
 )
@@ -41,7 +41,7 @@ def error(text: str, **names: Any) -> ExpressionError:
 
 
 def test_a_tool_is_the_action() -> None:
-    tool = Tool(id="simulate", version="2")
+    tool = GalaxyTool(id="simulate", version="2")
 
     assert (tool.id, tool.old_id, tool.name, tool.action, tool.version) == ("simulate",) * 4 + (
         "2",
@@ -51,20 +51,20 @@ def test_a_tool_is_the_action() -> None:
 
 
 def test_a_user_has_a_name_a_number_and_roles() -> None:
-    user = User("ann", roles=("staff", "gpu"))
+    user = GalaxyUser("ann", roles=("staff", "gpu"))
 
     assert (user.username, user.name, user.email) == ("ann", "ann", "ann")
-    assert user.id == User("ann").id != User("bob").id
-    assert User("ann", id=7).id == 7
+    assert user.id == GalaxyUser("ann").id != GalaxyUser("bob").id
+    assert GalaxyUser("ann", id=7).id == 7
     assert [role.name for role in user.all_roles() if not role.deleted] == ["staff", "gpu"]
     assert [link.role.name for link in user.roles] == ["staff", "gpu"]
     assert user.extra_preferences.get("x") is None
     assert not user.is_admin
-    assert User("a\udcff").id >= 0
+    assert GalaxyUser("a\udcff").id >= 0
 
 
 def test_a_job_has_state_attempt_parameters_and_history() -> None:
-    job = Job(
+    job = GalaxyJob(
         state="resubmitted",
         attempt=2,
         params={"a": 1},
@@ -79,9 +79,9 @@ def test_a_job_has_state_attempt_parameters_and_history() -> None:
         ("name", "x"),
         ("gpu", None),
     ]
-    assert Job().destination_params is None
-    assert list(Job().input_datasets) == []
-    assert Job(input_size=3.5).input_size == 3.5
+    assert GalaxyJob().destination_params is None
+    assert list(GalaxyJob().input_datasets) == []
+    assert GalaxyJob(input_size=3.5).input_size == 3.5
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_job_has_state_attempt_parameters_and_history() -> None:
     [
         (App(), "app.model.context.query(1)", "app.model"),
         (JobWrapper(), "job_wrapper.get_job()", "job_wrapper.get_job"),
-        (Tool("t"), "tool.parameters", "tool.parameters"),
-        (Job(), "job.galaxy_session", "job.galaxy_session"),
-        (User("u"), "user.api_keys", "user.api_keys"),
-        (Job(), "job.history.datasets", "job.history.datasets"),
+        (GalaxyTool("t"), "tool.parameters", "tool.parameters"),
+        (GalaxyJob(), "job.galaxy_session", "job.galaxy_session"),
+        (GalaxyUser("u"), "user.api_keys", "user.api_keys"),
+        (GalaxyJob(), "job.history.datasets", "job.history.datasets"),
     ],
 )
 def test_other_parts_of_galaxy_are_explained(shown: object, text: str, what: str) -> None:
@@ -105,13 +105,24 @@ def test_other_parts_of_galaxy_are_explained(shown: object, text: str, what: str
 
 def test_code_can_ask_whether_a_part_of_galaxy_is_there() -> None:
     assert (
-        value("hasattr(app, 'model') or getattr(tool, 'x', 'none')", app=App(), tool=Tool("t"))
+        value(
+            "hasattr(app, 'model') or getattr(tool, 'x', 'none')", app=App(), tool=GalaxyTool("t")
+        )
         == "none"
     )
 
 
 @pytest.mark.parametrize(
-    "shown", [Tool("t"), User("u"), Job(), App(), JobWrapper(), Role("r"), Job().history]
+    "shown",
+    [
+        GalaxyTool("t"),
+        GalaxyUser("u"),
+        GalaxyJob(),
+        App(),
+        JobWrapper(),
+        GalaxyRole("r"),
+        GalaxyJob().history,
+    ],
 )
 def test_what_is_shown_can_only_be_read(shown: object) -> None:
     for name in ("id", "name", "state", "new"):
@@ -120,7 +131,7 @@ def test_what_is_shown_can_only_be_read(shown: object) -> None:
     with pytest.raises(ReadOnlyError):
         del shown.id  # type: ignore[attr-defined]
     with pytest.raises((ReadOnlyError, AttributeError)):
-        Job().params["a"] = 1  # type: ignore[index]
+        GalaxyJob().params["a"] = 1  # type: ignore[index]
 
 
 # Builtins and imports
@@ -178,9 +189,10 @@ def test_modules_of_tpv_and_galaxy_are_ours(text: str, expected: object) -> None
 
 def test_the_helpers_can_be_imported() -> None:
     text = "from tpv.core.helpers import tool_version_gt\ntool_version_gt(tool, '1')"
-    assert value(text, tool=Tool("t", version="2")) is True
+    assert value(text, tool=GalaxyTool("t", version="2")) is True
     assert (
-        value("from tpv.core import helpers\nhelpers.input_size(job)", job=Job(input_size=2)) == 2
+        value("from tpv.core import helpers\nhelpers.input_size(job)", job=GalaxyJob(input_size=2))
+        == 2
     )
 
 

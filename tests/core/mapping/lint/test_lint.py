@@ -23,12 +23,12 @@ from rowtui.core.mapping.lint import entities as lint_rules
 from rowtui.core.mapping.lint import patterns as lint_patterns
 from rowtui.core.mapping.lint import reach as lint_reach
 from rowtui.core.mapping.lint import tags as lint_tags
-from rowtui.core.mapping.lint.lint import CODES, Finding, lint
+from rowtui.core.mapping.lint.lint import CODES, LintFinding, lint
 from rowtui.core.mapping.lint.patterns import shape_of
 from rowtui.core.mapping.yaml.dump import scalar
 
 
-def findings(*texts: str, ignore: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+def findings(*texts: str, ignore: frozenset[str] = frozenset()) -> tuple[LintFinding, ...]:
     """What is found in files called a.yml, b.yml, ..."""
     files = [
         parse_mapping(textwrap.dedent(text).encode(), f"{name}.yml")
@@ -41,7 +41,7 @@ def codes(*texts: str) -> list[tuple[str, int]]:
     return [(finding.code, finding.place.line) for finding in findings(*texts)]
 
 
-def only(code: str, *texts: str) -> list[Finding]:
+def only(code: str, *texts: str) -> list[LintFinding]:
     return [finding for finding in findings(*texts) if finding.code == code]
 
 
@@ -571,7 +571,7 @@ tools:
     assert [each.message for each in only("M405", text)] == ["no destination can take tool `other`"]
 
 
-def on_clusters(text: str) -> list[Finding]:
+def on_clusters(text: str) -> list[LintFinding]:
     partitions = (Partition("standard", maximum_cpus_per_job=36), Partition("gpu"))
     cluster = Cluster("greatlakes", Identify(), "slurm", partitions)
     local = Cluster("local", Identify(), "bash")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.lint.lint import Finding, lint
+from rowtui.core.mapping.lint.lint import LintFinding, lint
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.request import MappingRequest, Person
 from rowtui.core.mapping.yaml.dump import scalar
@@ -20,11 +20,11 @@ def loaded(text: str) -> Configuration:
     return merge_files([parse_mapping(textwrap.dedent(text).encode(), "a.yml")])
 
 
-def findings(text: str) -> tuple[Finding, ...]:
+def findings(text: str) -> tuple[LintFinding, ...]:
     return lint(loaded(text))
 
 
-def of_code(code: str, text: str) -> list[Finding]:
+def of_code(code: str, text: str) -> list[LintFinding]:
     return [finding for finding in findings(text) if finding.code == code]
 
 

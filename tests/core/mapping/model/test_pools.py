@@ -6,21 +6,23 @@ import pytest
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.model.decision import Outcome
+from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.request import MappingRequest, Person
 
 
 @pytest.mark.parametrize(
     ("cores", "outcome"),
     [
-        ("'many'", Outcome.ERROR),
-        ("object()", Outcome.ERROR),
-        ("10**400", Outcome.ERROR),
-        ("[]", Outcome.CHOSEN),
-        ("'9'", Outcome.FAILED),
+        ("'many'", MappingOutcome.ERROR),
+        ("object()", MappingOutcome.ERROR),
+        ("10**400", MappingOutcome.ERROR),
+        ("[]", MappingOutcome.CHOSEN),
+        ("'9'", MappingOutcome.FAILED),
     ],
 )
-def test_an_amount_that_no_pool_can_count_stops_its_job(cores: str, outcome: Outcome) -> None:
+def test_an_amount_that_no_pool_can_count_stops_its_job(
+    cores: str, outcome: MappingOutcome
+) -> None:
     text = f"""
 global: {{dialect: tpv3}}
 tools: {{t: {{cores: "{cores}"}}}}

@@ -11,7 +11,7 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity
 from rowtui.core.mapping.yaml.format import format_mapping
-from rowtui.core.mapping.yaml.text import Items, Table, read_yaml
+from rowtui.core.mapping.yaml.text import Items, YamlTable, read_yaml
 
 ORDER = [
     *("<<", "id", "inherits", "abstract", "if", "context", "gpus", "cores", "mem", "min_mem"),
@@ -460,12 +460,12 @@ def written_files(draw: st.DrawFn) -> str:
 def orders(text: str) -> list[list[int]]:
     """Of every entity the places in the usual order of its properties, as they are written."""
     root = read_yaml(text.encode(), "m.yml")
-    assert isinstance(root, Table)
+    assert isinstance(root, YamlTable)
     found = []
     for _, section in root.entries.values():
-        assert isinstance(section, Table)
+        assert isinstance(section, YamlTable)
         for _, entity in section.entries.values():
-            assert isinstance(entity, Table)
+            assert isinstance(entity, YamlTable)
             names = [name if name not in REST else "rank" for name in entity.entries]
             found.append([ORDER.index(name) for name in names])
     return found
@@ -517,7 +517,7 @@ def data_of(text: str) -> Any:
 
 
 def plain(node: Any) -> Any:
-    if isinstance(node, Table):
+    if isinstance(node, YamlTable):
         return {name: plain(value) for name, (_, value) in node.entries.items()}
     if isinstance(node, Items):
         return [plain(item) for item in node.items]

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import InvalidFileError, Problem
-from rowtui.core.mapping.model.origin import Place
+from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.yaml import text as yaml_text
 from rowtui.core.mapping.yaml.parser import LONGEST_FILE, slow_parser, typed
 from rowtui.core.mapping.yaml.text import (
@@ -21,7 +21,7 @@ from rowtui.core.mapping.yaml.text import (
     Items,
     Node,
     Scalar,
-    Table,
+    YamlTable,
     plain,
     read_yaml,
 )
@@ -39,9 +39,9 @@ def read(text: str) -> Any:
     return plain(read_yaml(text.encode(), "m.yml"))
 
 
-def table(text: str) -> Table:
+def table(text: str) -> YamlTable:
     node = read_yaml(text.encode(), "m.yml")
-    assert isinstance(node, Table)
+    assert isinstance(node, YamlTable)
     return node
 
 
@@ -113,7 +113,7 @@ def test_the_written_text_is_kept_beside_the_value() -> None:
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key() -> None:
     key, _ = table("\ufeffa: 1").entries["a"]
-    assert key.place == Place("m.yml", 1, 1)
+    assert key.place == FilePosition("m.yml", 1, 1)
 
 
 def test_keys_that_are_numbers_or_truth_values_are_found_by_their_text(parser: str) -> None:
@@ -128,14 +128,17 @@ def test_keys_that_are_numbers_or_truth_values_are_found_by_their_text(parser: s
 def test_places_count_from_one_and_by_characters(parser: str) -> None:
     node = table("é: {ü: x}\nb:\n  - 1\n  -   'q'\n")
     inner = node.entries["é"][1]
-    assert isinstance(inner, Table)
-    assert inner.place == Place("m.yml", 1, 4)
-    assert inner.entries["ü"][0].place == Place("m.yml", 1, 5)
-    assert inner.entries["ü"][1].place == Place("m.yml", 1, 8)
+    assert isinstance(inner, YamlTable)
+    assert inner.place == FilePosition("m.yml", 1, 4)
+    assert inner.entries["ü"][0].place == FilePosition("m.yml", 1, 5)
+    assert inner.entries["ü"][1].place == FilePosition("m.yml", 1, 8)
     items = node.entries["b"][1]
     assert isinstance(items, Items)
-    assert items.place == Place("m.yml", 3, 3)
-    assert [item.place for item in items.items] == [Place("m.yml", 3, 5), Place("m.yml", 4, 7)]
+    assert items.place == FilePosition("m.yml", 3, 3)
+    assert [item.place for item in items.items] == [
+        FilePosition("m.yml", 3, 5),
+        FilePosition("m.yml", 4, 7),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +209,7 @@ def test_aliases_share_a_node_and_plain_copies_it(parser: str) -> None:
     assert data == {"a": [1], "b": [1], "c": 3, "d": 3, "3": 4}
     data["a"].append(2)
     assert data["b"] == [1]
-    assert node.entries["3"][0].place == Place("m.yml", 5, 1)
+    assert node.entries["3"][0].place == FilePosition("m.yml", 5, 1)
 
 
 def test_an_anchor_may_be_given_again() -> None:
@@ -221,7 +224,7 @@ def test_own_entries_win_over_merged_ones_and_earlier_sources_over_later(parser:
 
 def test_a_merged_entry_keeps_the_place_where_it_was_written() -> None:
     node = table("a: &x\n  p: 1\nb: &y\n  <<: *x\nc: {<<: *y}\n").entries["c"][1]
-    assert isinstance(node, Table)
+    assert isinstance(node, YamlTable)
     assert node.entries["p"][0].place.line == 2
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from rowtui.core.mirror.compare import Copy, compare
 from rowtui.core.mirror.listing import facts_here, list_here, list_there
-from rowtui.core.mirror.model import PARTIAL, Cause, FileFacts, MirrorError
+from rowtui.core.mirror.model import PARTIAL, CopyFailure, FileFacts, MirrorError
 from rowtui.core.mirror.transfer import streams
-from rowtui.core.mirror.transfer.files import Progress
+from rowtui.core.mirror.transfer.files import TransferProgress
 
 from tests.core.mirror.conftest import EVERYTHING, Way, content, fill
 from tests.eventually import eventually
@@ -183,7 +183,7 @@ def cut_in_the_middle(
     monkeypatch.setattr(streams.Stream, method, counted)
 
 
-async def drain(way: Way, progress: AsyncGenerator[Progress, None]) -> None:
+async def drain(way: Way, progress: AsyncGenerator[TransferProgress, None]) -> None:
     """Follow a transfer; lose its connection in the middle where it isn't rsync's streams."""
     async for now in progress:
         if not way.kind.startswith("rsync") and now.done_bytes > 12 << 20:
@@ -208,7 +208,7 @@ async def test_a_file_that_was_cut_off_while_it_was_sent_is_continued(
     await way.find_again()
     progress = await way.send()
 
-    assert caught.value.cause is Cause.CUT
+    assert caught.value.cause is CopyFailure.CUT
     assert "again" in caught.value.hint
     assert not whole
     assert (way.there / "in" / "large").read_bytes() == data
@@ -235,7 +235,7 @@ async def test_a_file_that_was_cut_off_while_it_was_fetched_is_continued(
     await way.find_again()
     await way.fetch()
 
-    assert caught.value.cause is Cause.CUT
+    assert caught.value.cause is CopyFailure.CUT
     assert 0 < begun < LARGE
     assert not whole
     assert (way.here / "out" / "large").read_bytes() == data

@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from rowtui.core.network.definition.build import Build, link, linspace, logspace, to_toml
 from rowtui.core.network.definition.load import NetworkError, parse_network
 from rowtui.core.network.definition.spec import (
+    CardinalitySlice,
     Existing,
-    Files,
+    FileSource,
     Gather,
     Input,
     Link,
     Network,
+    NetworkPosition,
     Node,
     Pilot,
-    Place,
     Require,
     Schedule,
-    Selection,
     Sink,
     Source,
-    Table,
+    TableSource,
     Values,
 )
 from rowtui.core.network.samples.shape import shape
@@ -111,9 +111,9 @@ def test_each_kind_of_source_can_be_built() -> None:
     )
 
     assert [source.data for source in built.sources] == [
-        Table("a.csv", "csv"),
-        Table("b.json", "json", ("x", "y")),
-        Files("data/*.nii", "scan"),
+        TableSource("a.csv", "csv"),
+        TableSource("b.json", "json", ("x", "y")),
+        FileSource("data/*.nii", "scan"),
         Existing(("T",), ("a*",)),
         Existing(),
         Values({"not-python": [1, 2], "g": {"logspace": [1, 2, 2]}}, (("not-python", "g"),)),
@@ -241,8 +241,13 @@ SPACED = st.sampled_from(
 
 
 SELECTIONS = [
-    *(Selection(0, 1), Selection(-1, None), Selection(-3, -2)),
-    *(Selection(2, None), Selection(-2, 3), Selection(0, None), Selection(1, -1)),
+    *(CardinalitySlice(0, 1), CardinalitySlice(-1, None), CardinalitySlice(-3, -2)),
+    *(
+        CardinalitySlice(2, None),
+        CardinalitySlice(-2, 3),
+        CardinalitySlice(0, None),
+        CardinalitySlice(1, -1),
+    ),
 ]
 
 
@@ -273,9 +278,9 @@ def sources(draw: st.DrawFn, name: str) -> Source:
             return Source(name, Values({**columns, "c": draw(SPACED)}, (("a", "b"),)))
         case "csv" | "json" as kind:
             columns_ = draw(st.lists(dimension_names({}), max_size=2, unique=True))
-            return Source(name, Table(draw(PATHS), kind, tuple(columns_)))
+            return Source(name, TableSource(draw(PATHS), kind, tuple(columns_)))
         case "files":
-            return Source(name, Files(f"{draw(PATHS)}/**/*", draw(dimension_names({}))))
+            return Source(name, FileSource(f"{draw(PATHS)}/**/*", draw(dimension_names({}))))
         case _:
             columns_ = draw(st.lists(dimension_names({}), min_size=1, max_size=2, unique=True))
             include = draw(st.lists(st.sampled_from(["a*", "[!b]"]), max_size=2))
@@ -361,7 +366,7 @@ def networks(draw: st.DrawFn) -> Network:
         data = source.data
         if isinstance(data, Values):
             first[source.name] = tuple(data.dimensions)
-        elif isinstance(data, Files):
+        elif isinstance(data, FileSource):
             first[source.name] = (data.dimension,)
         else:  # a table that says nothing has one column of whatever name
             first[source.name] = data.dimensions or ("column",)
@@ -401,5 +406,5 @@ def test_what_is_written_is_read_again_as_it_was(network: Network) -> None:
 def test_places_are_nothing_but_places() -> None:
     text = to_toml(Build("p").source("s", a=[1]).node("n", "s").network())
     placed = parse_network(text.encode(), "f", "p").network
-    assert placed.nodes[0].place != Place()
+    assert placed.nodes[0].place != NetworkPosition()
     assert placed == Build("p").source("s", a=[1]).node("n", "s").network()

@@ -19,8 +19,9 @@ from rowtui.core.network.definition.load import (
 )
 from rowtui.core.network.definition.spec import (
     ALL,
+    CardinalitySlice,
     Existing,
-    Files,
+    FileSource,
     Gather,
     Input,
     Link,
@@ -29,10 +30,9 @@ from rowtui.core.network.definition.spec import (
     Pilot,
     Require,
     Schedule,
-    Selection,
     Sink,
     Source,
-    Table,
+    TableSource,
     Values,
 )
 
@@ -128,7 +128,7 @@ def test_a_whole_study_is_read_key_by_key() -> None:
     assert fit.constants == {"tolerance": 1e-6, "options": {"order": [1, 2]}}
     assert fit.inputs == (
         Input("means", (Link("average", "mean.json", None, ("temperature",)),), "g"),
-        Input("folds", (Link("simulate", "folds.json", Selection(0, 2), (), "fold"),)),
+        Input("folds", (Link("simulate", "folds.json", CardinalitySlice(0, 2), (), "fold"),)),
         Input("both", (Link("average"), Link("average", "sd.json"))),
     )
     publish = "results/{temperature}/{replica}-{fold}{ext}"
@@ -180,10 +180,10 @@ def test_a_network_without_a_name_is_called_like_its_folder(folder: str, name: s
 @pytest.mark.parametrize(
     ("written", "data"),
     [
-        ('csv = "t.csv"', Table("t.csv", "csv")),
-        ('json = "t.json"\ndimensions = ["a b", "c"]', Table("t.json", "json", ("a b", "c"))),
-        ('files = "d/**/*.nii"', Files("d/**/*.nii", "s")),
-        ('files = "d/*.nii"\ndimension = "scan"', Files("d/*.nii", "scan")),
+        ('csv = "t.csv"', TableSource("t.csv", "csv")),
+        ('json = "t.json"\ndimensions = ["a b", "c"]', TableSource("t.json", "json", ("a b", "c"))),
+        ('files = "d/**/*.nii"', FileSource("d/**/*.nii", "s")),
+        ('files = "d/*.nii"\ndimension = "scan"', FileSource("d/*.nii", "scan")),
         ("workspace = true", Existing()),
         (
             'workspace = { include = ["a*"] }\ndimensions = ["p/T"]',
@@ -209,17 +209,17 @@ def test_each_kind_of_source_is_read(written: str, data: Values) -> None:
 @pytest.mark.parametrize(
     ("written", "select"),
     [
-        ('"0"', Selection(0, 1)),
-        ("3", Selection(3, 4)),
-        ('"-1"', Selection(-1, None)),
-        ('"-2"', Selection(-2, -1)),
-        ('"0:2"', Selection(0, 2)),
-        ('"1:"', Selection(1, None)),
-        ('":-1"', Selection(0, -1)),
-        ('"-3:2"', Selection(-3, 2)),
+        ('"0"', CardinalitySlice(0, 1)),
+        ("3", CardinalitySlice(3, 4)),
+        ('"-1"', CardinalitySlice(-1, None)),
+        ('"-2"', CardinalitySlice(-2, -1)),
+        ('"0:2"', CardinalitySlice(0, 2)),
+        ('"1:"', CardinalitySlice(1, None)),
+        ('":-1"', CardinalitySlice(0, -1)),
+        ('"-3:2"', CardinalitySlice(-3, 2)),
     ],
 )
-def test_each_form_of_select_is_read(written: str, select: Selection) -> None:
+def test_each_form_of_select_is_read(written: str, select: CardinalitySlice) -> None:
     network = parsed(MORE + f'output="o"\nexpand="f"\nselect={written}\n')
     assert network.nodes[1].inputs[0].links[0].select == select
 

@@ -3,21 +3,25 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.network.definition.load_tables import Piece, PublishError, pieces_of
+from rowtui.core.network.definition.load_tables import PublishError, TemplatePiece, pieces_of
 
 
 def test_texts_and_fields_come_in_order() -> None:
     assert pieces_of("a/{T}-{a.b}{ext}") == (
-        Piece("a/", False),
-        Piece("T", True),
-        Piece("-", False),
-        Piece("a.b", True),
-        Piece("ext", True),
+        TemplatePiece("a/", False),
+        TemplatePiece("T", True),
+        TemplatePiece("-", False),
+        TemplatePiece("a.b", True),
+        TemplatePiece("ext", True),
     )
 
 
 def test_doubled_braces_are_braces() -> None:
-    assert pieces_of("{{{T}}}") == (Piece("{", False), Piece("T", True), Piece("}", False))
+    assert pieces_of("{{{T}}}") == (
+        TemplatePiece("{", False),
+        TemplatePiece("T", True),
+        TemplatePiece("}", False),
+    )
 
 
 @pytest.mark.parametrize("template", ["{", "}", "a{b", "a}b", "{}", "{a{b}", "{{}"])

@@ -28,11 +28,11 @@ from rowtui.core.network.definition.spec import (
 )
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.edges import awaited, edges
-from rowtui.core.network.graph.job_model import JobState
+from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.network.samples.model import DimensionError
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
-from rowtui.core.runs.model import Entry
+from rowtui.core.runs.model import MadeEntry
 
 # To make a failing network smaller takes minutes: add Phase.shrink when there is one.
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -98,7 +98,7 @@ class World:
         self.story = story
         dimensions = {name: its.dimensions for name, its in story.rows.items()}
         self.shape = shape(story.network, dimensions)
-        self.lists: dict[ListKey, dict[str, list[Entry]]] = {}
+        self.lists: dict[ListKey, dict[str, list[MadeEntry]]] = {}
         self.complete: set[Name] = set()
         self.failed: set[Name] = set()
         self.active: set[Name] = set()
@@ -164,7 +164,7 @@ class World:
             for output, dimension in sorted(self.wanted.get(name[0], ())):
                 chance = self.chance("list", *name, output, dimension)
                 values = chance.sample(["x", "y", 3], chance.randint(0, 2))
-                entries = [Entry(value, {}, at) for at, value in enumerate(values)]
+                entries = [MadeEntry(value, {}, at) for at, value in enumerate(values)]
                 self.lists.setdefault((name[0], output, dimension), {})[name[1]] = entries
                 came = True
         if came:
@@ -200,7 +200,7 @@ class World:
             else:
                 self.crash()
 
-    def states(self) -> dict[Name, JobState]:
+    def states(self) -> dict[Name, GraphJobState]:
         graph = self.growth.graph
         return {self.name(job): graph.state(job) for job in range(len(graph))}
 
@@ -254,10 +254,10 @@ def test_no_job_begins_before_all_that_it_turns_out_to_need_has_ended(
 
 GOOD, LOST, GONE = range(3)
 KINDS = {
-    JobState.COMPLETED: GOOD,
-    JobState.FAILED: LOST,
-    JobState.CANCELLED: LOST,
-    JobState.SKIPPED: GONE,
+    GraphJobState.COMPLETED: GOOD,
+    GraphJobState.FAILED: LOST,
+    GraphJobState.CANCELLED: LOST,
+    GraphJobState.SKIPPED: GONE,
 }
 
 
@@ -303,11 +303,11 @@ def test_states_follow_from_those_of_the_members(story: Story, order: int) -> No
                     kinds |= set(lists)
             state = states[node, directory]
             if LOST in kinds or world.is_given_up((node, directory)):
-                assert state is JobState.CANCELLED
+                assert state is GraphJobState.CANCELLED
             elif GONE in kinds:
-                assert state is JobState.SKIPPED
+                assert state is GraphJobState.SKIPPED
             else:
-                assert state in (JobState.COMPLETED, JobState.FAILED)
+                assert state in (GraphJobState.COMPLETED, GraphJobState.FAILED)
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -323,8 +323,8 @@ def test_directories_are_called_the_same_whichever_list_comes_first(order: Seque
     rows = {"s": SourceRows("s", ("a",), (("x", "y"),))}
     growth = Growth(Flow(network, shape(network, {"s": ("a",)}), rows))
     had = growth.flow.directories("split")
-    came = {had[0]: [Entry(1, {}, 0)], had[1]: [Entry(1.0, {}, 0), Entry(0.5, {}, 1)]}
-    lists: dict[str, list[Entry]] = {}
+    came = {had[0]: [MadeEntry(1, {}, 0)], had[1]: [MadeEntry(1.0, {}, 0), MadeEntry(0.5, {}, 1)]}
+    lists: dict[str, list[MadeEntry]] = {}
     for each in order:
         lists[had[each]] = came[had[each]]
         growth.grow({("split", "l.json", "fold"): dict(lists)})
@@ -342,8 +342,8 @@ def test_a_flow_keeps_what_it_was_made_of_when_others_add_to_it() -> None:
         (Node("n", "n", (Input("i", (Link("s", "l.json", expand="f"),)),)),),
     )
     rows = {"s": SourceRows("s", ("a",), (("x", "y"),))}
-    lists = {("s", "l.json", "f"): {"s,a=x": [Entry(1, {}, 0)]}}
+    lists = {("s", "l.json", "f"): {"s,a=x": [MadeEntry(1, {}, 0)]}}
     growth = Growth(Flow(network, shape(network, {"s": ("a",)}), rows, lists=lists))
-    lists["s", "l.json", "f"]["s,a=y"] = [Entry(2, {}, 0)]
+    lists["s", "l.json", "f"]["s,a=y"] = [MadeEntry(2, {}, 0)]
     growth.grow(lists)
     assert growth.flow.directories("n") == ["n,a=x,f=1", "n,a=y,f=2"]

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from rowtui.core.network.definition.spec import (
+    CardinalitySlice,
     Input,
     Link,
     Network,
     Node,
-    Selection,
     Source,
     SourceRows,
     Values,
@@ -20,11 +20,11 @@ from rowtui.core.network.graph.edges import awaited, edges
 from rowtui.core.network.samples.columns import product
 from rowtui.core.network.samples.combine import join
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link as LinkStage
+from rowtui.core.network.samples.link import LinkStage as LinkStage
 from rowtui.core.network.samples.link import SubInput
-from rowtui.core.network.samples.node_run import Input as InputStage
 from rowtui.core.network.samples.node_run import InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Output
+from rowtui.core.network.samples.node_run import InputStage as InputStage
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
 
@@ -34,7 +34,7 @@ class Item(NamedTuple):
     more: dict[str, object]
 
 
-def flow_of(selection: Selection | None) -> Flow:
+def flow_of(selection: CardinalitySlice | None) -> Flow:
     """A source of two samples, whose lists of 3 and 2 entries become folds, some of them."""
     split = Node("split", "split", (Input("state", (Link("state"),)),))
     link = Link("split", output="folds.json", expand="fold", select=selection)
@@ -53,13 +53,13 @@ def flow_of(selection: Selection | None) -> Flow:
     ("selection", "wanted"),
     [
         (None, {"a0": 0, "a1": 1, "a2": 2, "b0": 0, "b1": 1}),
-        (Selection(1, None), {"a1": 1, "a2": 2, "b1": 1}),
-        (Selection(-1, None), {"a2": 2, "b1": 1}),
-        (Selection(0, 2), {"a0": 0, "a1": 1, "b0": 0, "b1": 1}),
+        (CardinalitySlice(1, None), {"a1": 1, "a2": 2, "b1": 1}),
+        (CardinalitySlice(-1, None), {"a2": 2, "b1": 1}),
+        (CardinalitySlice(0, 2), {"a0": 0, "a1": 1, "b0": 0, "b1": 1}),
     ],
 )
 def test_an_expanded_sample_knows_its_place_in_the_whole_list(
-    selection: Selection | None, wanted: dict[str, int]
+    selection: CardinalitySlice | None, wanted: dict[str, int]
 ) -> None:
     flow = flow_of(selection)
     (found,) = edges(flow.runs["fold"])
@@ -86,8 +86,8 @@ def test_nobody_waits_for_lists_of_samples_whose_values_it_cannot_have() -> None
     number, mine, theirs = Domain("B", [0, 1]), Domain("A", ["x", "y"]), Domain("A", ["z", "x"])
     fold = Entries(Domain("m", ["f"]), np.array([0, 0, 1, 1, 2]), np.zeros(2, np.int32))
     cards = np.array([UNKNOWN, 1, UNKNOWN, 1], np.int32)  # what `z` has is not known
-    lists = Output(product([number, theirs]), 1, cards=cards, lists={"m": fold})
-    links = [LinkStage(Output(product([number, mine]), 0)), LinkStage(lists, expand="m")]
+    lists = NodeOutput(product([number, theirs]), 1, cards=cards, lists={"m": fold})
+    links = [LinkStage(NodeOutput(product([number, mine]), 0)), LinkStage(lists, expand="m")]
     inputs = [InputStage(str(at), [SubInput(each)]) for at, each in enumerate(links)]
     folds = NodeRun(2, "folds", [InputGroup("", inputs, join)], join)
 

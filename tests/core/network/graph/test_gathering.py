@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.network.definition.spec import Gather
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block
+from rowtui.core.network.graph.job_model import JobBlock
 from rowtui.core.runs.execution.lists import gather, gather_chains
 
 
@@ -80,7 +80,7 @@ def test_every_ready_job_is_in_one_unit_within_the_limits(
 def two_samples() -> JobGraph:
     """Two samples through two nodes each, then both together."""
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 2, [0, 1, 2], [0, 1]), Block(2, 1, [0, 2], [2, 3]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 2, [0, 1, 2], [0, 1]), JobBlock(2, 1, [0, 2], [2, 3]))
     return graph
 
 
@@ -104,7 +104,9 @@ def test_a_chain_ends_at_the_limits_and_at_another_class_of_destination() -> Non
 
 def test_a_chain_goes_through_branches_that_meet_again() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 1), Block(1, 2, [0, 1, 2], [0, 0]), Block(2, 1, [0, 3], [1, 2, 2]))
+    graph.extend(
+        JobBlock(0, 1), JobBlock(1, 2, [0, 1, 2], [0, 0]), JobBlock(2, 1, [0, 3], [1, 2, 2])
+    )
 
     assert gather_chains([0], Gather(size=0), the_same, a_minute, graph.followers) == [[0, 1, 2, 3]]
 
@@ -114,7 +116,7 @@ def test_run_in_its_order_a_chain_never_comes_to_a_job_that_is_not_ready(data: A
     graph = JobGraph()
     for number in range(data.draw(st.integers(1, 12))):
         needs = data.draw(st.lists(st.integers(0, number - 1), max_size=3)) if number else []
-        graph.extend(Block(0, 1, [0, len(needs)], needs))
+        graph.extend(JobBlock(0, 1, [0, len(needs)], needs))
     done = [job for job in graph.ready() if data.draw(st.booleans())]
     graph.complete(done)
 

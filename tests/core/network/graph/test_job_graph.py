@@ -7,13 +7,19 @@ import threading
 import numpy as np
 import pytest
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block, Change, JobGraphError, JobState, LeftOut
+from rowtui.core.network.graph.job_model import (
+    GraphChange,
+    GraphJobState,
+    JobBlock,
+    JobGraphError,
+    LostMember,
+)
 
 
 def chain(length: int) -> JobGraph:
     """Jobs of which each needs the one before, each of a node of its own."""
     graph = JobGraph()
-    graph.extend(Block(0, 1), *(Block(n, 1, [0, 1], [n - 1]) for n in range(1, length)))
+    graph.extend(JobBlock(0, 1), *(JobBlock(n, 1, [0, 1], [n - 1]) for n in range(1, length)))
     return graph
 
 
@@ -21,14 +27,14 @@ def collect(members: int, least: int) -> JobGraph:
     """Members, and after them a job that can do with `least` of them."""
     graph = JobGraph()
     graph.extend(
-        Block(0, members),
-        Block(1, 1, [0, members], range(members), [0] * members, [0], [least]),
+        JobBlock(0, members),
+        JobBlock(1, 1, [0, members], range(members), [0] * members, [0], [least]),
     )
     return graph
 
 
-def change(**lists: list[int]) -> Change:
-    return Change([], [], [], [], [])._replace(**lists)
+def change(**lists: list[int]) -> GraphChange:
+    return GraphChange([], [], [], [], [])._replace(**lists)
 
 
 # -- waiting and being ready ---------------------------------------------------------------------
@@ -36,7 +42,7 @@ def change(**lists: list[int]) -> Change:
 
 def test_a_completion_makes_ready_what_waited_for_it_alone() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 2, [0, 1, 3], [0, 0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 2, [0, 1, 3], [0, 0, 1]))
 
     assert graph.complete(0) == change(ready=[2])
     assert graph.complete(1) == change(ready=[3])
@@ -45,17 +51,17 @@ def test_a_completion_makes_ready_what_waited_for_it_alone() -> None:
 
 def test_a_completion_that_is_told_twice_counts_once() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 1, [0, 2], [0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 1, [0, 2], [0, 1]))
 
     graph.complete(0)
 
     assert graph.complete(0) == change()
-    assert graph.state(2) is JobState.WAITING
+    assert graph.state(2) is GraphJobState.WAITING
 
 
 def test_a_job_that_needs_another_twice_waits_for_it_once() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 1), Block(1, 1, [0, 2], [0, 0]))
+    graph.extend(JobBlock(0, 1), JobBlock(1, 1, [0, 2], [0, 0]))
 
     assert graph.complete(0).ready == [1]
     assert graph.dependencies(1) == [0]
@@ -66,14 +72,14 @@ def test_a_job_completed_by_hand_while_it_waits_lets_others_go_on() -> None:
 
     assert graph.complete(1) == change(ready=[2])
     assert graph.complete(0) == change()
-    assert graph.state(1) is JobState.COMPLETED
+    assert graph.state(1) is GraphJobState.COMPLETED
 
 
 def test_new_jobs_are_ready_at_once_if_what_they_need_is_complete() -> None:
     graph = chain(1)
     graph.complete(0)
 
-    grown = graph.extend(Block(1, 2, [0, 1, 2], [0, 0]))
+    grown = graph.extend(JobBlock(1, 2, [0, 1, 2], [0, 0]))
 
     assert grown.jobs == (range(1, 3),)
     assert grown.change == change(ready=[1, 2])
@@ -83,7 +89,7 @@ def test_new_jobs_are_cancelled_at_once_through_new_jobs_of_the_same_block() -> 
     graph = chain(1)
     graph.fail(0)
 
-    grown = graph.extend(Block(1, 3, [0, 1, 2, 2], [0, 1]))
+    grown = graph.extend(JobBlock(1, 3, [0, 1, 2, 2], [0, 1]))
 
     assert sorted(grown.change.cancelled) == [1, 2]
     assert grown.change.ready == [3]
@@ -94,7 +100,7 @@ def test_a_new_job_that_can_do_without_a_new_one_that_is_lost_is_told_to_be_read
     graph = chain(1)
     graph.fail(0)
 
-    grown = graph.extend(Block(1, 3, [0, 1, 2, 2], [0, 1], [-1, 0], [1], [0]))
+    grown = graph.extend(JobBlock(1, 3, [0, 1, 2, 2], [0, 1], [-1, 0], [1], [0]))
 
     assert grown.change.cancelled == [1]
     assert sorted(grown.change.ready) == [2, 3] == graph.ready()
@@ -114,7 +120,7 @@ def test_a_chain_that_a_scheduler_holds_is_active_until_it_is_released() -> None
 
     assert graph.complete(0) == change()  # the next is with the scheduler already
     assert graph.release([1, 2]) == change(ready=[1])
-    assert graph.state(2) is JobState.WAITING
+    assert graph.state(2) is GraphJobState.WAITING
 
 
 def test_a_released_job_is_in_the_queue_once() -> None:
@@ -133,7 +139,7 @@ def test_a_released_job_is_in_the_queue_once() -> None:
 
 def test_what_needed_a_reopened_job_waits_again_unless_it_is_with_a_scheduler_or_over() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 1), Block(1, 3, [0, 1, 2, 3], [0, 0, 0]))
+    graph.extend(JobBlock(0, 1), JobBlock(1, 3, [0, 1, 2, 3], [0, 0, 0]))
     graph.complete([0, 3])
     graph.activate(2)
 
@@ -149,7 +155,9 @@ def test_what_needed_a_reopened_job_waits_again_unless_it_is_with_a_scheduler_or
 
 def test_a_failure_cancels_all_that_depends_on_it_and_nothing_else() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 2, [0, 1, 2], [0, 1]), Block(2, 2, [0, 1, 2], [2, 3]))
+    graph.extend(
+        JobBlock(0, 2), JobBlock(1, 2, [0, 1, 2], [0, 1]), JobBlock(2, 2, [0, 1, 2], [2, 3])
+    )
 
     assert graph.fail(0, "exit status 1") == change(cancelled=[2, 4])
 
@@ -162,7 +170,7 @@ def test_a_failure_cancels_all_that_depends_on_it_and_nothing_else() -> None:
 
 def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 2, [0, 1, 3], [0, 0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 2, [0, 1, 3], [0, 0, 1]))
     graph.fail([0, 1], "out of memory")
 
     assert graph.retry(0) == change(ready=[0], back=[2])
@@ -178,7 +186,7 @@ def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
 
 def test_what_comes_back_and_is_ready_by_the_same_event_is_told_as_both() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 1, [0, 2], [0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 1, [0, 2], [0, 1]))
     graph.fail(0)
 
     assert graph.complete([0, 1]) == change(ready=[2], back=[2])
@@ -214,7 +222,7 @@ def test_what_a_person_cancelled_stays_so_when_what_it_needs_is_retried() -> Non
 
     assert graph.retry(0) == change(ready=[0])
 
-    assert graph.state(2) is JobState.CANCELLED
+    assert graph.state(2) is GraphJobState.CANCELLED
     assert graph.root_causes(2) == [1]
     assert graph.retry(1).back == [1, 2]
 
@@ -226,12 +234,12 @@ def test_what_is_with_a_scheduler_when_it_is_lost_is_told_to_be_taken_back() -> 
     assert graph.fail(0) == change(cancelled=[1], stopped=[1])
 
     graph.retry(0)
-    assert graph.state(1) is JobState.WAITING
+    assert graph.state(1) is GraphJobState.WAITING
 
 
 def test_a_cancelled_branch_is_not_left_and_the_run_is_over_without_it() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 2, [0, 1, 2], [0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 2, [0, 1, 2], [0, 1]))
 
     graph.cancel(0)
     graph.complete([1, 3])
@@ -250,7 +258,7 @@ def test_a_complete_job_is_not_lost_with_what_it_needed() -> None:
 
 def test_failed_beats_skipped() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2), Block(1, 1, [0, 2], [0, 1]))
+    graph.extend(JobBlock(0, 2), JobBlock(1, 1, [0, 2], [0, 1]))
 
     assert graph.skip(0) == change(skipped=[0, 2])
     assert graph.root_causes(2) == [0]
@@ -266,11 +274,11 @@ def test_a_collapse_waits_for_every_member_even_when_it_has_enough() -> None:
     graph = collect(5, least=3)
 
     graph.complete([0, 1, 2])
-    assert graph.state(5) is JobState.WAITING
+    assert graph.state(5) is GraphJobState.WAITING
 
     graph.fail(3)
     assert graph.complete(4) == change(ready=[5])
-    assert graph.left_out(5) == [LeftOut(3, 0, JobState.FAILED)]
+    assert graph.left_out(5) == [LostMember(3, 0, GraphJobState.FAILED)]
 
 
 def test_a_collapse_is_cancelled_as_soon_as_too_many_are_lost() -> None:
@@ -322,9 +330,9 @@ def test_a_collapse_of_nothing_is_ready() -> None:
 def test_a_collapse_learns_of_more_members_as_lists_appear() -> None:
     # A job that makes a list, and one that collects what comes of it: three quarters are enough.
     graph = JobGraph()
-    graph.extend(Block(0, 1), Block(2, 1, [0, 1], [0], (), [0], [0]))
+    graph.extend(JobBlock(0, 1), JobBlock(2, 1, [0, 1], [0], (), [0], [0]))
 
-    made = graph.extend(Block(1, 4, [0, 1, 2, 3, 4], [0, 0, 0, 0])).jobs[0]
+    made = graph.extend(JobBlock(1, 4, [0, 1, 2, 3, 4], [0, 0, 0, 0])).jobs[0]
     graph.add_dependencies(1, made, [0] * 4, least={0: 3})
     assert graph.complete(0).ready == list(made)
 
@@ -336,21 +344,21 @@ def test_a_collapse_learns_of_more_members_as_lists_appear() -> None:
 
 def test_a_job_that_was_cancelled_for_too_few_comes_back_when_it_learns_of_more() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 3), Block(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
+    graph.extend(JobBlock(0, 3), JobBlock(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
     graph.fail([0, 1])
-    assert graph.state(3) is JobState.CANCELLED
+    assert graph.state(3) is GraphJobState.CANCELLED
 
-    made = graph.extend(Block(0, 1)).jobs[0]
+    made = graph.extend(JobBlock(0, 1)).jobs[0]
 
     assert graph.add_dependencies(3, made, [0]) == change(back=[3])
 
 
 def test_a_job_that_is_skipped_for_too_few_comes_back_when_it_learns_of_more() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 3), Block(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
+    graph.extend(JobBlock(0, 3), JobBlock(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
     graph.skip([0, 1])
 
-    made = graph.extend(Block(0, 1)).jobs[0]
+    made = graph.extend(JobBlock(0, 1)).jobs[0]
 
     assert graph.add_dependencies(3, made, [0]) == change(back=[3])
     graph.complete([2, *made])
@@ -360,7 +368,7 @@ def test_a_job_that_is_skipped_for_too_few_comes_back_when_it_learns_of_more() -
 def test_what_an_eligible_job_needs_cannot_change() -> None:
     graph = collect(1, least=1)
     graph.complete(0)
-    graph.extend(Block(0, 1))
+    graph.extend(JobBlock(0, 1))
 
     with pytest.raises(JobGraphError, match="job 1 is eligible"):
         graph.add_dependencies(1, [2])
@@ -383,7 +391,7 @@ def test_a_circle_is_refused_and_changes_nothing() -> None:
 )
 def test_slots_that_are_not_there_are_refused(slots: list[int], least: dict[int, int]) -> None:
     graph = collect(1, least=1)
-    graph.extend(Block(0, 1))
+    graph.extend(JobBlock(0, 1))
 
     with pytest.raises(JobGraphError):
         graph.add_dependencies(1, [2], slots, least)
@@ -394,27 +402,27 @@ def test_slots_that_are_not_there_are_refused(slots: list[int], least: dict[int,
 @pytest.mark.parametrize(
     "block",
     [
-        Block(-1, 1),
-        Block(0, -1),
-        Block(0, 1, [0, 1], [1]),
-        Block(0, 1, [0, 1], [-1]),
-        Block(0, 2, [0, 1], [0]),
-        Block(0, 1, [0, 2], [0]),
-        Block(0, 2, [0, 2, 1], [0]),
-        Block(0, 1, [0, 1], [0], [0]),
-        Block(0, 1, [0, 1], [0], [-2]),
-        Block(0, 2, [0, 1, 1], [0], [0], [1], [1]),
-        Block(0, 1, [0, 1], [0], [0], [0], [-1]),
-        Block(0, 1, [0, 1], [0], [0], [1], [1]),
-        Block(0, 1, [0, 1], [1 << 40]),
-        Block(0, 1, [0, 1], [0.5]),  # type: ignore[list-item]
+        JobBlock(-1, 1),
+        JobBlock(0, -1),
+        JobBlock(0, 1, [0, 1], [1]),
+        JobBlock(0, 1, [0, 1], [-1]),
+        JobBlock(0, 2, [0, 1], [0]),
+        JobBlock(0, 1, [0, 2], [0]),
+        JobBlock(0, 2, [0, 2, 1], [0]),
+        JobBlock(0, 1, [0, 1], [0], [0]),
+        JobBlock(0, 1, [0, 1], [0], [-2]),
+        JobBlock(0, 2, [0, 1, 1], [0], [0], [1], [1]),
+        JobBlock(0, 1, [0, 1], [0], [0], [0], [-1]),
+        JobBlock(0, 1, [0, 1], [0], [0], [1], [1]),
+        JobBlock(0, 1, [0, 1], [1 << 40]),
+        JobBlock(0, 1, [0, 1], [0.5]),  # type: ignore[list-item]
     ],
 )
-def test_a_block_that_cannot_be_is_refused_with_all_of_its_extension(block: Block) -> None:
+def test_a_block_that_cannot_be_is_refused_with_all_of_its_extension(block: JobBlock) -> None:
     graph = chain(1)
 
     with pytest.raises(JobGraphError):
-        graph.extend(Block(0, 0), block)
+        graph.extend(JobBlock(0, 0), block)
 
     assert len(graph) == 1
 
@@ -425,7 +433,7 @@ def test_a_number_of_no_job_is_refused() -> None:
     for number in (1, -1):
         with pytest.raises(JobGraphError, match=f"there is no job {number}"):
             graph.complete([0, number])
-    assert graph.state(0) is JobState.ELIGIBLE
+    assert graph.state(0) is GraphJobState.ELIGIBLE
 
 
 # -- the order -----------------------------------------------------------------------------------
@@ -433,7 +441,7 @@ def test_a_number_of_no_job_is_refused() -> None:
 
 def test_ready_jobs_come_by_rank_and_then_by_number() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 5))
+    graph.extend(JobBlock(0, 5))
     graph.set_priorities([3, -2, 3, 0, 1 << 30])
 
     assert graph.ready() == [1, 3, 0, 2, 4]
@@ -444,7 +452,7 @@ def test_ready_jobs_come_by_rank_and_then_by_number() -> None:
 
 def test_new_ranks_hold_for_what_is_ready_already() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 4))
+    graph.extend(JobBlock(0, 4))
     assert graph.ready(2) == [0, 1]
 
     graph.set_priorities([4, 3, 2, 1])
@@ -455,10 +463,10 @@ def test_new_ranks_hold_for_what_is_ready_already() -> None:
 
 def test_new_jobs_come_where_the_job_came_that_brought_them_forth() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 3))
+    graph.extend(JobBlock(0, 3))
     graph.set_priorities([1, 0, 2])
 
-    graph.extend(Block(1, 2, [0, 1, 2], [2, 0]))
+    graph.extend(JobBlock(1, 2, [0, 1, 2], [2, 0]))
     graph.complete([0, 2])
 
     assert graph.ready() == [1, 4, 3]
@@ -466,12 +474,12 @@ def test_new_jobs_come_where_the_job_came_that_brought_them_forth() -> None:
 
 def test_many_become_ready_at_once_in_order_between_few() -> None:
     graph = JobGraph()
-    graph.extend(Block(0, 2000), Block(1, 1000, range(1001), range(1000)))
+    graph.extend(JobBlock(0, 2000), JobBlock(1, 1000, range(1001), range(1000)))
     ranks = np.random.default_rng(1).permutation(3000)
     graph.set_priorities(ranks)
     graph.ready(100)
     graph.complete(range(1000))
-    graph.extend(Block(0, 1000))
+    graph.extend(JobBlock(0, 1000))
 
     ready = graph.ready()
 
@@ -484,7 +492,7 @@ def test_many_become_ready_at_once_in_order_between_few() -> None:
 def test_thousands_that_become_ready_one_by_one_come_in_order() -> None:
     pairs = 10_000
     graph = JobGraph()
-    graph.extend(Block(0, pairs), Block(1, pairs, range(pairs + 1), range(pairs)))
+    graph.extend(JobBlock(0, pairs), JobBlock(1, pairs, range(pairs + 1), range(pairs)))
     ranks = np.random.default_rng(2).permutation(2 * pairs).tolist()
     graph.set_priorities(ranks)
     started: list[int] = []
@@ -497,7 +505,7 @@ def test_thousands_that_become_ready_one_by_one_come_in_order() -> None:
 
     states = graph.snapshot().states
     assert graph.ready() == sorted(
-        (job for job, state in enumerate(states) if state == JobState.ELIGIBLE),
+        (job for job, state in enumerate(states) if state == GraphJobState.ELIGIBLE),
         key=ranks.__getitem__,
     )
     # Each that began came before all that were ready then, and that are ready still.
@@ -528,9 +536,9 @@ def test_the_graph_is_read_extended_and_run_at_the_same_time() -> None:
             with graph.lock:  # where they begin must not change before they are there
                 first = len(graph)
                 graph.extend(
-                    Block(0, width),
-                    Block(1, width, range(width + 1), range(first, first + width)),
-                    Block(2, 1, [0, width], range(first + width, first + 2 * width)),
+                    JobBlock(0, width),
+                    JobBlock(1, width, range(width + 1), range(first, first + width)),
+                    JobBlock(2, 1, [0, width], range(first + width, first + 2 * width)),
                 )
             graph.set_priorities(np.arange(first, 0, -1))
             if number % 7 == 0:
@@ -553,8 +561,9 @@ def test_the_graph_is_read_extended_and_run_at_the_same_time() -> None:
                 wrong.append("the graph grew younger")
             generation = seen.generation
             for job, state in enumerate(seen.states):
-                if state == JobState.ELIGIBLE and any(
-                    seen.states[other] != JobState.COMPLETED for other in graph.dependencies(job)
+                if state == GraphJobState.ELIGIBLE and any(
+                    seen.states[other] != GraphJobState.COMPLETED
+                    for other in graph.dependencies(job)
                 ):
                     wrong.append(f"job {job} is ready too early")
 

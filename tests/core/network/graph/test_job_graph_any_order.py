@@ -10,11 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block, Change, JobGraphError, JobState
+from rowtui.core.network.graph.job_model import GraphChange, GraphJobState, JobBlock, JobGraphError
 
 from tests.core.network.naive_graph import LOST, OVER, NaiveGraph
 
-WORDS = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.SKIPPED)
+WORDS = (
+    GraphJobState.COMPLETED,
+    GraphJobState.FAILED,
+    GraphJobState.CANCELLED,
+    GraphJobState.SKIPPED,
+)
 
 
 class Drawn(NamedTuple):
@@ -24,7 +29,7 @@ class Drawn(NamedTuple):
     jobs: list[tuple[list[tuple[int, int]], list[int]]]
 
 
-def as_block(drawn: Drawn) -> Block:
+def as_block(drawn: Drawn) -> JobBlock:
     starts, needs, slots = [0], list[int](), list[int]()
     slot_jobs, slot_least = list[int](), list[int]()
     for number, (wanted, least) in enumerate(drawn.jobs):
@@ -34,7 +39,7 @@ def as_block(drawn: Drawn) -> Block:
         needs += [other for other, _ in wanted]
         slots += [-1 if slot < 0 else base + slot for _, slot in wanted]
         starts.append(len(needs))
-    return Block(drawn.node, len(drawn.jobs), starts, needs, slots, slot_jobs, slot_least)
+    return JobBlock(drawn.node, len(drawn.jobs), starts, needs, slots, slot_jobs, slot_least)
 
 
 @st.composite
@@ -48,23 +53,23 @@ def blocks(draw: Any, first: int = 0) -> Drawn:
     return Drawn(draw(st.integers(0, 2)), jobs)
 
 
-def extend_both(graph: JobGraph, naive: NaiveGraph, drawn: Drawn) -> Change:
+def extend_both(graph: JobGraph, naive: NaiveGraph, drawn: Drawn) -> GraphChange:
     change = graph.extend(as_block(drawn)).change
     for needs, least in drawn.jobs:
         naive.add(needs, least)
     return change
 
 
-def say(graph: JobGraph, jobs: int | list[int], word: JobState) -> Change:
-    if word is JobState.COMPLETED:
+def say(graph: JobGraph, jobs: int | list[int], word: GraphJobState) -> GraphChange:
+    if word is GraphJobState.COMPLETED:
         return graph.complete(jobs)
-    if word is JobState.FAILED:
+    if word is GraphJobState.FAILED:
         return graph.fail(jobs)
-    return graph.cancel(jobs) if word is JobState.CANCELLED else graph.skip(jobs)
+    return graph.cancel(jobs) if word is GraphJobState.CANCELLED else graph.skip(jobs)
 
 
-def states_of(graph: JobGraph) -> list[JobState]:
-    return [JobState(byte) for byte in graph.snapshot().states]
+def states_of(graph: JobGraph) -> list[GraphJobState]:
+    return [GraphJobState(byte) for byte in graph.snapshot().states]
 
 
 def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
@@ -74,9 +79,11 @@ def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
     nodes = graph.nodes().tolist()
     for node, counts in enumerate(graph.counts()):
         mine = [state for state, one in zip(states, nodes, strict=True) if one == node]
-        assert counts == tuple(mine.count(state) for state in JobState)
+        assert counts == tuple(mine.count(state) for state in GraphJobState)
     ready = graph.ready()
-    assert sorted(ready) == [job for job, state in enumerate(states) if state is JobState.ELIGIBLE]
+    assert sorted(ready) == [
+        job for job, state in enumerate(states) if state is GraphJobState.ELIGIBLE
+    ]
     assert graph.ready(2) == ready[:2]
     for job, state in enumerate(states):
         assert graph.root_causes(job) == naive.root_causes(job)
@@ -85,20 +92,20 @@ def check_books(graph: JobGraph, naive: NaiveGraph) -> None:
         assert [(it.job, it.slot) for it in graph.left_out(job)] == sorted(
             (other, slot)
             for other, slot in needs
-            if slot >= 0 and states[other] in (*LOST, JobState.SKIPPED)
+            if slot >= 0 and states[other] in (*LOST, GraphJobState.SKIPPED)
         )
         if state in LOST:
             others = [it for it, its in enumerate(states) if it != job and its in LOST]
             lost = sum(
-                naive.own[it] is not JobState.CANCELLED
-                and states[it] is JobState.CANCELLED
+                naive.own[it] is not GraphJobState.CANCELLED
+                and states[it] is GraphJobState.CANCELLED
                 and explains(naive, states, it, job)
                 for it in others
             )
             assert graph.lost_by(job) == lost
 
 
-def explains(naive: NaiveGraph, states: list[JobState], job: int, cause: int) -> bool:
+def explains(naive: NaiveGraph, states: list[GraphJobState], job: int, cause: int) -> bool:
     """Whether lost ones lead from a job back to its cause."""
     todo, seen = [job], {job}
     while todo:
@@ -118,7 +125,7 @@ def explains(naive: NaiveGraph, states: list[JobState], job: int, cause: int) ->
 @given(st.data())
 def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None:
     graph, naive = JobGraph(), NaiveGraph()
-    before: list[JobState] = []
+    before: list[GraphJobState] = []
     wanted_again: set[int] = set()
     ever_ready: set[int] = set()
     for _ in range(data.draw(st.integers(1, 14))):
@@ -128,7 +135,7 @@ def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None
         )
         some = st.lists(st.integers(0, max(0, size - 1)), max_size=3, unique=True)
         jobs = data.draw(some) if size else []
-        change = Change([], [], [], [], [])
+        change = GraphChange([], [], [], [], [])
         if event == "extend" or not size:
             change = extend_both(graph, naive, data.draw(blocks(size)))
         elif event == "say":
@@ -139,10 +146,12 @@ def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None
         elif event == "activate":
             gone = graph.activate(jobs)
             assert gone == [
-                job for job in jobs if before[job] in (JobState.WAITING, JobState.ELIGIBLE)
+                job
+                for job in jobs
+                if before[job] in (GraphJobState.WAITING, GraphJobState.ELIGIBLE)
             ]
             for job in gone:
-                naive.own[job] = JobState.SUBMITTED
+                naive.own[job] = GraphJobState.SUBMITTED
         elif event == "back":
             change = take_back(data, graph, naive, before, jobs, wanted_again)
         elif event == "add":
@@ -156,7 +165,7 @@ def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None
         check_change(change, before, after)
         for job in change.ready:
             strict = [other for other, slot in naive.needs[job] if slot < 0]
-            assert all(after[other] is JobState.COMPLETED for other in strict)
+            assert all(after[other] is GraphJobState.COMPLETED for other in strict)
             assert all(after[other] in OVER for other, _ in naive.needs[job])
             assert job not in ever_ready or wanted_again
             ever_ready.add(job)
@@ -167,14 +176,14 @@ def take_back(
     data: Any,
     graph: JobGraph,
     naive: NaiveGraph,
-    before: list[JobState],
+    before: list[GraphJobState],
     jobs: list[int],
     wanted_again: set[int],
-) -> Change:
+) -> GraphChange:
     """Retry, release or reopen."""
     way, allowed = data.draw(
         st.sampled_from(
-            [("retry", WORDS[1:]), ("release", (JobState.SUBMITTED,)), ("reopen", WORDS[:1])]
+            [("retry", WORDS[1:]), ("release", (GraphJobState.SUBMITTED,)), ("reopen", WORDS[:1])]
         )
     )
     if way == "retry":
@@ -183,46 +192,48 @@ def take_back(
                 graph.retry(jobs)
         jobs = [job for job in jobs if naive.own[job] in allowed]
     wanted_again.update(jobs)
-    change: Change = getattr(graph, way)(jobs)
+    change: GraphChange = getattr(graph, way)(jobs)
     for job in jobs:
         if naive.own[job] in allowed:
-            naive.own[job] = JobState.WAITING
+            naive.own[job] = GraphJobState.WAITING
     return change
 
 
 def add_dependencies(
-    data: Any, graph: JobGraph, naive: NaiveGraph, before: list[JobState], jobs: list[int]
-) -> Change:
+    data: Any, graph: JobGraph, naive: NaiveGraph, before: list[GraphJobState], jobs: list[int]
+) -> GraphChange:
     """More for the last of the jobs, from those before it, or a refusal."""
     if not jobs:
-        return Change([], [], [], [], [])
+        return GraphChange([], [], [], [], [])
     job, *others = sorted(jobs, reverse=True)
     slots = [data.draw(st.integers(-1, len(naive.least[job]))) for _ in others]
     least = {len(naive.least[job]): data.draw(st.integers(0, 2))}
-    if before[job] in (JobState.ELIGIBLE, JobState.SUBMITTED, JobState.COMPLETED):
+    if before[job] in (GraphJobState.ELIGIBLE, GraphJobState.SUBMITTED, GraphJobState.COMPLETED):
         with pytest.raises(JobGraphError):
             graph.add_dependencies(job, others, slots, least)
-        return Change([], [], [], [], [])
+        return GraphChange([], [], [], [], [])
     naive.least[job].append(least[len(naive.least[job])])
     naive.needs[job] += zip(others, slots, strict=True)
     return graph.add_dependencies(job, others, slots, least)
 
 
-def check_change(change: Change, before: list[JobState], after: list[JobState]) -> None:
+def check_change(
+    change: GraphChange, before: list[GraphJobState], after: list[GraphJobState]
+) -> None:
     """The change is the difference."""
     old = [*before, *[None] * (len(after) - len(before))]
     pairs = list(enumerate(zip(old, after, strict=True)))
 
-    def became(state: JobState) -> list[int]:
+    def became(state: GraphJobState) -> list[int]:
         return [job for job, (was, now) in pairs if now is state is not was]
 
-    over = JobState.CANCELLED, JobState.SKIPPED
-    assert sorted(change.ready) == became(JobState.ELIGIBLE)
-    assert sorted(change.cancelled) == became(JobState.CANCELLED)
-    assert sorted(change.skipped) == became(JobState.SKIPPED)
-    back = [job for job, (was, now) in pairs if was in over and now <= JobState.SUBMITTED]
+    over = GraphJobState.CANCELLED, GraphJobState.SKIPPED
+    assert sorted(change.ready) == became(GraphJobState.ELIGIBLE)
+    assert sorted(change.cancelled) == became(GraphJobState.CANCELLED)
+    assert sorted(change.skipped) == became(GraphJobState.SKIPPED)
+    back = [job for job, (was, now) in pairs if was in over and now <= GraphJobState.SUBMITTED]
     assert sorted(change.back) == back
-    stopped = [job for job, (was, now) in pairs if was is JobState.SUBMITTED and now in over]
+    stopped = [job for job, (was, now) in pairs if was is GraphJobState.SUBMITTED and now in over]
     assert sorted(change.stopped) == stopped
 
 

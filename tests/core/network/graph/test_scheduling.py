@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.network.graph.job_graph import JobGraph
-from rowtui.core.network.graph.job_model import Block, Edges
+from rowtui.core.network.graph.job_model import DependencyColumns, JobBlock
 from rowtui.core.network.graph.scheduling import (
     FromSource,
     NodeFacts,
@@ -35,10 +35,10 @@ NODES = (
 def study(**more: Any) -> Orderable:
     graph = JobGraph()
     graph.extend(
-        Block(0, 2),
-        Block(1, 2, [0, 1, 2], [0, 1]),
-        Block(2, 2, [0, 1, 2], [2, 3]),
-        Block(3, 2, [0, 1, 2], [0, 1]),
+        JobBlock(0, 2),
+        JobBlock(1, 2, [0, 1, 2], [0, 1]),
+        JobBlock(2, 2, [0, 1, 2], [2, 3]),
+        JobBlock(3, 2, [0, 1, 2], [0, 1]),
     )
     return Orderable(NODES, graph.nodes(), np.array([0, 1] * 4), graph.edges(), **more)
 
@@ -97,7 +97,7 @@ def test_every_plug_in_gives_every_place_once_and_always_the_same() -> None:
 
 def test_no_jobs_have_no_ranks() -> None:
     nothing = np.zeros(0, np.int32)
-    jobs = Orderable((), nothing, nothing, Edges(nothing, nothing))
+    jobs = Orderable((), nothing, nothing, DependencyColumns(nothing, nothing))
 
     for name in ("sample", "sink", "source:+1", "source:0.5", "critical-path", "row"):
         assert ranks(find_plugin(name), jobs).tolist() == []
@@ -107,7 +107,7 @@ def test_samples_beyond_sixteen_bits_keep_their_order() -> None:
     count = 100_000
     sample = np.random.default_rng(1).permutation(count)
     nothing = np.zeros(0, np.int32)
-    jobs = Orderable(NODES, np.zeros(count, np.int32), sample, Edges(nothing, nothing))
+    jobs = Orderable(NODES, np.zeros(count, np.int32), sample, DependencyColumns(nothing, nothing))
 
     assert ranks(find_plugin("row"), jobs).tolist() == sample.tolist()
 
@@ -153,7 +153,9 @@ def test_the_longest_way_is_that_of_a_walk_over_all_ways(data: Any) -> None:
     wide = [(a + n * count, b + n * count) for n in range(copies) for a, b in edges]
     columns = np.array(wide, np.int32).reshape(-1, 2)
 
-    found = remaining_seconds(Edges(columns[:, 0], columns[:, 1]), np.array(seconds * copies))
+    found = remaining_seconds(
+        DependencyColumns(columns[:, 0], columns[:, 1]), np.array(seconds * copies)
+    )
 
     def way(job: int) -> int:
         mine: int = seconds[job]

@@ -24,10 +24,10 @@ from rowtui.core.network.samples.combine import (
     zipped,
 )
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput
+from rowtui.core.network.samples.link import LinkStage, SubInput
 from rowtui.core.network.samples.model import DimensionError
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Opens, Output
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, Opens
 
 A = Domain("A", ["a0", "a1"])
 B = Domain("B", ["b0", "b1", "b2"])
@@ -322,17 +322,17 @@ def test_a_zip_goes_by_position() -> None:
 # Nodes of what is not all known
 
 
-def output(table: Columns, owner: int, *, is_open: bool) -> Output:
+def output(table: Columns, owner: int, *, is_open: bool) -> NodeOutput:
     opens = None
     if is_open:  # one more list, of which nothing is known
         nobody = np.full(1, UNKNOWN, dtype=np.int32)
         row = np.zeros(1, dtype=np.int64)
         opens = Opens((nobody,) * len(table.axes), row + owner, row)
-    return Output(table, owner, opens=opens)
+    return NodeOutput(table, owner, opens=opens)
 
 
-def part(name: str, *outputs: Output) -> Input:
-    return Input(name, [SubInput(Link(each)) for each in outputs])
+def part(name: str, *outputs: NodeOutput) -> InputStage:
+    return InputStage(name, [SubInput(LinkStage(each)) for each in outputs])
 
 
 @pytest.mark.parametrize("how", [zipped, lambda tables: zipped(tables)])
@@ -392,8 +392,8 @@ def test_combinations_say_whether_they_only_grow() -> None:
 
 def test_an_open_sample_says_nothing_of_a_dimension_that_is_there_twice() -> None:
     code, row = np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    left = Output(product([A, B]), 1)
-    right = Output(product([B, C]), 2, opens=Opens((code, code), row + 2, row))
+    left = NodeOutput(product([A, B]), 1)
+    right = NodeOutput(product([B, C]), 2, opens=Opens((code, code), row + 2, row))
     groups = [InputGroup("1", [part("1", left)]), InputGroup("2", [part("2", right)])]
 
     opens = NodeRun(3, "n", groups, cross).opens

@@ -12,28 +12,28 @@ from hypothesis import strategies as st
 from rowtui.core.network.samples.columns import Columns, columns, product
 from rowtui.core.network.samples.combine import join
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.model import DimensionError, Sample, SampleState
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Entries, Output, counted
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput, counted
 
 A = Domain("A", ["a0", "a1", "a2"])
 B = Domain("B", ["b0", "b1"])
 
 
-def output(table: Columns, lists: Sequence[Sequence[Any] | None], number: int = 0) -> Output:
+def output(table: Columns, lists: Sequence[Sequence[Any] | None], number: int = 0) -> NodeOutput:
     """An output with these lists; None: nobody knows yet."""
     cards = np.array([UNKNOWN if it is None else len(it) for it in lists], dtype=np.int32)
-    made = Output(table, number, cards=cards)
+    made = NodeOutput(table, number, cards=cards)
     for row, values in enumerate(lists):
         index = table.index(row)
         made[index] = Sample(index, table.id(row), tuple(values or ()), frozenset({(number, row)}))
     return made
 
 
-def node(source: Output | SubOutput, number: int = 1, **how: Any) -> NodeRun:
-    link = Link(source, target="n", **how)
-    return NodeRun(number, "n", [InputGroup("", [Input("values", [SubInput(link)])])])
+def node(source: NodeOutput | SubOutput, number: int = 1, **how: Any) -> NodeRun:
+    link = LinkStage(source, target="n", **how)
+    return NodeRun(number, "n", [InputGroup("", [InputStage("values", [SubInput(link)])])])
 
 
 def data(stage: Any) -> dict[tuple[str, ...], Any]:
@@ -49,26 +49,26 @@ RAGGED = [[1, 2, 3], [4], [5, 6]]
 def test_a_collapse_goes_by_names_and_by_positions_from_either_end() -> None:
     made = output(product([A, B]), [[at] for at in range(6)])
 
-    by_name = data(Link(made, ["B"]))
+    by_name = data(LinkStage(made, ["B"]))
     assert by_name == {("a0",): (0, 1), ("a1",): (2, 3), ("a2",): (4, 5)}
-    assert data(Link(made, [-1])) == data(Link(made, [1])) == by_name
-    assert data(Link(made, ["A"])) == {("b0",): (0, 2, 4), ("b1",): (1, 3, 5)}
-    everything = Link(made, ["B", "A", 0], target="sum")
+    assert data(LinkStage(made, [-1])) == data(LinkStage(made, [1])) == by_name
+    assert data(LinkStage(made, ["A"])) == {("b0",): (0, 2, 4), ("b1",): (1, 3, 5)}
+    everything = LinkStage(made, ["B", "A", 0], target="sum")
     assert data(everything) == {("all",): (0, 1, 2, 3, 4, 5)}
     assert (everything.dimnames, everything.size) == (("sum",), (1,))
-    unnamed = Link(made, ["A", "B"], target="")
+    unnamed = LinkStage(made, ["A", "B"], target="")
     assert (unnamed.dimnames, data(unnamed)) == ((), {(): (0, 1, 2, 3, 4, 5)})
 
 
 @pytest.mark.parametrize("wanted", ["C", 2, -3, "a"])
 def test_what_is_not_there_cannot_be_collapsed(wanted: str | int) -> None:
     with pytest.raises(DimensionError, match=r"A \(3\) x B \(2\)"):
-        Link(output(product([A, B]), [[0]] * 6), [wanted])
+        LinkStage(output(product([A, B]), [[0]] * 6), [wanted])
 
 
 def test_a_dimension_that_is_there_cannot_be_made_by_an_expand() -> None:
     with pytest.raises(DimensionError, match="'A'"):
-        Link(output(product([A]), RAGGED), expand="A")
+        LinkStage(output(product([A]), RAGGED), expand="A")
 
 
 def test_an_expand_of_ragged_lists_leaves_holes_that_a_collapse_does_not_see() -> None:
@@ -87,19 +87,19 @@ def test_an_expand_of_ragged_lists_leaves_holes_that_a_collapse_does_not_see() -
         expanded[1, 1]
 
     passed_on = output(expanded.columns, [[1], [2], [3], [4], [5], [6]], 1)
-    assert data(Link(passed_on, ["k"])) == {("a0",): (1, 2, 3), ("a1",): (4,), ("a2",): (5, 6)}
-    assert data(Link(passed_on, ["A"])) == {("0",): (1, 4, 5), ("1",): (2, 6), ("2",): (3,)}
+    assert data(LinkStage(passed_on, ["k"])) == {("a0",): (1, 2, 3), ("a1",): (4,), ("a2",): (5, 6)}
+    assert data(LinkStage(passed_on, ["A"])) == {("0",): (1, 4, 5), ("1",): (2, 6), ("2",): (3,)}
 
 
 def test_both_at_once_turn_samples_and_lists_round_and_a_place_has_who_has_it() -> None:
-    turned = Link(output(product([A]), RAGGED), ["A"], "k")
+    turned = LinkStage(output(product([A]), RAGGED), ["A"], "k")
 
     assert data(turned) == {("all", "0"): (1, 4, 5), ("all", "1"): (2, 6), ("all", "2"): (3,)}
     assert (turned.dimnames, turned.size) == (("k",), (3,))
     assert counted(turned.cards, 3).tolist() == [3, 2, 1]
     assert turned.index_to_source((1,)) == (((0,), (2,)),)
     assert turned.index_to_target((2,)) == ((0,), (1,))
-    one_of_two = Link(output(product([A, B]), [[at, -at] for at in range(6)]), ["A"], "k")
+    one_of_two = LinkStage(output(product([A, B]), [[at, -at] for at in range(6)]), ["A"], "k")
     assert one_of_two.ids == [("b0", "0"), ("b0", "1"), ("b1", "0"), ("b1", "1")]
     assert one_of_two["b1", "1"].data == (-1, -3, -5)
 
@@ -107,11 +107,11 @@ def test_both_at_once_turn_samples_and_lists_round_and_a_place_has_who_has_it() 
 def test_entries_are_called_after_their_values_and_stand_in_the_order_of_the_domain() -> None:
     domain = Domain("fold", [10, 20, 30])
     lists = {"fold": Entries(domain, np.array([0, 2, 3]), np.array([2, 0, 1], dtype=np.int32))}
-    made = Output(product([B]), 0, cards=np.array([2, 1], dtype=np.int32), lists=lists)
+    made = NodeOutput(product([B]), 0, cards=np.array([2, 1], dtype=np.int32), lists=lists)
     made[0,] = Sample((0,), ("b0",), ("thirty", "ten"))
     made[1,] = Sample((1,), ("b1",), ("twenty",))
 
-    assert data(Link(made, expand="fold")) == {
+    assert data(LinkStage(made, expand="fold")) == {
         ("b0", "10"): ("ten",),
         ("b0", "30"): ("thirty",),
         ("b1", "20"): ("twenty",),
@@ -122,18 +122,21 @@ def test_a_list_of_one_sample_of_everything_becomes_samples_of_that_dimension_al
     whole = node(output(product([A]), RAGGED), collapse=["A"])
     listing = output(whole.columns, [["x", "y"]], 1)
 
-    expanded = Link(listing, expand="k")
+    expanded = LinkStage(listing, expand="k")
 
     assert (expanded.dimnames, expanded.ids) == (("k",), [("all", "0"), ("all", "1")])
     assert expanded["all", "1"].data == ("y",)
-    nothing = Link(output(whole.columns, [None], 1), expand="k")
+    nothing = LinkStage(output(whole.columns, [None], 1), expand="k")
     assert (nothing.ids, nothing.opens.number, len(nothing.opens.codes)) == ([], 1, 1)
 
 
 def test_one_sample_of_everything_goes_with_all_samples_of_another_input() -> None:
     mean = node(output(product([A]), RAGGED), collapse=["A"]).output("mean")
-    each = Output(product([A, B]), 0)
-    parts = [Input("mean", [SubInput(Link(mean))]), Input("each", [SubInput(Link(each))])]
+    each = NodeOutput(product([A, B]), 0)
+    parts = [
+        InputStage("mean", [SubInput(LinkStage(mean))]),
+        InputStage("each", [SubInput(LinkStage(each))]),
+    ]
 
     for how in (join, None):
         group = InputGroup("", parts, how) if how else InputGroup("", parts)
@@ -144,7 +147,7 @@ def test_one_sample_of_everything_goes_with_all_samples_of_another_input() -> No
 
 def test_an_empty_source_stays_empty_through_every_link() -> None:
     nobody = Domain("N", ())
-    made = Output(product([nobody, A]), 0)
+    made = NodeOutput(product([nobody, A]), 0)
 
     ways: list[dict[str, Any]] = [
         {},
@@ -179,7 +182,7 @@ def test_a_selection_is_a_slice(lengths: list[int], start: int, stop: int | None
         not values or values[0] == (it or ())[first]
         for values, it, first in zip(wanted, lists, firsts, strict=True)
     )
-    expanded = Link(selected, expand="k")
+    expanded = LinkStage(selected, expand="k")
     assert [sample.data for _, sample in expanded.items()] == [
         (it,) for those in wanted for it in those
     ]
@@ -199,11 +202,11 @@ def test_what_is_selected_of_a_list_that_nobody_knows_is_not_known_either() -> N
     ):
         selected = SubOutput(made, start, stop)
         assert counted(selected.cards, 3).tolist() == known
-        expanded = Link(selected, expand="k")
+        expanded = LinkStage(selected, expand="k")
         assert [sample.id[0] for _, sample in expanded.items()] == ["a0"]
         assert (expanded.opens.owners.tolist(), expanded.opens.rows.tolist()) == ([0], [1])
-    assert SubOutput(Output(product([A]), 0, cards=5), 1, 3).cards == 2
-    assert SubOutput(Output(product([A]), 0, cards=UNKNOWN), 1, 3).cards == UNKNOWN
+    assert SubOutput(NodeOutput(product([A]), 0, cards=5), 1, 3).cards == 2
+    assert SubOutput(NodeOutput(product([A]), 0, cards=UNKNOWN), 1, 3).cards == UNKNOWN
 
 
 # What is not known
@@ -212,22 +215,22 @@ def test_what_is_selected_of_a_list_that_nobody_knows_is_not_known_either() -> N
 def test_the_cardinality_of_a_collapse_is_not_known_while_that_of_a_member_is_not() -> None:
     made = output(product([B, Domain("C", "xy")]), [[1], None, [2, 3], [4]])
 
-    assert counted(Link(made, ["C"]).cards, 2).tolist() == [UNKNOWN, 3]
-    assert Link(Output(product([B]), 0, cards=2)).cards == 2
+    assert counted(LinkStage(made, ["C"]).cards, 2).tolist() == [UNKNOWN, 3]
+    assert LinkStage(NodeOutput(product([B]), 0, cards=2)).cards == 2
 
 
 def test_open_samples_are_told_on_the_dimensions_that_are_left() -> None:
     made = output(product([A, B]), [[1], None, [1], [1], None, None])
 
-    link = Link(made, expand="k")
+    link = LinkStage(made, expand="k")
     assert [column.tolist() for column in link.opens.codes] == [[0, 2, 2], [1, 0, 1], [UNKNOWN] * 3]
-    assert [column.tolist() for column in Link(made, ["A"], "k").opens.codes] == [
+    assert [column.tolist() for column in LinkStage(made, ["A"], "k").opens.codes] == [
         [1, 0, 1],
         [UNKNOWN] * 3,
     ]
     run = node(made, expand="k")
     assert run.opens.rows.tolist() == [1, 4, 5]
-    again = Link(run.output("o", cards=np.array([1, UNKNOWN, 2], dtype=np.int32)), ["B"], "m")
+    again = LinkStage(run.output("o", cards=np.array([1, UNKNOWN, 2], dtype=np.int32)), ["B"], "m")
     assert again.opens.owners.tolist() == [0, 0, 0, 1]
     assert again.opens.rows.tolist() == [1, 4, 5, 1]
     assert [column.tolist() for column in again.opens.codes] == [
@@ -247,9 +250,9 @@ def test_a_sample_is_worth_as_much_as_the_worst_that_it_is_made_of() -> None:
         4: SampleState.MISSING,
         5: SampleState.FAILED,
     }
-    made = Output(product([A, B]), 0, states=states)
+    made = NodeOutput(product([A, B]), 0, states=states)
 
-    found = {sample.id: sample.state for _, sample in Link(made, ["B"]).iteritems()}
+    found = {sample.id: sample.state for _, sample in LinkStage(made, ["B"]).iteritems()}
 
     assert found == {
         ("a0",): SampleState.MISSING,
@@ -259,9 +262,9 @@ def test_a_sample_is_worth_as_much_as_the_worst_that_it_is_made_of() -> None:
 
 
 def test_only_the_samples_that_a_failed_one_is_in_are_touched_by_it() -> None:
-    made = Output(product([A, B]), 0, states={3: SampleState.FAILED})
+    made = NodeOutput(product([A, B]), 0, states={3: SampleState.FAILED})
 
-    found = Link(made, ["B"])
+    found = LinkStage(made, ["B"])
 
     assert [sample.state for _, sample in found.items()] == [
         SampleState.VALID,
@@ -271,7 +274,7 @@ def test_only_the_samples_that_a_failed_one_is_in_are_touched_by_it() -> None:
 
 
 def test_samples_can_be_said_and_are_found_by_index_and_id() -> None:
-    made = Output(columns([A], [[0, 2]])[0], 4)
+    made = NodeOutput(columns([A], [[0, 2]])[0], 4)
 
     assert made[2,] == made["a2",] == Sample((2,), ("a2",), (), frozenset({(4, 1)}))
     made["a2",] = Sample((2,), ("a2",), ("new",))

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 import pytest
 from rowtui.core.network.samples.columns import product
 from rowtui.core.network.samples.domain import Domain
-from rowtui.core.network.samples.link import Link, SubInput, SubOutput
+from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.mixins import (
     ContainsSamples,
     ForwardsSamples,
     HasDimensions,
     HasSamples,
     Key,
-    Samples,
+    SampleContainer,
 )
 from rowtui.core.network.samples.model import Dimension, Sample, SampleIndex
-from rowtui.core.network.samples.node_run import Input, InputGroup, NodeRun
-from rowtui.core.network.samples.output import Output
+from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
+from rowtui.core.network.samples.output import NodeOutput
 
 # The design's table: what a class inherits from, its abstract methods, and what it adds to them.
 TABLE: list[tuple[type, type | None, set[str], set[str]]] = [
@@ -59,8 +59,8 @@ def test_a_mixin_alone_cannot_be_made(mixin: type) -> None:
 
 
 def test_outputs_contain_samples_and_all_other_stages_forward_them() -> None:
-    assert issubclass(Output, ContainsSamples)
-    for stage in (SubOutput, Link, SubInput, Input, InputGroup, NodeRun):
+    assert issubclass(NodeOutput, ContainsSamples)
+    for stage in (SubOutput, LinkStage, SubInput, InputStage, InputGroup, NodeRun):
         assert issubclass(stage, ForwardsSamples)
 
 
@@ -92,7 +92,7 @@ class Holder(ContainsSamples):
         self._samples = Kept()
 
     @property
-    def samples(self) -> Samples:
+    def samples(self) -> SampleContainer:
         return self._samples
 
 
@@ -156,7 +156,9 @@ def test_who_forwards_samples_needs_to_say_only_which_and_how() -> None:
 def test_no_more_samples_are_made_than_are_looked_at() -> None:
     large = Domain("A", range(1_000_000))
     node = NodeRun(
-        1, "n", [InputGroup("", [Input("i", [SubInput(Link(Output(product([large]), 0)))])])]
+        1,
+        "n",
+        [InputGroup("", [InputStage("i", [SubInput(LinkStage(NodeOutput(product([large]), 0)))])])],
     )
 
     first, (index, sample) = next(iter(node)), next(node.iteritems())

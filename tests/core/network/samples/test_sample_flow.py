@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from rowtui.core.network.graph.edges import awaited
 from rowtui.core.network.samples.model import SampleId
 from rowtui.core.network.samples.node_run import NodeRun
-from rowtui.core.network.samples.output import UNKNOWN, Output, counted
+from rowtui.core.network.samples.output import UNKNOWN, NodeOutput, counted
 from rowtui.core.network.samples.stage import Stage
 
 from tests.core.network.naive_flow import Key, Program, World, programs
@@ -173,5 +173,5 @@ def test_what_is_left_over_is_what_no_sample_is_made_of(program: Program) -> Non
     for run, _ in World(program, hidden=False).nodes:
         for at, source in enumerate(run.source):
             unused = [index for index in source.indexes if not run.index_to_target(index, at)]
-            assert isinstance(source, Stage | Output)
+            assert isinstance(source, Stage | NodeOutput)
             assert [source.columns.index(int(row)) for row in run.left_over[at]] == unused

@@ -13,12 +13,12 @@ from rowtui.core.network.definition.spec import (
     Input,
     Link,
     Network,
+    NetworkPosition,
     Node,
-    Place,
     Sink,
     Source,
 )
-from rowtui.core.network.samples.shape import Shape, homes_of, shape
+from rowtui.core.network.samples.shape import NetworkShape, homes_of, shape
 
 Dims = dict[str, tuple[str, ...]]
 
@@ -39,7 +39,7 @@ def network(sources: Dims, *nodes: Node, sinks: Sequence[Sink] = ()) -> Network:
     return Network("p", tuple(Source(it, Existing()) for it in sources), nodes, tuple(sinks))
 
 
-def shaped(sources: Dims, *nodes: Node) -> Shape:
+def shaped(sources: Dims, *nodes: Node) -> NetworkShape:
     return shape(network(sources, *nodes), sources)
 
 
@@ -164,7 +164,7 @@ def test_one_mistake_upstream_is_told_once() -> None:
 
 
 def test_problems_stand_at_the_place_of_the_link() -> None:
-    link = Link("s", collapse=("x",), place=Place(7, 3))
+    link = Link("s", collapse=("x",), place=NetworkPosition(7, 3))
     with pytest.raises(NetworkError) as caught:
         shape(network(SWEEP, node("n", Input("i", (link,)))), SWEEP, "dir/network.toml")
     (problem,) = caught.value.problems

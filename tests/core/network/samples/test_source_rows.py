@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING
-from rowtui.core.network.definition.spec import Existing, SourceRows, Table
+from rowtui.core.network.definition.spec import Existing, SourceRows, TableSource
 from rowtui.core.network.samples.names import sample_name
 from rowtui.core.network.samples.source_rows import (
     MoreOfRows,
@@ -23,12 +23,12 @@ from rowtui.core.network.samples.sources import SourceError
 
 def csv(header: list[str], *rows: list[str], dimensions: tuple[str, ...] = ()) -> SourceRows:
     lines = range(2, len(rows) + 2)
-    return rows_from_table("s", Table("t.csv", "csv", dimensions), header, rows, lines)
+    return rows_from_table("s", TableSource("t.csv", "csv", dimensions), header, rows, lines)
 
 
 def objects(header: list[str], *rows: list[Any], dimensions: tuple[str, ...] = ()) -> SourceRows:
     lines = range(1, len(rows) + 1)
-    return rows_from_table("s", Table("t.json", "json", dimensions), header, rows, lines)
+    return rows_from_table("s", TableSource("t.json", "json", dimensions), header, rows, lines)
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.graph.job_model import Edges
+from rowtui.core.network.graph.job_model import DependencyColumns
 from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import (
     HOUR,
-    Machine,
-    Needs,
-    Opened,
     Simulated,
-    Unplaced,
-    Work,
+    SimulatedMachines,
+    SimulatedNeeds,
+    SimulatedWork,
+    UnplacedJobs,
+    UsedMachine,
     simulate,
 )
 
 
-def edges(*pairs: tuple[int, int]) -> Edges:
+def edges(*pairs: tuple[int, int]) -> DependencyColumns:
     """(job, what it needs)."""
     columns = np.array(pairs, np.int64).reshape(-1, 2)
-    return Edges(columns[:, 1], columns[:, 0])
+    return DependencyColumns(columns[:, 1], columns[:, 0])
 
 
 def when(run: Simulated) -> dict[int, tuple[int, float, float]]:
@@ -34,13 +34,13 @@ def when(run: Simulated) -> dict[int, tuple[int, float, float]]:
     return dict(zip(spans.job.tolist(), rows, strict=True))
 
 
-TWO = (Needs("wide", cpus=2, seconds=10), Needs("narrow", cpus=1, seconds=4))
+TWO = (SimulatedNeeds("wide", cpus=2, seconds=10), SimulatedNeeds("narrow", cpus=1, seconds=4))
 
 
 def test_a_case_worked_out_by_hand() -> None:
     # given: 0 and 1 are wide, 2 and 3 narrow, 4 narrow and needs 0 and 2; machines of three CPUs
-    work = Work(TWO, np.array([0, 0, 1, 1, 1]), edges((4, 0), (4, 2)))
-    machines = [Machine("three", cpus=3, price_per_hour=1.8, number=1)]
+    work = SimulatedWork(TWO, np.array([0, 0, 1, 1, 1]), edges((4, 0), (4, 2)))
+    machines = [SimulatedMachines("three", cpus=3, price_per_hour=1.8, number=1)]
 
     run = simulate(work, machines, np.arange(5))
 
@@ -61,74 +61,85 @@ def test_a_case_worked_out_by_hand() -> None:
 
 
 def test_ranks_decide_who_goes_first() -> None:
-    work = Work((Needs("a", seconds=1),), np.zeros(3, np.int32), edges())
+    work = SimulatedWork((SimulatedNeeds("a", seconds=1),), np.zeros(3, np.int32), edges())
 
-    run = simulate(work, [Machine("one", 1)], np.array([2, 0, 1]))
+    run = simulate(work, [SimulatedMachines("one", 1)], np.array([2, 0, 1]))
 
     assert run.spans.job.tolist() == [1, 2, 0]
     assert run.spans.start.tolist() == [0.0, 1.0, 2.0]
 
 
 def test_a_machine_is_opened_when_no_open_one_has_room_and_paid_from_then_to_its_last_end() -> None:
-    work = Work((Needs("a", seconds=60),), np.zeros(4, np.int32), edges((3, 0)))
-    machines = [Machine("small", 1, price_per_hour=60, number=1, boot_seconds=30)]
-    machines.append(Machine("large", 2, price_per_hour=600, number=None))
+    work = SimulatedWork((SimulatedNeeds("a", seconds=60),), np.zeros(4, np.int32), edges((3, 0)))
+    machines = [SimulatedMachines("small", 1, price_per_hour=60, number=1, boot_seconds=30)]
+    machines.append(SimulatedMachines("large", 2, price_per_hour=600, number=None))
 
     run = simulate(work, machines, np.arange(4))
 
     # the small one boots while it holds job 0; 3 goes to the first that has room by then
-    assert run.opened == (Opened(0, 0.0, 150.0), Opened(1, 0.0, 60.0))
+    assert run.opened == (UsedMachine(0, 0.0, 150.0), UsedMachine(1, 0.0, 60.0))
     assert when(run)[0] == (0, 30.0, 90.0)
     assert when(run)[3] == (0, 90.0, 150.0)
     assert run.cost == pytest.approx(150 / 60 + 600 / 60)
 
 
 def test_a_machine_that_is_given_whole_has_one_job_at_a_time() -> None:
-    work = Work((Needs("a", cpus=0, seconds=5),), np.zeros(2, np.int32), edges())
+    work = SimulatedWork((SimulatedNeeds("a", cpus=0, seconds=5),), np.zeros(2, np.int32), edges())
 
-    run = simulate(work, [Machine("node", 8, whole=True)], np.arange(2))
+    run = simulate(work, [SimulatedMachines("node", 8, whole=True)], np.arange(2))
 
     assert run.makespan == 10.0
     assert run.utilisation == 1.0  # whoever has it, has all of it
 
 
 def test_jobs_that_fit_nowhere_are_told_and_hold_up_what_needs_them() -> None:
-    nodes = (Needs("fits", 1), Needs("too wide", 64), Needs("after", 1), Needs("gpu", 1, gpus=1))
-    work = Work(nodes, np.array([0, 1, 1, 2, 2, 3]), edges((3, 1), (4, 0)))
+    nodes = (
+        SimulatedNeeds("fits", 1),
+        SimulatedNeeds("too wide", 64),
+        SimulatedNeeds("after", 1),
+        SimulatedNeeds("gpu", 1, gpus=1),
+    )
+    work = SimulatedWork(nodes, np.array([0, 1, 1, 2, 2, 3]), edges((3, 1), (4, 0)))
 
-    run = simulate(work, [Machine("n", 16), Machine("none", 64, gpus=4, number=0)], np.arange(6))
+    run = simulate(
+        work,
+        [SimulatedMachines("n", 16), SimulatedMachines("none", 64, gpus=4, number=0)],
+        np.arange(6),
+    )
 
-    assert run.unplaced == (Unplaced(1, 2), Unplaced(3, 1))
+    assert run.unplaced == (UnplacedJobs(1, 2), UnplacedJobs(3, 1))
     assert (run.ended, run.held_up) == (2, 1)
     assert sorted(when(run)) == [0, 4]
 
 
 def test_without_machines_nothing_runs() -> None:
-    run = simulate(Work(TWO, np.array([0, 1]), edges()), [], np.arange(2))
+    run = simulate(SimulatedWork(TWO, np.array([0, 1]), edges()), [], np.arange(2))
 
     assert (run.ended, run.makespan, run.cost) == (0, 0.0, 0)
-    assert run.unplaced == (Unplaced(0, 1), Unplaced(1, 1))
+    assert run.unplaced == (UnplacedJobs(0, 1), UnplacedJobs(1, 1))
 
 
 def test_a_graph_without_jobs_takes_no_time() -> None:
-    run = simulate(Work((), np.zeros(0, np.int32), edges()), [Machine("n", 1)], np.zeros(0))
+    run = simulate(
+        SimulatedWork((), np.zeros(0, np.int32), edges()), [SimulatedMachines("n", 1)], np.zeros(0)
+    )
 
     assert (run.makespan, run.jobs, run.utilisation) == (0.0, 0, 0.0)
 
 
 def test_what_is_over_does_not_run_and_nothing_waits_for_it() -> None:
-    work = Work(TWO, np.array([0, 1]), edges((1, 0)), over=np.array([True, False]))
+    work = SimulatedWork(TWO, np.array([0, 1]), edges((1, 0)), over=np.array([True, False]))
 
-    assert when(simulate(work, [Machine("n", 1)], np.arange(2))) == {1: (0, 0.0, 4.0)}
+    assert when(simulate(work, [SimulatedMachines("n", 1)], np.arange(2))) == {1: (0, 0.0, 4.0)}
 
 
 def test_an_attempt_that_fails_takes_its_time_and_is_begun_anew() -> None:
     # given: chance that is the same for every order
     node = np.zeros(200, np.int32)
-    work = Work((Needs("a", seconds=1),), node, edges(), failures=0.5, seed=3)
+    work = SimulatedWork((SimulatedNeeds("a", seconds=1),), node, edges(), failures=0.5, seed=3)
 
-    forwards = simulate(work, [Machine("n", 1)], np.arange(200))
-    backwards = simulate(work, [Machine("n", 1)], np.arange(200)[::-1])
+    forwards = simulate(work, [SimulatedMachines("n", 1)], np.arange(200))
+    backwards = simulate(work, [SimulatedMachines("n", 1)], np.arange(200)[::-1])
 
     assert forwards.ended == 200
     assert forwards.reruns > 50
@@ -139,8 +150,11 @@ def test_an_attempt_that_fails_takes_its_time_and_is_begun_anew() -> None:
 
 
 def test_a_cost_is_told_only_where_every_machine_that_was_used_has_a_price() -> None:
-    work = Work((Needs("a", seconds=HOUR),), np.zeros(2, np.int32), edges())
-    machines = [Machine("priced", 1, price_per_hour=2), Machine("free", 1, number=None)]
+    work = SimulatedWork((SimulatedNeeds("a", seconds=HOUR),), np.zeros(2, np.int32), edges())
+    machines = [
+        SimulatedMachines("priced", 1, price_per_hour=2),
+        SimulatedMachines("free", 1, number=None),
+    ]
 
     assert simulate(work, machines, np.arange(2)).cost is None
     assert simulate(work, machines[:1], np.arange(2)).cost == pytest.approx(4.0)
@@ -148,29 +162,31 @@ def test_a_cost_is_told_only_where_every_machine_that_was_used_has_a_price() -> 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
 def test_times_that_cannot_be_are_refused(seconds: float) -> None:
-    work = Work((Needs("a", seconds=seconds),), np.zeros(1, np.int32), edges())
+    work = SimulatedWork((SimulatedNeeds("a", seconds=seconds),), np.zeros(1, np.int32), edges())
 
     with pytest.raises(RowtuiError, match="number of seconds"):
-        simulate(work, [Machine("n", 1)], np.arange(1))
+        simulate(work, [SimulatedMachines("n", 1)], np.arange(1))
 
 
 def test_columns_of_unlike_lengths_and_impossible_failures_are_refused() -> None:
     node = np.zeros(2, np.int32)
     with pytest.raises(RowtuiError, match="each of 2 jobs"):
-        simulate(Work(TWO, node, edges()), [], np.arange(3))
+        simulate(SimulatedWork(TWO, node, edges()), [], np.arange(3))
     with pytest.raises(RowtuiError, match="below 1"):
-        simulate(Work(TWO, node, edges(), failures=1.0), [], np.arange(2))
+        simulate(SimulatedWork(TWO, node, edges(), failures=1.0), [], np.arange(2))
 
 
 # -- what holds for all ------------------------------------------------------------------------
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Work, list[Machine], list[int]]:
+def cases(draw: st.DrawFn) -> tuple[SimulatedWork, list[SimulatedMachines], list[int]]:
     """Random work, in which jobs need only earlier ones, on random machines."""
     few = st.integers(0, 3)
     nodes = tuple(
-        Needs(f"n{at}", draw(few), draw(few), draw(st.integers(0, 1)), draw(st.integers(0, 9)))
+        SimulatedNeeds(
+            f"n{at}", draw(few), draw(few), draw(st.integers(0, 1)), draw(st.integers(0, 9))
+        )
         for at in range(draw(st.integers(1, 4)))
     )
     count = draw(st.integers(0, 25))
@@ -181,7 +197,7 @@ def cases(draw: st.DrawFn) -> tuple[Work, list[Machine], list[int]]:
         for _ in range(draw(st.integers(0, 2)))
     ]
     machines = [
-        Machine(
+        SimulatedMachines(
             f"m{at}",
             cpus=draw(st.integers(0, 4)),
             memory_mb=draw(st.integers(0, 4)),
@@ -193,7 +209,7 @@ def cases(draw: st.DrawFn) -> tuple[Work, list[Machine], list[int]]:
         for at in range(draw(st.integers(0, 3)))
     ]
     over = draw(st.lists(st.booleans(), min_size=count, max_size=count))
-    work = Work(
+    work = SimulatedWork(
         nodes,
         np.array(node, np.int32),
         edges(*pairs),
@@ -203,14 +219,14 @@ def cases(draw: st.DrawFn) -> tuple[Work, list[Machine], list[int]]:
     return work, machines, draw(st.permutations(range(count)))
 
 
-def run_of(case: tuple[Work, list[Machine], list[int]]) -> Simulated:
+def run_of(case: tuple[SimulatedWork, list[SimulatedMachines], list[int]]) -> Simulated:
     work, machines, ranks = case
     return simulate(work, machines, np.array(ranks, np.int64))
 
 
 @given(cases())
 def test_no_machine_ever_holds_more_than_it_has(
-    case: tuple[Work, list[Machine], list[int]],
+    case: tuple[SimulatedWork, list[SimulatedMachines], list[int]],
 ) -> None:
     work, machines, _ = case
     run = run_of(case)
@@ -235,7 +251,7 @@ def test_no_machine_ever_holds_more_than_it_has(
 
 @given(cases())
 def test_no_job_begins_before_all_that_it_needs_has_ended(
-    case: tuple[Work, list[Machine], list[int]],
+    case: tuple[SimulatedWork, list[SimulatedMachines], list[int]],
 ) -> None:
     work = case[0]
     run = run_of(case)
@@ -258,7 +274,7 @@ def test_no_job_begins_before_all_that_it_needs_has_ended(
 
 @given(cases())
 def test_no_order_is_shorter_than_the_longest_way_or_the_work_on_all_cores(
-    case: tuple[Work, list[Machine], list[int]],
+    case: tuple[SimulatedWork, list[SimulatedMachines], list[int]],
 ) -> None:
     work, machines, _ = case
     run = run_of(case)
@@ -275,7 +291,7 @@ def test_no_order_is_shorter_than_the_longest_way_or_the_work_on_all_cores(
 
 @given(cases())
 def test_nothing_waits_while_a_machine_has_room_for_it(
-    case: tuple[Work, list[Machine], list[int]],
+    case: tuple[SimulatedWork, list[SimulatedMachines], list[int]],
 ) -> None:
     """At each beginning and end: what is ready and not begun fits nowhere."""
     work, machines, _ = case
@@ -312,7 +328,9 @@ def test_nothing_waits_while_a_machine_has_room_for_it(
 
 
 @given(cases())
-def test_the_same_again_is_the_same(case: tuple[Work, list[Machine], list[int]]) -> None:
+def test_the_same_again_is_the_same(
+    case: tuple[SimulatedWork, list[SimulatedMachines], list[int]],
+) -> None:
     one, two = run_of(case), run_of(case)
 
     assert [column.tolist() for column in one.spans] == [it.tolist() for it in two.spans]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from rowtui.core.packing.heuristics import pool
-from rowtui.core.packing.heuristics.fill import FIRST, LARGE, Way, fill, pack
+from rowtui.core.packing.heuristics.fill import FIRST, LARGE, FillMethod, fill, pack
 from rowtui.core.packing.heuristics.pool import Ground
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Pattern, Vectors, patterns_cost
 from rowtui.core.packing.optimal.prices import best_prices
@@ -14,7 +14,7 @@ from bench import packing_cases
 from tests.core.packing.drawn_vectors import assert_packed, drawn_vectors
 
 
-def above_the_bound(vectors: Vectors, way: Way) -> float:
+def above_the_bound(vectors: Vectors, way: FillMethod) -> float:
     ground = Ground(vectors)
     numbers = {at: item.number for at, item in enumerate(vectors.items)}
     patterns = pack(ground, numbers, way, lambda: True)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from rowtui.core.packing.heuristics.bins import FOR_EVER
 from rowtui.core.packing.heuristics.slots import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
-    Amounts,
     Demand,
+    InstanceType,
     Lane,
-    NodeType,
-    Problem,
-    Run,
+    PackingProblem,
+    RequestRun,
+    ResourceAmounts,
     lane_amounts,
     lane_seconds,
 )
@@ -22,7 +22,7 @@ from rowtui.core.packing.unplaced import fits
 
 from tests.core.packing.problems import placeable_problems
 
-NODE = NodeType("node", Amounts(8, 64), 1.0, longest_seconds=3600)
+NODE = InstanceType("node", ResourceAmounts(8, 64), 1.0, longest_seconds=3600)
 
 
 def requests_in(lanes: list[LaneKind]) -> Counter[int]:
@@ -40,7 +40,7 @@ def requests_in(lanes: list[LaneKind]) -> Counter[int]:
     alike=st.sampled_from([0.5, 0.9, 1.0]),
 )
 def test_chained_lanes_hold_every_request_once_and_fit_somewhere(
-    problem: Problem, length: int, alike: float
+    problem: PackingProblem, length: int, alike: float
 ) -> None:
 
     lanes = chain(problem, length, alike)
@@ -60,18 +60,20 @@ def test_chained_lanes_hold_every_request_once_and_fit_somewhere(
 
 
 def test_a_lane_is_filled_with_what_still_has_room() -> None:
-    demands = (Demand(Amounts(1, 4), 2400), Demand(Amounts(1, 4), 600))
-    problem = Problem((NODE,), demands, (3, 6))
+    demands = (Demand(ResourceAmounts(1, 4), 2400), Demand(ResourceAmounts(1, 4), 600))
+    problem = PackingProblem((NODE,), demands, (3, 6))
 
     lanes = chain(problem, 3600, 0.9)
 
     assert [(lane.runs, lane.seconds, lane.number) for lane in lanes] == [
-        ((Run(0, 1), Run(1, 2)), 3600, 3)
+        ((RequestRun(0, 1), RequestRun(1, 2)), 3600, 3)
     ]
 
 
 def test_a_million_requests_are_chained_as_quickly_as_ten() -> None:
-    problem = Problem((NODE,), (Demand(Amounts(1, 4), 600), Demand(Amounts(1, 4), 60)), (10**6, 5))
+    problem = PackingProblem(
+        (NODE,), (Demand(ResourceAmounts(1, 4), 600), Demand(ResourceAmounts(1, 4), 60)), (10**6, 5)
+    )
 
     lanes = chain(problem, 3600, 0.9)
 
@@ -81,13 +83,13 @@ def test_a_million_requests_are_chained_as_quickly_as_ten() -> None:
 
 def test_requests_with_other_cpus_or_hints_or_much_less_memory_do_not_share_a_lane() -> None:
     demands = (
-        Demand(Amounts(1, 40), 60),
-        Demand(Amounts(1, 10), 60),
-        Demand(Amounts(2, 40), 60),
-        Demand(Amounts(1, 40), 60, hint="node"),
+        Demand(ResourceAmounts(1, 40), 60),
+        Demand(ResourceAmounts(1, 10), 60),
+        Demand(ResourceAmounts(2, 40), 60),
+        Demand(ResourceAmounts(1, 40), 60, hint="node"),
     )
 
-    lanes = chain(Problem((NODE,), demands, (1, 1, 1, 1)), 3600, 0.9)
+    lanes = chain(PackingProblem((NODE,), demands, (1, 1, 1, 1)), 3600, 0.9)
 
     assert len(lanes) == 4
 
@@ -95,7 +97,7 @@ def test_requests_with_other_cpus_or_hints_or_much_less_memory_do_not_share_a_la
 @settings(max_examples=25)
 @given(problem=placeable_problems(timed=True), factor=st.sampled_from([1.0, 1.1, 2.0]))
 def test_the_lanes_of_a_part_are_alike_in_length_and_fit_the_same_limits(
-    problem: Problem, factor: float
+    problem: PackingProblem, factor: float
 ) -> None:
     limits = [kind.longest_seconds or FOR_EVER for kind in problem.node_types]
 

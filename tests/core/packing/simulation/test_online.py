@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.model import Amounts, NodeType
-from rowtui.core.packing.seed import Instance, Job, NowhereError, schedule
+from rowtui.core.packing.model import InstanceType, ResourceAmounts
+from rowtui.core.packing.seed import Instance, NowhereError, SeedJob, schedule
 from rowtui.core.packing.simulation.online import Online
 from rowtui.core.packing.simulation.online_model import (
     Action,
@@ -20,32 +20,32 @@ from rowtui.core.packing.simulation.online_model import (
     InstanceReady,
     JobEnds,
     JobsArrive,
+    OnlineState,
     Order,
     Policy,
     Refuse,
-    Release,
+    ReleaseInstance,
     Start,
-    State,
     TimePasses,
 )
 
 from tests.core.packing.test_seed import without_ended
 
-SMALL = NodeType("small", Amounts(2, 8), 0.1)
-LARGE = NodeType("large", Amounts(8, 64), 0.5)
-GPU = NodeType("gpu", Amounts(8, 64, 2), 3.0)
+SMALL = InstanceType("small", ResourceAmounts(2, 8), 0.1)
+LARGE = InstanceType("large", ResourceAmounts(8, 64), 0.5)
+GPU = InstanceType("gpu", ResourceAmounts(8, 64, 2), 3.0)
 TYPES = (SMALL, LARGE, GPU)
 
 
-def job(name: str, cpus: int = 1, memory: int = 1, gpus: int = 0, hint: str = "") -> Job:
-    return Job(name, Amounts(cpus, memory, gpus), hint)
+def job(name: str, cpus: int = 1, memory: int = 1, gpus: int = 0, hint: str = "") -> SeedJob:
+    return SeedJob(name, ResourceAmounts(cpus, memory, gpus), hint)
 
 
-def arrive(*jobs: Job) -> JobsArrive:
+def arrive(*jobs: SeedJob) -> JobsArrive:
     return JobsArrive(jobs)
 
 
-def limited(node_type: NodeType, at_most: int) -> NodeType:
+def limited(node_type: InstanceType, at_most: int) -> InstanceType:
     return node_type._replace(at_most=at_most)
 
 
@@ -79,7 +79,7 @@ def test_an_empty_instance_is_released_at_once_without_a_grace_period() -> None:
     engine.step(0, arrive(job("a"), job("b")), InstanceReady(0))
 
     assert engine.step(5, JobEnds("a")) == []
-    assert engine.step(6, JobEnds("b")) == [Release(0)]
+    assert engine.step(6, JobEnds("b")) == [ReleaseInstance(0)]
     assert engine.state().instances == ()
 
 
@@ -90,7 +90,7 @@ def test_an_empty_instance_is_kept_for_the_grace_period() -> None:
 
     assert engine.next_release == 110
     assert engine.step(109, TimePasses()) == []
-    assert engine.step(110, TimePasses()) == [Release(0)]
+    assert engine.step(110, TimePasses()) == [ReleaseInstance(0)]
     assert engine.next_release is None
 
 
@@ -237,7 +237,7 @@ def test_a_job_that_waits_gets_an_instance_when_another_is_released() -> None:
     assert engine.state().waiting[0].waits == "all 1 instance that there may be are in use"
 
     # It stands in the way, so it is not kept for its grace period.
-    assert engine.step(2, JobEnds("a")) == [Release(0), Allocate(1, "large")]
+    assert engine.step(2, JobEnds("a")) == [ReleaseInstance(0), Allocate(1, "large")]
 
 
 def test_a_small_job_overtakes_a_large_one_that_has_no_room() -> None:
@@ -264,7 +264,7 @@ def test_jobs_may_move_to_a_ready_instance_while_theirs_boots() -> None:
     engine.step(0, arrive(job("a", 2)), InstanceReady(0))
     assert engine.step(1, arrive(job("b", 2))) == [Allocate(1, "small")]
 
-    assert engine.step(2, JobEnds("a")) == [Start("b", 0), Release(1)]
+    assert engine.step(2, JobEnds("a")) == [Start("b", 0), ReleaseInstance(1)]
 
 
 def test_jobs_stay_with_an_instance_that_boots_if_the_policy_is_the_seeds() -> None:
@@ -272,7 +272,7 @@ def test_jobs_stay_with_an_instance_that_boots_if_the_policy_is_the_seeds() -> N
     engine.step(0, arrive(job("a", 2)), InstanceReady(0))
     engine.step(1, arrive(job("b", 2)))
 
-    assert engine.step(2, JobEnds("a")) == [Release(0)]
+    assert engine.step(2, JobEnds("a")) == [ReleaseInstance(0)]
     assert engine.step(3, InstanceReady(1)) == [Start("b", 1)]
 
 
@@ -306,7 +306,7 @@ def test_a_job_that_nobody_wants_any_more_leaves_wherever_it_is() -> None:
     engine.step(0, arrive(job("a", 2), job("b", 2)))
 
     assert engine.step(1, JobEnds("b")) == []
-    assert engine.step(2, JobEnds("a")) == [Release(0)]
+    assert engine.step(2, JobEnds("a")) == [ReleaseInstance(0)]
     assert engine.state().jobs == ()
 
 
@@ -317,15 +317,15 @@ def test_without_node_types_every_job_is_refused() -> None:
 
 
 def test_jobs_without_any_need_are_all_on_one_instance() -> None:
-    engine = Online((NodeType("nothing", Amounts(), 0.0),))
+    engine = Online((InstanceType("nothing", ResourceAmounts(), 0.0),))
 
-    actions = engine.step(0, arrive(*(Job(str(n), Amounts()) for n in range(100))))
+    actions = engine.step(0, arrive(*(SeedJob(str(n), ResourceAmounts()) for n in range(100))))
 
     assert actions == [Allocate(0, "nothing")]
 
 
 def test_amounts_beyond_all_measure_are_compared_like_others() -> None:
-    engine = Online((NodeType("n", Amounts(2**62, 2**62), 1.0),))
+    engine = Online((InstanceType("n", ResourceAmounts(2**62, 2**62), 1.0),))
 
     assert engine.step(0, arrive(job("a", 2**62, 2**62))) == [Allocate(0, "n")]
     (refused,) = engine.step(0, arrive(job("b", 2**62 + 1)))
@@ -343,10 +343,10 @@ def test_a_policy_without_instances_is_none() -> None:
 class Bookkeeper:
     """Believes nothing: keeps what the actions amount to, and objects to what cannot be."""
 
-    def __init__(self, node_types: tuple[NodeType, ...], policy: Policy) -> None:
+    def __init__(self, node_types: tuple[InstanceType, ...], policy: Policy) -> None:
         self.types = {each.name: each for each in node_types}
         self.policy = policy
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, SeedJob] = {}
         self.there: dict[int, str] = {}
         self.ready: set[int] = set()
         self.runs: dict[str, int] = {}  # job -> instance
@@ -377,7 +377,7 @@ class Bookkeeper:
             hint = self.jobs[action.job].hint
             assert hint in {"", self.there[action.instance]}
             self.runs[action.job] = action.instance
-        elif isinstance(action, Release):
+        elif isinstance(action, ReleaseInstance):
             assert action.instance not in self.runs.values()
             del self.there[action.instance]
             self.ready.discard(action.instance)
@@ -396,7 +396,7 @@ class Bookkeeper:
             assert at_most is None or number_of <= at_most
         assert self.policy.most_instances is None or len(self.there) <= self.policy.most_instances
 
-    def check_state(self, state: State) -> None:
+    def check_state(self, state: OnlineState) -> None:
         """The state says the same, and nothing waits that would have a place."""
         assert {each.number: each.node_type for each in state.instances} == self.there
         assert {each.number for each in state.instances if each.ready} == self.ready
@@ -426,11 +426,11 @@ POLICIES = (
 )
 
 
-def random_types(chance: random.Random) -> tuple[NodeType, ...]:
+def random_types(chance: random.Random) -> tuple[InstanceType, ...]:
     return tuple(
-        NodeType(
+        InstanceType(
             f"t{number}",
-            Amounts(*(chance.randint(0, 6) for _ in range(4))),
+            ResourceAmounts(*(chance.randint(0, 6) for _ in range(4))),
             chance.choice((0.0, 1.0, 1.0, 2.5)),
             chance.choice((None, None, 0, 1, 2)),
         )
@@ -438,10 +438,10 @@ def random_types(chance: random.Random) -> tuple[NodeType, ...]:
     )
 
 
-def random_job(chance: random.Random, name: str, types: tuple[NodeType, ...]) -> Job:
+def random_job(chance: random.Random, name: str, types: tuple[InstanceType, ...]) -> SeedJob:
     like = chance.choice(types)
-    amounts = Amounts(*(chance.randint(0, amount) for amount in like.amounts))
-    return Job(name, amounts, like.name if chance.random() < 0.2 else "")
+    amounts = ResourceAmounts(*(chance.randint(0, amount) for amount in like.amounts))
+    return SeedJob(name, amounts, like.name if chance.random() < 0.2 else "")
 
 
 def live(seed: int, policy: Policy, resumed_at: int = -1) -> tuple[list[Action], Bookkeeper]:

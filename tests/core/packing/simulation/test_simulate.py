@@ -8,12 +8,12 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.packing.model import Amounts, NodeType
+from rowtui.core.packing.model import InstanceType, ResourceAmounts
 from rowtui.core.packing.simulation.online_model import Order, Policy
 from rowtui.core.packing.simulation.simulate import (
     Arrival,
     Faults,
-    Simulation,
+    PackingSimulation,
     compare,
     pilots,
     simulate,
@@ -21,13 +21,13 @@ from rowtui.core.packing.simulation.simulate import (
 )
 
 HOUR = 3600
-SMALL = NodeType("small", Amounts(2, 8), 1.0, boot_seconds=60)
-LARGE = NodeType("large", Amounts(8, 64), 3.0, boot_seconds=120)
+SMALL = InstanceType("small", ResourceAmounts(2, 8), 1.0, boot_seconds=60)
+LARGE = InstanceType("large", ResourceAmounts(8, 64), 3.0, boot_seconds=120)
 TYPES = (SMALL, LARGE)
 
 
 def arrival(at: float, cpus: int = 1, seconds: float = HOUR, hint: str = "") -> Arrival:
-    return Arrival(at, Amounts(cpus, 1), seconds, hint)
+    return Arrival(at, ResourceAmounts(cpus, 1), seconds, hint)
 
 
 def test_an_instance_is_paid_from_its_allocation_to_its_release() -> None:
@@ -48,7 +48,7 @@ def test_a_job_waits_until_its_instance_has_booted() -> None:
 
 
 def test_utilisation_is_the_share_that_jobs_had_of_what_was_paid() -> None:
-    node_type = NodeType("n", Amounts(4, 100, 2, 0), 1.0)
+    node_type = InstanceType("n", ResourceAmounts(4, 100, 2, 0), 1.0)
 
     found = simulate((node_type,), [arrival(0, 3, 100), arrival(0, 1, 50)])
 
@@ -174,7 +174,7 @@ def test_pilots_are_few_instances_that_are_refilled() -> None:
 def test_pilots_are_of_the_types_that_a_packing_has_in_its_proportions() -> None:
     jobs = [*(arrival(0, 8, 100) for _ in range(30)), *(arrival(0, 2, 100) for _ in range(10))]
 
-    policy = pilots((*TYPES, NodeType("never", Amounts(9, 99), 9.0)), jobs, 8)
+    policy = pilots((*TYPES, InstanceType("never", ResourceAmounts(9, 99), 9.0)), jobs, 8)
 
     assert dict(policy.limits) == {"large": 6, "small": 2, "never": 0}
 
@@ -224,9 +224,9 @@ def test_every_usual_policy_runs_all_jobs() -> None:
 def test_what_is_counted_adds_up_whatever_happens(seed: int) -> None:
     chance = random.Random(seed)
     types = tuple(
-        NodeType(
+        InstanceType(
             f"t{n}",
-            Amounts(*(chance.randint(1, 6) for _ in range(4))),
+            ResourceAmounts(*(chance.randint(1, 6) for _ in range(4))),
             chance.choice((0.0, 1.0, 2.5)),
             chance.choice((None, 1, 3)),
             chance.choice((0, 10)),
@@ -236,7 +236,7 @@ def test_what_is_counted_adds_up_whatever_happens(seed: int) -> None:
     jobs = [
         Arrival(
             chance.choice((0, chance.randint(0, 300))),
-            Amounts(*(chance.randint(0, 6) for _ in range(4))),
+            ResourceAmounts(*(chance.randint(0, 6) for _ in range(4))),
             chance.randint(0, 100),
             chance.choice(("", "", "t0")),
         )
@@ -261,7 +261,9 @@ def test_what_is_counted_adds_up_whatever_happens(seed: int) -> None:
     check_lowest(found, types, jobs)
 
 
-def check_lowest(found: Simulation, types: tuple[NodeType, ...], jobs: list[Arrival]) -> None:
+def check_lowest(
+    found: PackingSimulation, types: tuple[InstanceType, ...], jobs: list[Arrival]
+) -> None:
     """Each job that ended ran for its time, on something that was paid."""
     if found.ended == len(jobs):
         assert found.makespan >= max(job.seconds for job in jobs)

@@ -5,30 +5,30 @@ from __future__ import annotations
 import random
 
 import pytest
-from rowtui.core.packing.model import Amounts
-from rowtui.core.packing.simulation.waiting import Rank, Waiting
+from rowtui.core.packing.model import ResourceAmounts
+from rowtui.core.packing.simulation.waiting import Rank, WaitingJobs
 
 
 class Someone:
-    def __init__(self, arrival: int, need: Amounts, rank: Rank, node_type: int) -> None:
+    def __init__(self, arrival: int, need: ResourceAmounts, rank: Rank, node_type: int) -> None:
         self.arrival, self.need, self.rank, self.node_type = arrival, need, rank, node_type
 
 
-def first_of(people: list[Someone], room: Amounts, node_type: int) -> Someone | None:
+def first_of(people: list[Someone], room: ResourceAmounts, node_type: int) -> Someone | None:
     """By looking at everybody."""
     able = [one for one in people if one.need.fits(room) and one.node_type in {-1, node_type}]
     return min(able, key=lambda one: (one.rank, one.arrival), default=None)
 
 
-def amounts(chance: random.Random, most: int) -> Amounts:
-    return Amounts(*(chance.randint(0, most) for _ in range(4)))
+def amounts(chance: random.Random, most: int) -> ResourceAmounts:
+    return ResourceAmounts(*(chance.randint(0, most) for _ in range(4)))
 
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
 @pytest.mark.parametrize("ranks", [1, 5])
 def test_the_first_is_whom_one_finds_by_looking_at_everybody(most: int, ranks: int) -> None:
     chance = random.Random(most * 10 + ranks)
-    waiting: Waiting[Someone] = Waiting()
+    waiting: WaitingJobs[Someone] = WaitingJobs()
     there: list[Someone] = []
     gone: list[Someone] = []
     for turn in range(4000):
@@ -70,15 +70,15 @@ def test_it_does_not_matter_that_sets_hold_a_few_too_many(monkeypatch: pytest.Mo
 
 
 def test_nobody_waits_and_nobody_is_first() -> None:
-    waiting: Waiting[Someone] = Waiting()
+    waiting: WaitingJobs[Someone] = WaitingJobs()
 
-    assert waiting.first(Amounts(9, 9, 9, 9), 0) is None
+    assert waiting.first(ResourceAmounts(9, 9, 9, 9), 0) is None
     assert list(waiting.heads()) == []
 
 
 def test_a_need_of_nothing_fits_in_no_room_at_all() -> None:
-    waiting: Waiting[Someone] = Waiting()
-    nothing = Someone(0, Amounts(), (1,), -1)
+    waiting: WaitingJobs[Someone] = WaitingJobs()
+    nothing = Someone(0, ResourceAmounts(), (1,), -1)
     waiting.add(nothing)
 
-    assert waiting.first(Amounts(), 0) is nothing
+    assert waiting.first(ResourceAmounts(), 0) is nothing

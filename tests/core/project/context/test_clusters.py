@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.config.user_config import cluster_places
-from rowtui.core.clusters.polling.policy import Pace, pace_of
+from rowtui.core.clusters.polling.policy import PollPace, pace_of
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 
@@ -109,7 +109,7 @@ async def test_clusters_are_shown_with_what_they_are_and_why_one_cannot_be_reach
         assert alpha.places == (f"{file}:1",)
         assert [one.name for one in alpha.partitions] == ["cpu"]
         assert [(one.name, one.at_most, one.price) for one in alpha.kinds] == [("big", 12, 1.5)]
-        assert (alpha.failures, alpha.pace) == (1, Pace.BACKING_OFF)
+        assert (alpha.failures, alpha.pace) == (1, PollPace.BACKING_OFF)
         assert "the controller is down" in alpha.error
 
         beta = shown["beta"]
@@ -156,7 +156,7 @@ def test_files_that_cannot_be_read_have_no_places(tmp_path: Path) -> None:
 
 
 def test_a_queue_is_looked_at_more_seldom_for_a_reason() -> None:
-    assert pace_of(0.4, 0, 60.0) is Pace.AS_CONFIGURED
-    assert pace_of(6.1, 0, 60.0) is Pace.SLOWED
-    assert pace_of(6.1, 2, 60.0) is Pace.BACKING_OFF
-    assert pace_of(6.1, 2, 0.0) is Pace.AT_WILL
+    assert pace_of(0.4, 0, 60.0) is PollPace.AS_CONFIGURED
+    assert pace_of(6.1, 0, 60.0) is PollPace.SLOWED
+    assert pace_of(6.1, 2, 60.0) is PollPace.BACKING_OFF
+    assert pace_of(6.1, 2, 0.0) is PollPace.AT_WILL

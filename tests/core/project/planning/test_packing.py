@@ -13,7 +13,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.project import Project
-from rowtui.core.state.model import Outcome
+from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.plan.model import count_jobs
 from rowtui.core.submission.plan.planner import PlanError
@@ -283,7 +283,7 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     (project.root / "go").touch()
     await over(project)
     assert runs(project) == {name: int((name,) != out.directories) for name in NAMES}
-    assert {end.outcome for end in project.state.ends["one"].values()} == {Outcome.CANCELLED}
+    assert {end.outcome for end in project.state.ends["one"].values()} == {LastOutcome.CANCELLED}
     assert project.state.submitted == {}
     await project.let_go()
 

@@ -17,7 +17,7 @@ from rowtui.core.project.queue.entries import Foreign
 from rowtui.core.project.queue.needs import AT_ONCE, LONG, STUCK, queue_needs
 from rowtui.core.project.queue.views import SORTS, QueueAsked, QueueRow, RowKey
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 NOW = 1_000_000.0
 DAY = 86_400
@@ -37,9 +37,9 @@ def job(
 ) -> JobView:
     record = JobRecord(
         token or f"t{number}" + (f".{task}" if task is not None else ""), "plan", "anvil", "cpu",
-        "sample", tuple(f"d{it}" for it in range(directories)), "name", Step.ACCEPTED, number, at,
-        "log", ended_at=ended, task=task,
-        end_reason=f"exit code 1 in directory d{number}" if ended else "",
+        "sample", tuple(f"d{it}" for it in range(directories)), "name", JobStep.ACCEPTED, number,
+        at, "log", ended_at=ended, task=task, end_reason=f"exit code 1 in directory d{number}" if
+        ended else "",
     )  # fmt: skip
     return JobView(record, state, reason, elapsed, 3_600)
 

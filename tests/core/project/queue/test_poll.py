@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.polling.poll import Polled
-from rowtui.core.project.context.cluster_context import Surroundings
+from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.queue.queues import POLL_VARIABLE, Looks
 
 from tests.rig.faults import Hang, Refuse
@@ -22,7 +22,7 @@ def own_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
 
 
-def surroundings(home: Path, *nodes: FaultyLogin, more: str = "") -> Surroundings:
+def surroundings(home: Path, *nodes: FaultyLogin, more: str = "") -> ClusterContext:
     file = home / ".config/rowtui/clusters.toml"
     file.parent.mkdir(parents=True)
     file.write_text(
@@ -34,7 +34,7 @@ def surroundings(home: Path, *nodes: FaultyLogin, more: str = "") -> Surrounding
         + more
     )
     kept = {"HOME": str(home), "PATH": os.environ["PATH"], POLL_VARIABLE: "0"}
-    return Surroundings("local", kept)
+    return ClusterContext("local", kept)
 
 
 async def asked(looks: Looks) -> dict[str, Polled]:

@@ -25,7 +25,7 @@ from rowtui.core.project.review.budgets import (
 from rowtui.core.project.review.dry import MOST_ASKED, check_dry
 from rowtui.core.project.review.review import check_duplicates, check_warnings
 from rowtui.core.project.review.script_diff import check_scripts, shapes_of
-from rowtui.core.project.review.views import Check, CheckState, ranges_of
+from rowtui.core.project.review.views import CheckState, PlanCheck, ranges_of
 from rowtui.core.project.review.without import without
 from rowtui.core.submission.plan.charges import Balance
 from rowtui.core.submission.plan.json import plan_from_json, plan_id
@@ -74,7 +74,7 @@ def planned(project: Project) -> Plan:
     return project.plan(project.workflow.actions)
 
 
-async def checks_of(engine: InProcessEngine, plan: Plan) -> dict[str, Check]:
+async def checks_of(engine: InProcessEngine, plan: Plan) -> dict[str, PlanCheck]:
     return {check.name: check async for check in engine.review(plan)}
 
 

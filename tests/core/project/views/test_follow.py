@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from rowtui.core.engine.api.engine import Snapshot
+from rowtui.core.engine.api.engine import ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import Plan
@@ -54,8 +54,8 @@ async def engine(
 
 
 async def change(
-    engine: InProcessEngine, act: Callable[[], object], holds: Callable[[Snapshot], bool]
-) -> Snapshot:
+    engine: InProcessEngine, act: Callable[[], object], holds: Callable[[ProjectSnapshot], bool]
+) -> ProjectSnapshot:
     """What the engine shows after `act`, which it is not told of, once `holds` does."""
     awaited = {"watching reports", "watching directories"}
     async with asyncio.timeout(30):

@@ -10,7 +10,7 @@ from rowtui.core.project.views.needs import (
     MOST_CAUSES,
     OTHER_CAUSES,
     FailureCause,
-    Needs,
+    ProjectNeeds,
     review,
     trust,
 )
@@ -20,10 +20,10 @@ from tests.core.project.failing import Failing
 CODE = "tools:\n  one:\n    cores: 2 * len(directories)\n"
 
 
-def causes(failing: Failing, needs: Needs | None = None) -> tuple[FailureCause, ...]:
+def causes(failing: Failing, needs: ProjectNeeds | None = None) -> tuple[FailureCause, ...]:
     project = failing.open()
     project.synchronise()
-    return (needs or Needs(project)).failures(project.status().rows)
+    return (needs or ProjectNeeds(project)).failures(project.status().rows)
 
 
 def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: P
     (failing.root / "workspace" / "e" / "x").touch()  # completed by hand
     project = failing.open()
     project.synchronise(full=True)
-    counted = Needs(project).failures(project.status().rows)
+    counted = ProjectNeeds(project).failures(project.status().rows)
     assert counted[0].directories == counted[1].directories == 2
 
 
@@ -69,7 +69,7 @@ def test_what_was_counted_is_not_counted_again_until_it_changes(tmp_path: Path) 
     failing = Failing.make(tmp_path)
     project = failing.open()
     failing.fail(project, project.plan(project.workflow.actions), "exit code 2")
-    needs = Needs(project)
+    needs = ProjectNeeds(project)
     rows = project.status().rows
     assert needs.failures(rows)[0] is needs.failures(rows)[0]
 
@@ -79,10 +79,10 @@ def test_a_file_that_nobody_trusted_is_named_until_just_that_content_is_trusted(
 ) -> None:
     failing = Failing.make(tmp_path)
     path = failing.root / "mapping.yml"
-    assert Needs(failing.open()).untrusted() == ()
+    assert ProjectNeeds(failing.open()).untrusted() == ()
     path.write_text(CODE)
     project = failing.open()
-    needs = Needs(project)
+    needs = ProjectNeeds(project)
     [one] = needs.untrusted()
     assert (one.name, one.place) == ("mapping.yml", str(path))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.project.queue.book import HOURS, Pace, paces
-from rowtui.core.submission.plan.model import JobRecord, Step
+from rowtui.core.project.queue.book import HOURS, ActionThroughput, paces
+from rowtui.core.submission.plan.model import JobRecord, JobStep
 
 NOW = 1_795_236_600.0
 
@@ -16,7 +16,7 @@ def record(action: str, count: int, ended: float, **more: object) -> JobRecord:
         "ended_at": ended, "exit_code": 0, "submitted_at": ended - 60, **more
     }  # fmt: skip
     return JobRecord(
-        "t", "p", "local", "", action, names, action, Step.ENDED, 1, log_path="log", **known
+        "t", "p", "local", "", action, names, action, JobStep.ENDED, 1, log_path="log", **known
     )  # type: ignore[arg-type]
 
 
@@ -42,11 +42,13 @@ def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
 
 
 def test_the_end_is_told_from_the_hours_since_work_began() -> None:
-    assert Pace().hours_left(10) is None
+    assert ActionThroughput().hours_left(10) is None
     hours = (0,) * (HOURS - 2) + (10, 30)
-    assert Pace("a", hours).lately == (40, 2)
-    assert Pace("a", hours).hours_left(100) == 5.0
-    assert Pace("a", (1000,) + (0,) * (HOURS - 1)).hours_left(5) is None  # all stands still now
+    assert ActionThroughput("a", hours).lately == (40, 2)
+    assert ActionThroughput("a", hours).hours_left(100) == 5.0
+    assert (
+        ActionThroughput("a", (1000,) + (0,) * (HOURS - 1)).hours_left(5) is None
+    )  # all stands still now
 
 
 def test_the_rate_of_what_began_minutes_ago_is_not_that_of_a_whole_hour() -> None:

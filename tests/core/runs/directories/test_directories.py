@@ -15,10 +15,16 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.project.project import Project
-from rowtui.core.runs.directories.directories import Conflict, make_directories, same_value
-from rowtui.core.runs.directories.trash import Refused, delete_retired, restore, retired, trashes
+from rowtui.core.runs.directories.directories import DirectoryConflict, make_directories, same_value
+from rowtui.core.runs.directories.trash import (
+    KeptDirectory,
+    delete_retired,
+    restore,
+    retired,
+    trashes,
+)
 from rowtui.core.runs.store import RunStore
-from rowtui.core.submission.plan.model import Destination, PlannedJob
+from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.reservations import StoredReservations
 
 WORKFLOW = """\
@@ -101,7 +107,7 @@ def test_what_is_there_with_another_value_is_never_overwritten(
     assert made.kept == ["d"]  # 1.0 is 1
     assert [it.name for it in made.conflicts] == ["a", "b", "c", "e", "f"]
     first = made.conflicts[0]
-    assert first == Conflict(
+    assert first == DirectoryConflict(
         "a", wanted, {"t": 1}, "it is there already, with another value"
     )  # fmt: skip
     assert all(it.why for it in made.conflicts)
@@ -277,7 +283,7 @@ def test_only_what_the_network_made_and_no_job_has_is_put_away_and_comes_back(
     (root / "workspace" / "state,t=1" / "one").write_text("a product")
     project.synchronise()
     job = PlannedJob(
-        "t-0", "one", "one", 0, ("state,t=3",), Destination("local"), "#!", "one-%j.out",
+        "t-0", "one", "one", 0, ("state,t=3",), PlannedDestination("local"), "#!", "one-%j.out",
         1, 1, 0, None, 60, Cost(),
     )  # fmt: skip
     assert StoredReservations(project.store).reserve([job]) == {}
@@ -287,11 +293,11 @@ def test_only_what_the_network_made_and_no_job_has_is_put_away_and_comes_back(
 
     assert moved.moved == ["state,t=1", "state,t=2"]
     assert moved.refused == [
-        Refused("state,t=3", "a job of one has it"),
-        Refused("mine", "no network made it"),
-        Refused("changed", 'its value has no "node": somebody changed it'),
-        Refused("gone", "it is not a directory of the workspace"),
-        Refused("../x", "no network made it"),
+        KeptDirectory("state,t=3", "a job of one has it"),
+        KeptDirectory("mine", "no network made it"),
+        KeptDirectory("changed", 'its value has no "node": somebody changed it'),
+        KeptDirectory("gone", "it is not a directory of the workspace"),
+        KeptDirectory("../x", "no network made it"),
     ]
     left = ["changed", "mine", "state,t=0", "state,t=3"]
     assert sorted(os.listdir(root / "workspace")) == left

@@ -6,7 +6,12 @@ import json
 import os
 from pathlib import Path
 
-from rowtui.core.runs.directories.inputs import LeftOut, Member, SampleInputs, write_inputs
+from rowtui.core.runs.directories.inputs import (
+    InputSample,
+    MissingMember,
+    SampleInputs,
+    write_inputs,
+)
 
 INPUTS = SampleInputs(
     "average,temperature=1.0",
@@ -14,14 +19,14 @@ INPUTS = SampleInputs(
     {"temperature": 1.0},
     {
         "simulate": (
-            Member("state,t=0", "energy.json", {"temperature": 1.0, "replica": 0}),
-            Member("state,t=1", "", {"temperature": 1.0, "replica": 1}),
-            Member("split", "folds.json", {}, None, True),
-            Member("average,temperature=1.0", "own.json", {}),
+            InputSample("state,t=0", "energy.json", {"temperature": 1.0, "replica": 0}),
+            InputSample("state,t=1", "", {"temperature": 1.0, "replica": 1}),
+            InputSample("split", "folds.json", {}, None, True),
+            InputSample("average,temperature=1.0", "own.json", {}),
         ),
         "none": (),
     },
-    (LeftOut("state,t=2", "simulate", "failed"),),
+    (MissingMember("state,t=2", "simulate", "failed"),),
 )
 
 
@@ -134,7 +139,7 @@ def test_each_of_many_is_written_or_said_in_their_order(tmp_path: Path) -> None:
 def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     path = written(tmp_path)
     name = os.fsdecode(b"odd\xff'\n")
-    odd = INPUTS._replace(inputs={"a": (Member(name, "p", {}),)})
+    odd = INPUTS._replace(inputs={"a": (InputSample(name, "p", {}),)})
 
     write_inputs(tmp_path, [odd])
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.runs.directories import dynamic_lists as lists
 from rowtui.core.runs.directories.dynamic_lists import ListError, ListProduct, read_list
-from rowtui.core.runs.model import Entry
+from rowtui.core.runs.model import MadeEntry
 
 
 def read(tmp_path: Path, content: object, taken: tuple[str, ...] = ()) -> ListProduct:
@@ -28,13 +28,13 @@ def test_a_scalar_is_the_value_and_an_object_has_it_with_further_keys(tmp_path: 
     found = read(tmp_path, content)
 
     assert found.entries == (
-        Entry("a", {}, 0),
-        Entry(2, {}, 1),
-        Entry(3.5, {}, 2),
-        Entry(True, {}, 3),
-        Entry(False, {}, 4),
-        Entry(None, {}, 5),
-        Entry("b", {"k": [1]}, 6),
+        MadeEntry("a", {}, 0),
+        MadeEntry(2, {}, 1),
+        MadeEntry(3.5, {}, 2),
+        MadeEntry(True, {}, 3),
+        MadeEntry(False, {}, 4),
+        MadeEntry(None, {}, 5),
+        MadeEntry("b", {"k": [1]}, 6),
     )
     assert found.digest == hashlib.sha256(json.dumps(content).encode()).hexdigest()
 

@@ -17,7 +17,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.samples.sample_flow import Flow
 from rowtui.core.network.samples.shape import shape
 from rowtui.core.runs.directories.needs import inputs_of
-from rowtui.core.runs.model import Entry
+from rowtui.core.runs.model import MadeEntry
 
 SPLIT = Node("split", "split", (Input("state", (Link("state"),)),))
 FOLD = Node("fold", "fold", (Input("split", (Link("split", output="folds.json", expand="fold"),)),))
@@ -31,9 +31,9 @@ def gathered(order: tuple[str, ...]) -> list[tuple[object, object]]:
     rows = {"state": SourceRows("state", ("t",), (("b", "a"),))}
     growth = Growth(Flow(NETWORK, shape(NETWORK, {"state": ("t",)}), rows))
     values = {"state,t=b": (10, 9), "state,t=a": (2, 9)}
-    known: dict[str, tuple[Entry, ...]] = {}
+    known: dict[str, tuple[MadeEntry, ...]] = {}
     for directory in order:
-        known[directory] = tuple(Entry(it, {}, at) for at, it in enumerate(values[directory]))
+        known[directory] = tuple(MadeEntry(it, {}, at) for at, it in enumerate(values[directory]))
         growth.grow({KEY: known})
     found = inputs_of(growth, {KEY: known}, growth.job("gather", 0))
     assert found is not None

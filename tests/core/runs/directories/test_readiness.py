@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.execution import Work
+from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.lists import waves
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.state.records import forget
 from rowtui.core.state.row.staging import stage_completions
-from rowtui.core.submission.sending.reservations import Release, StoredReservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
 
 from tests.core.runs.driving import Drive, action, begin, drive, inputs, make
 
@@ -150,7 +150,7 @@ def test_a_run_that_nobody_drives_goes_on_too_and_one_that_is_driven_is_left_alo
     project = Project.open(root, cluster="local")
     run = begin(project)
     with run.hold():
-        Running(project, run).begin()
+        OpenRun(project, run).begin()
         complete(root, "simulate", "energy", *SOURCES[:2])
         opened(root)
         assert there(root) == []  # the driver makes it
@@ -235,7 +235,7 @@ def test_a_value_edited_out_of_its_action_fails_its_job_in_every_view_until_it_i
     with run.hold():
         path.write_text(wanted)
         project.synchronise(check_values=True)
-        running = Running(project, run)
+        running = OpenRun(project, run)
         running.begin()
         assert running.look().failed == ()
         path.write_text(wanted.replace('"state"', '"other"'))
@@ -254,11 +254,11 @@ def test_what_was_sent_ahead_and_never_began_loses_its_directory(root: Path) -> 
     project = Project.open(root, cluster="local")
     run = begin(project)
     with run.hold():
-        running = Running(project, run)
+        running = OpenRun(project, run)
         running.begin()
-        parts = Work(running).parts()
+        parts = RoundWork(running).parts()
         waves(parts)
-        plan = Work(running).plan(parts).plan
+        plan = RoundWork(running).plan(parts).plan
         assert plan is not None
         assert len(plan.jobs) == 4 + 2 + 1
         assert there(root) == []
@@ -270,7 +270,7 @@ def test_what_was_sent_ahead_and_never_began_loses_its_directory(root: Path) -> 
     opened(root)
     assert there(root) == ahead  # they are with a scheduler
 
-    reservations.release([Release(job.token, job.action, {}) for job in plan.jobs])
+    reservations.release([ReservationRelease(job.token, job.action, {}) for job in plan.jobs])
     opened(root)
 
     assert there(root) == []

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.definition.spec import Sink
-from rowtui.core.runs.directories.sinks import Publication, Published, Targets, publish, target_of
+from rowtui.core.runs.directories.sinks import (
+    Publication,
+    PublishedFiles,
+    Targets,
+    publish,
+    target_of,
+)
 
 SINK = Sink("plot", "fit", "out/energy.pdf", "results/{temperature}.pdf")
 
@@ -28,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 SAMPLES = (Publication("a", {"temperature": 1.0}), Publication("b", {"temperature": "../x y"}))
 
 
-def do(root: Path, sink: Sink = SINK, samples: tuple[Publication, ...] = SAMPLES) -> Published:
+def do(root: Path, sink: Sink = SINK, samples: tuple[Publication, ...] = SAMPLES) -> PublishedFiles:
     return publish(root, root / "workspace", sink, "study", samples)
 
 

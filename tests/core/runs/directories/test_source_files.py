@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.network.definition.spec import Existing, Files, Source, SourceRows, Table, Values
+from rowtui.core.network.definition.spec import (
+    Existing,
+    FileSource,
+    Source,
+    SourceRows,
+    TableSource,
+    Values,
+)
 from rowtui.core.network.samples.sources import SourceError
 from rowtui.core.project.project import Project
 from rowtui.core.runs.directories import source_files
@@ -31,11 +38,11 @@ def table(folder: Path, content: bytes | str, *dimensions: str) -> SourceRows:
     data = content.encode() if isinstance(content, str) else content
     kind: Any = "json" if data.startswith((b"[", b"{")) else "csv"
     (folder / f"t.{kind}").write_bytes(data)
-    return read_table(folder, "s", Table(f"t.{kind}", kind, dimensions))
+    return read_table(folder, "s", TableSource(f"t.{kind}", kind, dimensions))
 
 
 def files(folder: Path, pattern: str) -> Read:
-    return read_files(folder, "s", Files(pattern, "file"))
+    return read_files(folder, "s", FileSource(pattern, "file"))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -130,9 +137,9 @@ def test_texts_survive_a_table(
 @pytest.mark.parametrize("path", ["../t.csv", "/etc/passwd", "", "a\x1b"])
 def test_a_table_outside_of_the_project_is_not_read(tmp_path: Path, path: str) -> None:
     with pytest.raises(SourceError, match="the path"):
-        read_table(tmp_path, "s", Table(path, "csv"))
+        read_table(tmp_path, "s", TableSource(path, "csv"))
     with pytest.raises(SourceError, match="the path"):
-        read_files(tmp_path, "s", Files(path, "f"))
+        read_files(tmp_path, "s", FileSource(path, "f"))
 
 
 def test_what_is_no_file_of_reasonable_size_is_refused(
@@ -150,7 +157,7 @@ def test_what_is_no_file_of_reasonable_size_is_refused(
         ("none.csv", "No such file"),
     ):
         with pytest.raises(SourceError, match=reason):
-            read_table(tmp_path, "s", Table(name, "csv"))
+            read_table(tmp_path, "s", TableSource(name, "csv"))
 
 
 def tree(root: Path, *paths: str) -> None:
@@ -310,9 +317,9 @@ def test_every_kind_of_source_is_read(project: Project) -> None:
 
     kinds = {
         "values": (Values({"a": [1]}), (1,)),
-        "csv": (Table("t.csv", "csv"), (1,)),
-        "json": (Table("t.json", "json"), (1,)),
-        "files": (Files("t.*", "a"), ("t.csv", "t.json")),
+        "csv": (TableSource("t.csv", "csv"), (1,)),
+        "json": (TableSource("t.json", "json"), (1,)),
+        "files": (FileSource("t.*", "a"), ("t.csv", "t.json")),
     }
     for name, (data, values) in kinds.items():
         read = read_source(project, Source(name, data))
@@ -320,4 +327,4 @@ def test_every_kind_of_source_is_read(project: Project) -> None:
         assert read.rows.values == (values,)
         assert read.notices == ()
     with pytest.raises(RowtuiError, match=r"source 'gone': cannot read no\.csv"):
-        read_source(project, Source("gone", Table("no.csv", "csv")))
+        read_source(project, Source("gone", TableSource("no.csv", "csv")))

@@ -10,12 +10,12 @@ import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.spec import Gather
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Kind, Told
-from rowtui.core.runs.execution.execution import Work
-from rowtui.core.runs.execution.lists import Sequential, lists, waves
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.execution import RoundWork
+from rowtui.core.runs.execution.lists import SequentialLists, lists, waves
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 
 from tests.core.runs.chained import (
     JOBS,
@@ -45,10 +45,10 @@ def alpha(here: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> P
     return here
 
 
-def prepared(root: Path) -> Running:
+def prepared(root: Path) -> OpenRun:
     """A run that has begun, of which nothing was sent."""
     project = Project.open(root, cluster="local")
-    running = Running(project, begin(project))
+    running = OpenRun(project, begin(project))
     running.begin()
     return running
 
@@ -70,12 +70,12 @@ def test_a_whole_network_is_one_scheduler_job_where_there_is_room(here: Path) ->
 
 def test_a_list_has_no_more_jobs_than_was_asked_for(here: Path) -> None:
     root = chained(here / "p", 'execution = "sequential"\ngather = { size = 4 }\n')
-    parts = Work(prepared(root)).parts()
+    parts = RoundWork(prepared(root)).parts()
     found = lists(parts, Gather(4))
     actions = [[parts.all[it].group.action.name for it in unit] for unit in found]
     # a sample goes through both nodes, and the average of two samples has to wait
     assert actions == [["simulate", "polish"] * 2] * 2
-    assert lists(Work(prepared(root)).parts(), Gather(1)) == [[0], [1], [2], [3]]
+    assert lists(RoundWork(prepared(root)).parts(), Gather(1)) == [[0], [1], [2], [3]]
     driven = drive(root)
     assert driven.told[-1].success, driven.problems()
     is_done_once(root)
@@ -83,10 +83,10 @@ def test_a_list_has_no_more_jobs_than_was_asked_for(here: Path) -> None:
 
 
 def test_a_list_takes_no_longer_than_was_asked_for(here: Path) -> None:
-    parts = Work(prepared(chained(here / "p", ""))).parts()
+    parts = RoundWork(prepared(chained(here / "p", ""))).parts()
     found = lists(parts, Gather(0, 3 * 600))
     assert [len(unit) for unit in found] == [2, 2, 2, 2]
-    parts = Work(prepared(here / "p")).parts()
+    parts = RoundWork(prepared(here / "p")).parts()
     assert [len(unit) for unit in lists(parts, Gather(0, 5 * 600))] == [5, 5]
 
 
@@ -111,10 +111,10 @@ def test_a_chain_that_goes_to_two_places_is_taken_apart(here: Path, ahead: bool)
     end = text.index("[[action]]", at)
     path.write_text(text[:end] + options + text[end:])
     project = Project.open(root, cluster="alpha")
-    running = Running(project, begin(project))
+    running = OpenRun(project, begin(project))
     running.begin()
     # when all is planned
-    found = asyncio.run(Sequential().plan(Work(running)))
+    found = asyncio.run(SequentialLists().plan(RoundWork(running)))
     assert found.plan is not None
     jobs = found.plan.jobs
     # then they are in no list with the others, and go at once only if the scheduler orders them
@@ -193,7 +193,7 @@ def test_a_whole_chain_is_queued_at_once_on_a_real_slurm(alpha: Path) -> None:
 def test_a_whole_chain_is_queued_at_once_on_this_machine(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n", unlucky=True)
     # The three jobs that were cancelled for the failed one are not paid for twice.
-    driven = fails_and_is_mended(root, "local", Limits(cpu_hours=(JOBS + 1) / 6))
+    driven = fails_and_is_mended(root, "local", RunLimits(cpu_hours=(JOBS + 1) / 6))
     assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
     assert round(driven.run.standing.cpu_hours * 6, 6) == JOBS + 1
 
@@ -206,15 +206,15 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
     script.write_text(script.read_text().replace("\n", f"\n{wait}", 1))
     driven = Drive(Project.open(root, cluster="local"))
 
-    async def give_up(told: Told) -> None:
+    async def give_up(told: AutopilotMessage) -> None:
         running = driven.running
-        if told.kind is Kind.SENT:
+        if told.kind is MessageKind.SENT:
             job = running.growth.job_in("average", "average,t=2")
             assert job is not None
             running.cancel([job], "no longer wanted")
 
     # when one in the middle is given up
-    async def to_the_end() -> Told:
+    async def to_the_end() -> AutopilotMessage:
         going = asyncio.create_task(driven.to_the_end(give_up))
         await eventually_async(
             lambda: {*driven.project.state.submitted.get("average", {})}, lambda left: left == {0}
@@ -264,7 +264,7 @@ def test_nothing_is_queued_ahead_where_the_order_would_not_be_kept(here: Path) -
 
 def test_what_waits_for_a_budget_holds_back_what_needs_it(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n")
-    driven = drive(root, limits=Limits(cpu_hours=3.5 / 6))
+    driven = drive(root, limits=RunLimits(cpu_hours=3.5 / 6))
     (sent,) = sends(driven.run)
     assert len(sent.jobs) == 3
     assert driven.told[-1].kind.value == "paused"
@@ -272,13 +272,13 @@ def test_what_waits_for_a_budget_holds_back_what_needs_it(here: Path) -> None:
 
 def test_what_is_queued_ahead_asks_for_all_that_it_needs(here: Path) -> None:
     running = prepared(chained(here / "p", "ahead = true\n"))
-    parts = Work(running).parts()
+    parts = RoundWork(running).parts()
     assert [len(wave) for wave in waves(parts)] == [4, 2, 1]
     polish, average = parts.all[4].request, parts.all[8].request
     assert polish.requires == ("state,t=1,r=0/energy",)
     assert average.requires == ("state,t=1,r=0/polished", "state,t=1,r=1/polished")
     average_there = here / "p/workspace/average,t=1"
-    plan = Work(running).plan(parts).plan
+    plan = RoundWork(running).plan(parts).plan
     assert plan is not None
     assert not average_there.exists()  # Row would take it
 

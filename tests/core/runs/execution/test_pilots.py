@@ -10,14 +10,14 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.autopilot import Kind
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot, is_pilot
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 
 from tests.core.runs.chained import (
     JOBS,
@@ -41,7 +41,7 @@ cpus = 2
 walltime = "02:00:00"
 idle = "00:00:30"
 """
-ONE = Limits(cpu_hours=4.0, jobs_in_queue=1)  # what one pilot costs, and no job besides
+ONE = RunLimits(cpu_hours=4.0, jobs_in_queue=1)  # what one pilot costs, and no job besides
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     assert driven.problems() == []
     # and it was ended when the run was over
     project = Project.open(root, cluster="local")
-    assert [it.step for it in project.jobs.records() if is_pilot(it.token)] != [Step.REJECTED]
+    assert [it.step for it in project.jobs.records() if is_pilot(it.token)] != [JobStep.REJECTED]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
 def test_a_pilot_outlives_who_drives(here: Path, moment: Moment) -> None:
     root = chained(here / "p", PILOT)
     assert was_killed(begin_killed(lambda: _drive(root), moment))
-    driven = drive(root, limits=Limits(jobs_in_queue=1))
+    driven = drive(root, limits=RunLimits(jobs_in_queue=1))
     assert driven.told[-1].success, driven.problems()
     is_done_once(root)
     assert len(in_queue(root)) == 1
@@ -135,8 +135,8 @@ def test_what_no_pilot_could_take_goes_alone(here: Path, monkeypatch: pytest.Mon
 
 def test_pilots_that_cost_more_than_was_confirmed_are_asked_for(here: Path) -> None:
     root = chained(here / "p", PILOT)
-    driven = drive(root, limits=Limits(cpu_hours=3.9))
-    assert driven.told[-1].kind is Kind.PAUSED
+    driven = drive(root, limits=RunLimits(cpu_hours=3.9))
+    assert driven.told[-1].kind is MessageKind.PAUSED
     ((plan, _),) = driven.person.asked
     assert [is_pilot(job.token) for job in plan.jobs] == [True]
     assert in_queue(root) == set()
@@ -198,7 +198,7 @@ async def test_a_run_that_is_complete_is_left_to_the_driver_that_ends_its_pilots
         now = Project.open(root, cluster="local")
         await now.jobs.ask()
         await now.let_go()
-        return not Running(now, run, drives=False).pilots()
+        return not OpenRun(now, run, drives=False).pilots()
 
     assert await eventually_async(ended)
 
@@ -209,7 +209,7 @@ def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: P
     study = read_study(project)
     run = RunStore(root).create(study.network, study.rows.values(), plug_ins={"execution": "pilot"})
     driven = drive(root, run=run)
-    assert driven.told[-1].kind is Kind.PAUSED
+    assert driven.told[-1].kind is MessageKind.PAUSED
     assert "what a pilot holds" in driven.told[-1].sentence
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.runs.execution.execution import ExecutionError
 from rowtui.core.runs.execution.plug_ins import OURS, find_execution
 from rowtui.core.runs.store import Run, RunStore
@@ -116,7 +116,7 @@ def test_a_plug_in_that_fails_pauses_the_run_and_loses_nothing(
     root = chained(theirs / "p", "")
     driven = drive(root, run=chosen(root, name))
     last = driven.told[-1]
-    assert last.kind is Kind.PAUSED
+    assert last.kind is MessageKind.PAUSED
     assert f"the execution plug-in '{name}' failed with {error}" in last.sentence
     assert "1234" not in last.sentence
     assert [len(it.jobs) for it in sends(driven.run)] == [1]

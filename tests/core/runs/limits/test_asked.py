@@ -10,12 +10,12 @@ from rowtui.core.mapping.files.sources import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Kind
+from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
-from rowtui.core.runs.limits.limits import Limits, proposed_budget
+from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times
 from rowtui.core.runs.limits.simulation import cpu_hours, work_of
-from rowtui.core.runs.limits.spending import Left, work_left
+from rowtui.core.runs.limits.spending import RemainingCost, work_left
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.study import read_study
 
@@ -73,7 +73,7 @@ def asked(project: Project) -> tuple[Growth, AskedOfGraph]:
     return growth, GraphAmounts(project, growth).now()
 
 
-def left(project: Project) -> Left:
+def left(project: Project) -> RemainingCost:
     return work_left(*asked(project), "jobs")
 
 
@@ -149,7 +149,7 @@ def test_a_run_of_which_only_refused_jobs_are_ready_pauses_with_the_reason(root:
     driven = drive(root)
 
     last = driven.told[-1]
-    assert last.kind is Kind.PAUSED
+    assert last.kind is MessageKind.PAUSED
     assert "two: 1 job left out" in last.sentence
     assert "not today" in last.sentence
     assert len(driven.sent()) == 2  # the groups of the other node
@@ -167,7 +167,7 @@ def test_a_run_whose_mapping_file_is_not_trusted_any_more_says_so(root: Path) ->
     driven = drive(root)
 
     last = driven.told[-1]
-    assert last.kind is Kind.PAUSED
+    assert last.kind is MessageKind.PAUSED
     assert "one: 2 jobs left out" in last.sentence
     assert "mapping.yml is not trusted yet" in last.sentence
     (one, two) = Networks(driven.project).view().refused
@@ -189,11 +189,11 @@ def test_a_run_within_the_proposed_limit_asks_nothing(root: Path) -> None:
         file.write('\n[schedule]\nexecution = "sequential"\n')
     project = project_with(root, "tools:\n  one:\n    cores: 2\n")
     work = Networks(project).left(frozen=False)
-    limits = Limits(cpu_hours=proposed_budget(work.cost.cpu_hours, grows=False))
+    limits = RunLimits(cpu_hours=proposed_budget(work.cost.cpu_hours, grows=False))
 
     driven = drive(root, limits=limits)
 
-    assert driven.told[-1].kind is Kind.OVER, driven.told[-1]
+    assert driven.told[-1].kind is MessageKind.OVER, driven.told[-1]
     assert driven.running.spent().cpu_hours <= work.cost.cpu_hours + 1e-9
 
 

@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import Answer, Autopilot, Kind
-from rowtui.core.runs.limits.estimate import Estimate, Estimator, Step, estimate
-from rowtui.core.runs.limits.limits import Breach, Limits
-from rowtui.core.runs.limits.run_times import Basis, measured_times, run_times, seconds_of_job
-from rowtui.core.runs.running import Running
+from rowtui.core.runs.execution.autopilot import Autopilot, MessageKind, PlanAnswer
+from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
+from rowtui.core.runs.limits.limits import Breach, RunLimits
+from rowtui.core.runs.limits.run_times import (
+    RunTimeSource,
+    measured_times,
+    run_times,
+    seconds_of_job,
+)
+from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.plan.model import OPEN, Plan
@@ -74,25 +79,25 @@ def root(here: Path) -> Path:
     return root
 
 
-def opened(root: Path, *, cores: int = 2) -> Running:
+def opened(root: Path, *, cores: int = 2) -> OpenRun:
     """A new run, that nobody has begun."""
     environment = {**os.environ, "ROWTUI_LOCAL_CORES": str(cores)}
     project = Project.open(root, cluster="local", environment=environment)
     study = read_study(project)
-    run = RunStore(root).create(study.network, study.rows.values(), limits=Limits())
-    return Running(project, run)
+    run = RunStore(root).create(study.network, study.rows.values(), limits=RunLimits())
+    return OpenRun(project, run)
 
 
-def jobs(running: Running, node: str) -> list[int]:
+def jobs(running: OpenRun, node: str) -> list[int]:
     found: list[int] = running.growth.jobs(node).tolist()
     return found
 
 
-async def drive(running: Running) -> list[tuple[Kind, Estimate]]:
+async def drive(running: OpenRun) -> list[tuple[MessageKind, Estimate]]:
     """To the end; what was estimated whenever something was told."""
 
-    async def nobody(_plan: Plan, _breaches: tuple[Breach, ...]) -> Answer:
-        return Answer()
+    async def nobody(_plan: Plan, _breaches: tuple[Breach, ...]) -> PlanAnswer:
+        return PlanAnswer()
 
     estimator = Estimator(running)
     with running.run.hold():
@@ -104,7 +109,7 @@ async def drive(running: Running) -> list[tuple[Kind, Estimate]]:
             return found
 
 
-def nothing_open(running: Running) -> bool:
+def nothing_open(running: OpenRun) -> bool:
     return not any(it.step in OPEN for it in running.project.jobs.records())
 
 
@@ -117,7 +122,7 @@ def test_before_anything_was_measured_wall_times_tell_the_latest_moment(root: Pa
     assert found == Estimate(
         seconds_left=2 * MEASURE + TOTAL,
         done_at=1000.0 + 2 * MEASURE + TOTAL,
-        critical_path=(Step("measure", MEASURE), Step("total", TOTAL)),
+        critical_path=(PathStep("measure", MEASURE), PathStep("total", TOTAL)),
         basis="walltime limits",
         jobs=5,
     )
@@ -144,7 +149,7 @@ def test_what_is_over_is_not_waited_for(root: Path) -> None:
     running.graph.fail(three)
     found = estimate(running, 0.0)
     assert (found.seconds_left, found.jobs) == (MEASURE, 1)
-    assert found.critical_path == (Step("measure", MEASURE),)
+    assert found.critical_path == (PathStep("measure", MEASURE),)
 
     running.graph.complete(four)
     assert estimate(running, 7.0) == Estimate(0.0, 7.0, (), "measured", 0)
@@ -156,13 +161,13 @@ def test_a_run_on_this_machine_is_estimated_better_and_better_as_it_goes(root: P
     told = asyncio.run(drive(running))
 
     # then: at first the wall times are all that is known
-    assert told[0][0] is Kind.BEGUN
+    assert told[0][0] is MessageKind.BEGUN
     assert told[0][1].basis == "walltime limits"
     assert told[0][1].seconds_left == 2 * MEASURE + TOTAL
     # nothing is left in the end, and never more jobs than before
     left = [it.jobs for _, it in told]
     assert left == sorted(left, reverse=True)
-    assert told[-1][0] is Kind.OVER
+    assert told[-1][0] is MessageKind.OVER
     assert (told[-1][1].seconds_left, told[-1][1].critical_path) == (0.0, ())
 
     # and what its jobs took is known now, by directory
@@ -170,8 +175,8 @@ def test_a_run_on_this_machine_is_estimated_better_and_better_as_it_goes(root: P
     network = running.growth.flow.network
     times = run_times(project, network)
     assert {name: (it.basis, it.jobs) for name, it in times.items()} == {
-        "measure": (Basis.MEASURED, 2),
-        "total": (Basis.MEASURED, 1),
+        "measure": (RunTimeSource.MEASURED, 2),
+        "total": (RunTimeSource.MEASURED, 1),
     }
     assert 0.1 <= times["measure"].seconds < MEASURE / 2
 
@@ -196,7 +201,7 @@ def test_a_run_on_this_machine_is_estimated_better_and_better_as_it_goes(root: P
         ended_path(root, record.token).unlink(missing_ok=True)
     # then: the journal still knows, with the time in the queue, and within the wall time
     queued = measured_times(project)
-    assert queued["measure"].basis is Basis.QUEUED
+    assert queued["measure"].basis is RunTimeSource.QUEUED
     assert times["measure"].seconds <= queued["measure"].seconds <= MEASURE
 
 
@@ -219,16 +224,16 @@ def test_time_that_jobs_have_run_already_counts(root: Path) -> None:
 
     # then: 350 s are left of its two, and 2 x 300 s of those that have not begun, which nobody
     # knows to share a core; then comes the sum
-    assert found.critical_path == (Step("measure", 350.0, jobs=2), Step("total", TOTAL))
+    assert found.critical_path == (PathStep("measure", 350.0, jobs=2), PathStep("total", TOTAL))
     assert found.seconds_left == 350.0 + TOTAL
     assert found.done_at == 1250.0 + 350.0 + TOTAL
 
     # What has used up its time may end at any moment, and its fellow has all of its own.
     began(root, second.token, at=1000.0)
-    assert estimate(running, 1500.0).critical_path[0] == Step("measure", 100.0, jobs=2)
+    assert estimate(running, 1500.0).critical_path[0] == PathStep("measure", 100.0, jobs=2)
     assert estimate(running, 9000.0).seconds_left == TOTAL
     # A clock that is behind makes nothing longer.
-    assert estimate(running, 900.0).critical_path[0] == Step("measure", 600.0, jobs=2)
+    assert estimate(running, 900.0).critical_path[0] == PathStep("measure", 600.0, jobs=2)
 
 
 def began(root: Path, token: str, at: float) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.runs.limits.limits import (
-    Kind,
-    Limits,
+    LimitKind,
+    RunLimits,
     Spent,
     describe,
     fits,
@@ -21,17 +21,17 @@ from rowtui.core.runs.limits.limits import (
     parse_until,
 )
 from rowtui.core.submission.plan.charges import Balance, Money, bundle_prices, charges_of
-from rowtui.core.submission.plan.model import Destination, InBundle, Packed, Plan, PlannedJob
+from rowtui.core.submission.plan.model import InBundle, Packed, Plan, PlannedDestination, PlannedJob
 
-ALPHA = Destination("alpha", "cpu")
-BETA = Destination("beta", "gpu")
+ALPHA = PlannedDestination("alpha", "cpu")
+BETA = PlannedDestination("beta", "gpu")
 
 
 def job(
     number: int,
     hours: float = 1.0,
     cpus: int = 1,
-    where: Destination = ALPHA,
+    where: PlannedDestination = ALPHA,
     after: tuple[str, ...] = (),
     bundle: InBundle | None = None,
     gpus: int = 0,
@@ -53,7 +53,7 @@ def bundle(number: int, seconds: int = 3600, cpus: int = 8) -> InBundle:
 def test_without_limits_everything_may_go() -> None:
     whole = plan(job(0), job(1, where=BETA))
 
-    found = fits(Limits(), Spent(), whole, 0.0)
+    found = fits(RunLimits(), Spent(), whole, 0.0)
 
     assert (found.jobs, found.left_out, found.breaches) == (whole.jobs, (), ())
     assert found.spent.cpu_hours == 2.0
@@ -62,14 +62,14 @@ def test_without_limits_everything_may_go() -> None:
 def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
     requests = [replace(job(n, bundle=place), token=f"x-pilot~{n}") for n in range(3)]
-    limits = Limits(cpu_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
+    limits = RunLimits(cpu_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
     spent = Spent(cpu_hours=1.0, jobs_in_queue=1)
 
     found = fits(limits, spent, plan(*requests), 0.0)
 
     assert (found.jobs, found.breaches, found.spent) == (tuple(requests), (), spent)
     # but not on a destination that nobody confirmed, nor after too many failures
-    for other in (Limits(destinations=("beta",)), Limits(failures=0), Limits(until=-1.0)):
+    for other in (RunLimits(destinations=("beta",)), RunLimits(failures=0), RunLimits(until=-1.0)):
         assert fits(other, spent, plan(*requests), 0.0).jobs == ()
 
 
@@ -77,7 +77,7 @@ def test_a_job_behind_those_that_a_budget_holds_back_still_goes_into_its_pilot()
     place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
     request = replace(job(1, bundle=place), token="x-pilot~1")
 
-    found = fits(Limits(cpu_hours=0.5), Spent(), plan(job(0), request), 0.0)
+    found = fits(RunLimits(cpu_hours=0.5), Spent(), plan(job(0), request), 0.0)
 
     assert found.jobs == (request,)
 
@@ -85,7 +85,7 @@ def test_a_job_behind_those_that_a_budget_holds_back_still_goes_into_its_pilot()
 def test_a_destination_that_was_not_confirmed_is_named() -> None:
     whole = plan(job(0, where=BETA), job(1))
 
-    found = fits(Limits(destinations=("alpha",)), Spent(), whole, 0.0)
+    found = fits(RunLimits(destinations=("alpha",)), Spent(), whole, 0.0)
 
     assert found.jobs == whole.jobs[1:]
     assert found.left_out == whole.jobs[:1]
@@ -104,12 +104,12 @@ def test_a_destination_that_was_not_confirmed_is_named() -> None:
         (("beta/*",), BETA, True),
         (("beta/cpu*",), BETA, False),
         (("*/gpu", "alpha"), ALPHA, True),
-        (("local/*",), Destination("local"), True),
+        (("local/*",), PlannedDestination("local"), True),
         (("be",), BETA, False),
     ],
 )
 def test_destinations_are_patterns(
-    patterns: tuple[str, ...] | None, where: Destination, expected: bool
+    patterns: tuple[str, ...] | None, where: PlannedDestination, expected: bool
 ) -> None:
     assert is_confirmed(where, patterns) is expected
 
@@ -117,7 +117,7 @@ def test_destinations_are_patterns(
 def test_a_small_job_does_not_overtake_one_that_the_budget_holds_back() -> None:
     whole = plan(job(0, 2), job(1, 9), job(2, 1))
 
-    found = fits(Limits(cpu_hours=10), Spent(), whole, 0.0)
+    found = fits(RunLimits(cpu_hours=10), Spent(), whole, 0.0)
 
     assert found.jobs == whole.jobs[:1]
     (breach,) = found.breaches
@@ -127,14 +127,14 @@ def test_a_small_job_does_not_overtake_one_that_the_budget_holds_back() -> None:
 
 
 def test_what_was_spent_before_counts() -> None:
-    assert fits(Limits(cpu_hours=10), Spent(cpu_hours=9.0), plan(job(0, 1)), 0.0).breaches == ()
-    assert fits(Limits(cpu_hours=10), Spent(cpu_hours=9.5), plan(job(0, 1)), 0.0).breaches
+    assert fits(RunLimits(cpu_hours=10), Spent(cpu_hours=9.0), plan(job(0, 1)), 0.0).breaches == ()
+    assert fits(RunLimits(cpu_hours=10), Spent(cpu_hours=9.5), plan(job(0, 1)), 0.0).breaches
 
 
 def test_a_job_goes_only_with_those_that_it_waits_for() -> None:
     whole = plan(job(0, where=BETA), job(1, after=("t-0",)), job(2, after=("t-1",)), job(3))
 
-    found = fits(Limits(destinations=("alpha",)), Spent(), whole, 0.0)
+    found = fits(RunLimits(destinations=("alpha",)), Spent(), whole, 0.0)
 
     assert found.jobs == whole.jobs[3:]
     assert found.left_out == whole.jobs[:3]
@@ -148,23 +148,23 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
         packed=(packed,),
     )  # fmt: skip
 
-    found = fits(Limits(money=2.5, currency="EUR", cpu_hours=100), Spent(), whole, 0.0)
+    found = fits(RunLimits(money=2.5, currency="EUR", cpu_hours=100), Spent(), whole, 0.0)
 
     assert bundle_prices(whole) == {"b-0": Money(2.0, "EUR"), "b-1": Money(1.0, "EUR")}
     assert found.jobs == whole.jobs[:2]
     assert found.spent == Spent(cpu_hours=8.0, money={"EUR": 2.0}, jobs_in_queue=1)
     (breach,) = found.breaches
-    assert breach.kind is Kind.MONEY
+    assert breach.kind is LimitKind.MONEY
     assert breach.sentence == "2 more jobs would bring it to 3 EUR, of 2.50 confirmed"
 
 
 def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
-    limits = Limits(money=5.0, currency="EUR")
+    limits = RunLimits(money=5.0, currency="EUR")
 
     (unknown,) = fits(limits, Spent(), plan(job(0)), 0.0).breaches
     (other,) = fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "USD")}).breaches
 
-    assert unknown.kind is other.kind is Kind.UNPRICED
+    assert unknown.kind is other.kind is LimitKind.UNPRICED
     assert "have no price" in unknown.sentence
     assert "USD, not EUR" in other.sentence
     assert fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "EUR")}).breaches == ()
@@ -172,10 +172,10 @@ def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
 
 def test_a_full_queue_passes_by_itself() -> None:
     (breach,) = fits(
-        Limits(jobs_in_queue=2), Spent(jobs_in_queue=1), plan(job(0), job(1)), 0.0
+        RunLimits(jobs_in_queue=2), Spent(jobs_in_queue=1), plan(job(0), job(1)), 0.0
     ).breaches
 
-    assert breach.kind is Kind.JOBS_IN_QUEUE
+    assert breach.kind is LimitKind.JOBS_IN_QUEUE
     assert breach.passes
     assert breach.jobs == 1
 
@@ -183,12 +183,14 @@ def test_a_full_queue_passes_by_itself() -> None:
 @pytest.mark.parametrize(
     ("limits", "spent", "kind"),
     [
-        (Limits(until=100.0), Spent(), Kind.UNTIL),
-        (Limits(failures=3), Spent(failures=3), Kind.FAILURES),
-        (Limits(failures_in_a_row=2), Spent(failures_in_a_row=2), Kind.FAILURES_IN_A_ROW),
+        (RunLimits(until=100.0), Spent(), LimitKind.UNTIL),
+        (RunLimits(failures=3), Spent(failures=3), LimitKind.FAILURES),
+        (RunLimits(failures_in_a_row=2), Spent(failures_in_a_row=2), LimitKind.FAILURES_IN_A_ROW),
     ],
 )
-def test_time_and_failures_stop_everything(limits: Limits, spent: Spent, kind: Kind) -> None:
+def test_time_and_failures_stop_everything(
+    limits: RunLimits, spent: Spent, kind: LimitKind
+) -> None:
     found = fits(limits, spent, plan(job(0), job(1)), 100.0)
 
     assert found.jobs == ()
@@ -198,7 +200,7 @@ def test_time_and_failures_stop_everything(limits: Limits, spent: Spent, kind: K
 
 
 def test_gpus_have_a_budget_of_their_own() -> None:
-    (breach,) = fits(Limits(gpu_hours=3), Spent(), plan(job(0, 2, gpus=2)), 0.0).breaches
+    (breach,) = fits(RunLimits(gpu_hours=3), Spent(), plan(job(0, 2, gpus=2)), 0.0).breaches
 
     assert breach.sentence == "1 more job would bring it to 4 GPU-hours, of 3 confirmed"
 
@@ -227,7 +229,7 @@ jobs = st.lists(
     st.floats(0, 30),
 )
 def test_what_goes_keeps_within_every_limit_and_nothing_more_would(
-    drawn: list[tuple[int, int, Destination, int, int]],
+    drawn: list[tuple[int, int, PlannedDestination, int, int]],
     cpu_hours: float | None,
     gpu_hours: float | None,
     queue: int | None,
@@ -243,7 +245,9 @@ def test_what_goes_keeps_within_every_limit_and_nothing_more_would(
             for at, (hours, cpus, where, gpus, back) in enumerate(drawn)
         )
     )  # fmt: skip
-    limits = Limits(cpu_hours, gpu_hours=gpu_hours, jobs_in_queue=queue, destinations=destinations)
+    limits = RunLimits(
+        cpu_hours, gpu_hours=gpu_hours, jobs_in_queue=queue, destinations=destinations
+    )
 
     found = fits(limits, Spent(cpu_hours=before), whole, 0.0)
 
@@ -275,16 +279,16 @@ def test_a_budget_holds_back_what_goes_to_its_cluster_and_nothing_else() -> None
     whole = plan(job(0, 2), job(1, 2), job(2, 1, where=BETA), job(3, 1, gpus=2))
     balances = {"alpha": Balance(4.0, None, Cost(1.0))}
 
-    found = fits(Limits(), Spent(), whole, 0.0, balances=balances)
+    found = fits(RunLimits(), Spent(), whole, 0.0, balances=balances)
 
     assert [it.token for it in found.jobs] == ["t-0", "t-2"]
     (breach,) = found.breaches
-    assert (breach.kind, breach.jobs, breach.passes) == (Kind.BUDGET, 2, False)
+    assert (breach.kind, breach.jobs, breach.passes) == (LimitKind.BUDGET, 2, False)
     assert breach.sentence == (
         "the budget of alpha is 4 CPU-hours, this project is charged 1, and this plan would bring "
         "it to 5"
     )
-    allowed = Limits(over_budget=True)
+    allowed = RunLimits(over_budget=True)
     assert fits(allowed, Spent(), whole, 0.0, balances=balances).jobs == whole.jobs
     assert describe(allowed) == ("beyond the budgets of clusters",)
 
@@ -303,7 +307,7 @@ def test_a_budget_holds_back_what_goes_to_its_cluster_and_nothing_else() -> None
     ),
 )
 def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
-    drawn: list[tuple[int, int, Destination, int, int]],
+    drawn: list[tuple[int, int, PlannedDestination, int, int]],
     cpu_hours: float | None,
     balances: dict[str, Balance],
 ) -> None:
@@ -311,7 +315,7 @@ def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
         *(job(at, hours / 4, cpus, where, gpus=gpus) for at, (hours, cpus, where, gpus, _) in
           enumerate(drawn))
     )  # fmt: skip
-    limits = Limits(cpu_hours)
+    limits = RunLimits(cpu_hours)
 
     found = fits(limits, Spent(), whole, 0.0, balances=balances)
 
@@ -337,7 +341,7 @@ def test_no_budget_is_exceeded_and_no_other_cluster_waits_for_it(
 
 
 def test_limits_are_told_line_by_line() -> None:
-    limits = Limits(
+    limits = RunLimits(
         1500, 20, "EUR", 100, ("alpha/*", "b\x1beta"), None, 10, 1, 2.5
     )  # fmt: skip
 
@@ -350,7 +354,7 @@ def test_limits_are_told_line_by_line() -> None:
         "stops at 10 failed jobs",
         "stops at 1 failed job in a row",
     )
-    assert describe(Limits()) == ()
+    assert describe(RunLimits()) == ()
 
 
 NOW = datetime(2026, 11, 21, 17, 30).timestamp()  # noqa: DTZ001

@@ -11,7 +11,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.planning.asked import AmountsOfJobs
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.asked import GraphAmounts, JobKind, kind_of_jobs
-from rowtui.core.runs.limits.spending import Left, left_of, work_left
+from rowtui.core.runs.limits.spending import RemainingCost, left_of, work_left
 from rowtui.core.runs.study import read_study
 
 WORKFLOW = """
@@ -63,7 +63,7 @@ def kind(project: Project, action: str, directories: int) -> JobKind:
     return kind_of_jobs(AmountsOfJobs(project), "n", found, directories)
 
 
-def left(project: Project, *, anew: bool = False, **states: int) -> Left:
+def left(project: Project, *, anew: bool = False, **states: int) -> RemainingCost:
     """Of three jobs; `states`: how many are complete, or failed."""
     growth = Growth(read_study(project).flow)
     jobs = list(map(int, growth.jobs("each")))
@@ -74,8 +74,8 @@ def left(project: Project, *, anew: bool = False, **states: int) -> Left:
 
 
 def test_only_jobs_that_wait_or_are_ready_are_left(project: Project) -> None:
-    assert left(project) == Left(3, Cost(3.0, 0.0))
-    assert left(project, complete=1, failed=1) == Left(1, Cost(1.0, 0.0))
+    assert left(project) == RemainingCost(3, Cost(3.0, 0.0))
+    assert left(project, complete=1, failed=1) == RemainingCost(1, Cost(1.0, 0.0))
 
 
 def test_what_may_go_in_groups_may_go_alone(project: Project) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.graph.dynamic_graph import Growth
-from rowtui.core.network.simulation.simulate import Machine, Needs
+from rowtui.core.network.simulation.simulate import SimulatedMachines, SimulatedNeeds
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.order import orderable
 from rowtui.core.runs.limits.asked import GraphAmounts
 from rowtui.core.runs.limits.machines import UNKNOWN_MB, Machines, machines_of, parse_machines
-from rowtui.core.runs.limits.run_times import Basis, parse_seconds, run_times
+from rowtui.core.runs.limits.run_times import RunTimeSource, parse_seconds, run_times
 from rowtui.core.runs.limits.simulation import (
     USUAL,
     Comparison,
@@ -156,7 +156,7 @@ def test_lists_that_nobody_made_yet_are_taken_to_have_so_many_entries(here: Path
     found = compared(project, parse_machines("16 CPUs x any"), entries=3)
 
     assert [int((found.work.node == at).sum()) for at in range(3)] == [2, 6, 2]
-    assert found.work.nodes[1] == Needs("train", cpus=4, seconds=600)
+    assert found.work.nodes[1] == SimulatedNeeds("train", cpus=4, seconds=600)
     # a split, then all of its folds, then their score
     assert found.critical_path == 1800
     assert found.best is not None
@@ -304,11 +304,15 @@ def test_machines_of_a_cluster_go_by_gpus_then_by_the_price_of_a_core(
 
 
 def test_machines_are_written_as_people_speak_of_them() -> None:
-    assert parse_machines("16 CPUs x 4").machines == (Machine("16 CPUs", 16, UNKNOWN_MB, number=4),)
+    assert parse_machines("16 CPUs x 4").machines == (
+        SimulatedMachines("16 CPUs", 16, UNKNOWN_MB, number=4),
+    )
     told = parse_machines("64 cores 256 GB 4 GPUs 3.5/h boot 90 s x any, 8cpus").machines
     assert told == (
-        Machine("64 cores 256 GB 4 GPUs 3.5/h boot 90 s", 64, 256 * 1024, 4, 3.5, None, 90.0),
-        Machine("8cpus", 8, UNKNOWN_MB),
+        SimulatedMachines(
+            "64 cores 256 GB 4 GPUs 3.5/h boot 90 s", 64, 256 * 1024, 4, 3.5, None, 90.0
+        ),
+        SimulatedMachines("8cpus", 8, UNKNOWN_MB),
     )
 
 
@@ -331,10 +335,10 @@ def test_what_a_person_says_counts_before_the_wall_time(study: Project) -> None:
     times = run_times(study, network, parse_seconds("simulate=2.5, fit=00:05:00"))
 
     assert {name: (it.seconds, it.basis) for name, it in times.items()} == {
-        "simulate": (2.5, Basis.GIVEN),
-        "average": (60.0, Basis.LIMIT),
-        "fit": (300.0, Basis.GIVEN),
-        "plot": (60.0, Basis.LIMIT),
+        "simulate": (2.5, RunTimeSource.GIVEN),
+        "average": (60.0, RunTimeSource.LIMIT),
+        "fit": (300.0, RunTimeSource.GIVEN),
+        "plot": (60.0, RunTimeSource.LIMIT),
     }
     assert [it.measured for it in times.values()] == [True, False, True, False]
 

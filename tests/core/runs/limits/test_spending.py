@@ -9,27 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
 from rowtui.core.runs.execution.rounds import part_of
-from rowtui.core.runs.limits.limits import Limits, Spent, fits
+from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
 from rowtui.core.runs.limits.spending import never_begun, submitted_events
 from rowtui.core.runs.model import Event, NotSent
 from rowtui.core.submission.plan.charges import Charge, bundle_prices, charges_of
 from rowtui.core.submission.plan.model import (
-    Destination,
     InBundle,
+    JobStep,
     JournalEntry,
     Packed,
     Plan,
+    PlannedDestination,
     PlannedJob,
-    Step,
 )
 from rowtui.core.submission.sending.journal import Journal
 
 from tests.core.runs.driving import standing_of
 
-EUROPE, AMERICA, NOWHERE = (Destination(name, "cpu") for name in ("europe", "america", "nowhere"))
+EUROPE, AMERICA, NOWHERE = (
+    PlannedDestination(name, "cpu") for name in ("europe", "america", "nowhere")
+)
 
 
-def bundled(number: int, hours: int, where: Destination) -> PlannedJob:
+def bundled(number: int, hours: int, where: PlannedDestination) -> PlannedJob:
     bundle = InBundle(f"b-{number}", "small", 1, None, 0, hours * 3600, False, 0, hours * 3600)
     return PlannedJob(
         f"t-{number}", "one-a", "one", 0, ("a",), where, "#!", "one-%j.out",
@@ -53,7 +55,7 @@ def spent_on(units: Sequence[Charge]) -> Spent:
 
 def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
     whole = plan(bundled(0, 10, EUROPE), bundled(1, 1, EUROPE))
-    fit = fits(Limits(money=10.0, currency="EUR"), Spent(), whole, 0.0)
+    fit = fits(RunLimits(money=10.0, currency="EUR"), Spent(), whole, 0.0)
     part = part_of(whole, {job.token for job in fit.jobs})
 
     spent = spent_on(list(charges_of(part, bundle_prices(whole))))
@@ -80,7 +82,7 @@ def test_each_currency_is_counted_by_itself() -> None:
     )
 )
 def test_what_was_not_sent_is_given_back_to_the_cent(
-    jobs: list[tuple[int, Destination, bool]],
+    jobs: list[tuple[int, PlannedDestination, bool]],
 ) -> None:
     whole = plan(*(bundled(at, hours, where) for at, (hours, where, _) in enumerate(jobs)))
     units = list(charges_of(whole, bundle_prices(whole)))
@@ -112,5 +114,5 @@ def test_a_plan_whose_driver_was_cut_off_before_it_sent_anything_is_given_back(
     assert never_begun([*events, *back], journal) == []  # once
 
     # but not if any job of it was noted down to be sent
-    journal.append([JournalEntry("t-1", whole.id, Step.PLANNED, 1.0)])
+    journal.append([JournalEntry("t-1", whole.id, JobStep.PLANNED, 1.0)])
     assert never_begun(events, journal) == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rowtui.core.base import files
 from rowtui.core.state.container import MAGIC, NewerCacheError
-from rowtui.core.state.model import LastEnd, Outcome, Submitted, bit_set
+from rowtui.core.state.model import LastEnd, LastOutcome, Submitted, bit_set
 from rowtui.core.state.store import pack_stored
 from rowtui.core.state.store.store import NotSavedError, Store
 from rowtui.core.state.store.stored import Identity, RowFiles, Stored
@@ -47,8 +47,8 @@ def full_of_records(before: Stored) -> Stored:
         ends={
             "two": {
                 5: LastEnd("c", 8, "u", "exit code 2 \udcff"),
-                6: LastEnd("c", 8, "u", "not reached: exit code 2", Outcome.NOT_REACHED),
-                7: LastEnd("c", 9, "v", "not begun: cancelled", Outcome.CANCELLED),
+                6: LastEnd("c", 8, "u", "not reached: exit code 2", LastOutcome.NOT_REACHED),
+                7: LastEnd("c", 9, "v", "not begun: cancelled", LastOutcome.CANCELLED),
             }
         },
     )

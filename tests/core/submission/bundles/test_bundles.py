@@ -21,12 +21,12 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
-from rowtui.core.state.model import Outcome
+from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS, with_bundles
 from rowtui.core.submission.plan.arrays import with_arrays
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
-from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob
+from rowtui.core.submission.plan.model import Packed, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.workflow.model import SubmitOptions
@@ -91,7 +91,7 @@ def test_a_log_without_the_jobs_id_is_one_for_each_request(real: RealProject) ->
 
 
 def test_a_plan_with_bundles_is_the_same_after_it_was_saved(real: RealProject) -> None:
-    done = Packed(Destination("alpha", "cpu"), "best", 14, 1, 9.5, 2.25, 2.0, "EUR")
+    done = Packed(PlannedDestination("alpha", "cpu"), "best", 14, 1, 9.5, 2.25, 2.0, "EUR")
     plan = replace(in_lanes(real.plan("n"), 3), packed=(done,))
     plan = replace(plan, id=plan_id(plan))
     again = plan_from_json(plan_to_json(plan).encode())
@@ -209,7 +209,7 @@ class TestLife(OnSlurm):
         # then nothing failed: all were cancelled, before or after they began
         not_begun = dict.fromkeys(real.runs().keys() - begun, "not begun: cancelled")
         assert failures(real) == dict.fromkeys(begun, "cancelled") | not_begun
-        assert {it.outcome for it in real.state.ends["one"].values()} == {Outcome.CANCELLED}
+        assert {it.outcome for it in real.state.ends["one"].values()} == {LastOutcome.CANCELLED}
         assert real.state.submitted == {}
         assert sorted(real.steps(plan)) == ["abandoned"] * 12 + ["ended"] * 2
         assert sum(real.runs().values()) == 2

@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.bundles.pilot import start_pilot, take_numbers
-from rowtui.core.submission.plan.model import Step
+from rowtui.core.submission.plan.model import JobStep
 from rowtui.core.submission.sending.journal import job_records
 
 from tests.core.submission.piloted import ALPHA, NAMES, SMALL, Piloted
@@ -60,7 +60,7 @@ async def test_what_comes_while_it_runs_is_run_without_queueing(real: Piloted) -
         for record in job_records(plan, real.journal.entries(plan.id))
     ]
     assert len({record.job_id for record in records}) == 1
-    assert {record.step for record in records} == {Step.ENDED}
+    assert {record.step for record in records} == {JobStep.ENDED}
     assert [record.member for record in records] == [1, 2, 3, 4, 5, None]
     assert all((real.root / record.log_path).exists() for record in records)
     assert not list(real.root.glob(".row/rowtui/pilot/*/*.taken"))
@@ -140,7 +140,7 @@ async def test_a_pilot_that_is_cancelled_with_nothing_to_run_ended_well(here: Pi
     await here.scheduler.cancel([await here.pilot_key()])
     await here.over()
     (record,) = job_records(here.pilot_plan, here.entries(here.pilot_plan))
-    assert (record.step, record.end_reason) == (Step.ENDED, "")
+    assert (record.step, record.end_reason) == (JobStep.ENDED, "")
     assert here.said(plan) == {"a": "ended: "}
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.mapping.model.decision import Outcome, Placement
+from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.request import Amounts
-from rowtui.core.submission.plan.apply_placement import Placed, placed
+from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
 from rowtui.core.submission.scripts.header import options_for, slurm_header
 from rowtui.core.submission.scripts.sbatch_options import native_options
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions
@@ -34,17 +34,17 @@ def place(
     name: str = "",
     processes: int = 1,
     setup: str | None = None,
-) -> Placed:
+) -> PlacedRequest:
     resources = Resources(Processes(processes))
     options = {"hpc": SubmitOptions(setup=setup)}
     request = make_request(Action(0, "one", "echo", resources=resources, submit_options=options), 1)
     placement = Placement(
-        Outcome.CHOSEN, destination, name or destination, "hpc", amounts, env, params or {}
+        MappingOutcome.CHOSEN, destination, name or destination, "hpc", amounts, env, params or {}
     )
     return placed(request, placement, SLURM)
 
 
-def header(found: Placed) -> list[str]:
+def header(found: PlacedRequest) -> list[str]:
     return slurm_header(found.request, ["a"], SLURM, found.partition)
 
 
@@ -59,7 +59,7 @@ def words_of_sbatch(lines: list[str]) -> list[str]:
     return [word for line in lines for word in shlex.split(line, comments=True)]
 
 
-def run_setup(found: Placed, then: str) -> tuple[int, str]:
+def run_setup(found: PlacedRequest, then: str) -> tuple[int, str]:
     """The setup as scripts have it, then a command: its exit code and output."""
     setup = options_for(found.request.action, "hpc").setup
     script = f"{{ :\n{setup}\n}} </dev/null\ntest $? -eq 0 || exit 9\n{then}\n".encode(

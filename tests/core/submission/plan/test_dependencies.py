@@ -92,9 +92,9 @@ class Chain(RealProject):
     def planned(
         self, requests: Sequence[JobRequest], *, arrays: bool, units: Sequence[Sequence[int]] = ()
     ) -> Plan:
-        from rowtui.core.submission.plan.sequential import Sequential
+        from rowtui.core.submission.plan.sequential import SequentialPacking
 
-        packed = Sequential(lambda jobs: [[jobs[at] for at in unit] for unit in units])
+        packed = SequentialPacking(lambda jobs: [[jobs[at] for at in unit] for unit in units])
         setting = Setting(
             self.cluster,
             Launchers({}),

@@ -25,7 +25,13 @@ from rowtui.core.submission.plan.json import (
     plan_to_json,
     save_plan,
 )
-from rowtui.core.submission.plan.model import Destination, InBundle, Plan, PlannedJob, RefusedAt
+from rowtui.core.submission.plan.model import (
+    InBundle,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+    RefusedAt,
+)
 from rowtui.core.submission.plan.plan import (
     PlanError,
     Setting,
@@ -120,7 +126,7 @@ def test_a_plan_has_all_that_will_be_sent() -> None:
     assert first.directories == ("d0", "d1")
     assert first.name == "one-d0+1"
     assert (first.processes, first.cpus, first.memory_mb, first.walltime_seconds) == (2, 6, 60, 120)
-    assert first.destination == Destination("local")
+    assert first.destination == PlannedDestination("local")
     assert "mpirun -n 2 echo" in first.script
     assert "rowtui_token=nonce-0\n" in first.script
     assert made.cost == first.cost.plus(second.cost)
@@ -138,7 +144,7 @@ def test_every_job_says_why_it_goes_where_it_goes() -> None:
     made = plan(requests(action(resources=Resources(threads_per_process=3)), 1), SLURM)
 
     (job,) = made.jobs
-    assert job.destination == Destination("s", "big")
+    assert job.destination == PlannedDestination("s", "big")
     assert job.memory_mb == 3 * 2048
     assert job.reasons[0].startswith("big: ")
     assert "maximum_cpus_per_job is 2" in job.reasons[1]
@@ -270,7 +276,7 @@ JOB = st.builds(
     action=NAME,
     action_index=NUMBER,
     directories=st.lists(NAME, max_size=3).map(tuple),
-    destination=st.builds(Destination, NAME, NAME),
+    destination=st.builds(PlannedDestination, NAME, NAME),
     script=st.lists(NAME | st.just(PRELUDE), max_size=4).map("".join),
     log_path=NAME,
     processes=NUMBER,

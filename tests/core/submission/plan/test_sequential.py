@@ -13,7 +13,7 @@ from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.plan.json import plan_from_json, plan_id, plan_to_json
-from rowtui.core.submission.plan.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.sequential import one_after_another
 from rowtui.core.submission.sending.send import units_of
 
@@ -83,7 +83,7 @@ def test_lists_that_would_wait_for_each_other_are_taken_apart(here: Chain) -> No
 
 def test_what_goes_elsewhere_goes_alone(here: Chain) -> None:
     jobs = list(here.chain().jobs)
-    jobs[2] = replace(jobs[2], destination=Destination("elsewhere"))
+    jobs[2] = replace(jobs[2], destination=PlannedDestination("elsewhere"))
     made = one_after_another(jobs, [jobs[:3]])
     assert [job.bundle is not None for job in made.jobs] == [True, True, False, False, False, False]
     (warning,) = made.warnings

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from rowtui.cli.main import main
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
 from rowtui.core.submission.sending.fence import abandon
 
@@ -66,9 +66,9 @@ def test_the_fence_of_a_job_that_was_sent_and_given_up_stays(real: RealProject) 
     for job, steps in zip(
         plan.jobs,
         [
-            (Step.PLANNED, Step.SENDING, Step.ABANDONED),
-            (Step.PLANNED, Step.ABANDONED),
-            (Step.PLANNED, Step.SENDING, Step.ACCEPTED, Step.ENDED),
+            (JobStep.PLANNED, JobStep.SENDING, JobStep.ABANDONED),
+            (JobStep.PLANNED, JobStep.ABANDONED),
+            (JobStep.PLANNED, JobStep.SENDING, JobStep.ACCEPTED, JobStep.ENDED),
         ],
         strict=True,
     ):

@@ -8,9 +8,9 @@ import pytest
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.engine.local.lists import end_detail
-from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, Outcome
+from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED
-from rowtui.core.submission.plan.model import NO_ID, JobRecord, Step, called
+from rowtui.core.submission.plan.model import NO_ID, JobRecord, JobStep, called
 from rowtui.core.submission.reconcile.ending import (
     CANCELLED,
     OUT_OF_MEMORY,
@@ -25,7 +25,7 @@ from rowtui.core.submission.sending.journal import job_records
 from tests.core.submission.conftest import RealProject
 
 NAMES = ["a", "b", "c", "d"]
-MISSING = (MISSING_PRODUCTS, Outcome.FAILED)
+MISSING = (MISSING_PRODUCTS, LastOutcome.FAILED)
 
 
 @pytest.fixture
@@ -43,15 +43,15 @@ def now(tmp_path: Path) -> RealProject:
             "exit code 3 in directory b",
             [
                 MISSING,
-                ("exit code 3", Outcome.FAILED),
-                *[("not reached: exit code 3 in directory b", Outcome.NOT_REACHED)] * 2,
+                ("exit code 3", LastOutcome.FAILED),
+                *[("not reached: exit code 3 in directory b", LastOutcome.NOT_REACHED)] * 2,
             ],
         ),
         (
             Ended(2, "exit", "", 0.0, 137, 3),
             "exit code 2",
             "killed (signal KILL) in directory d",
-            [*[MISSING] * 3, ("killed (signal KILL)", Outcome.FAILED)],
+            [*[MISSING] * 3, ("killed (signal KILL)", LastOutcome.FAILED)],
         ),
         # the scheduler stopped it in the second one
         (
@@ -60,8 +60,8 @@ def now(tmp_path: Path) -> RealProject:
             TIME_LIMIT,
             [
                 MISSING,
-                (TIME_LIMIT, Outcome.FAILED),
-                *[(f"not reached: {TIME_LIMIT}", Outcome.NOT_REACHED)] * 2,
+                (TIME_LIMIT, LastOutcome.FAILED),
+                *[(f"not reached: {TIME_LIMIT}", LastOutcome.NOT_REACHED)] * 2,
             ],
         ),
         # the user cancelled it: neither what ran nor what was to follow failed
@@ -69,16 +69,16 @@ def now(tmp_path: Path) -> RealProject:
             Ended(143, "signal TERM", "", 0.0, 143, 1),
             CANCELLED,
             CANCELLED,
-            [MISSING, *[(CANCELLED, Outcome.CANCELLED)] * 3],
+            [MISSING, *[(CANCELLED, LastOutcome.CANCELLED)] * 3],
         ),
-        (None, CANCELLED, CANCELLED, [(CANCELLED, Outcome.CANCELLED)] * 4),
+        (None, CANCELLED, CANCELLED, [(CANCELLED, LastOutcome.CANCELLED)] * 4),
         # where it stood is not known
-        (None, OUT_OF_MEMORY, OUT_OF_MEMORY, [(OUT_OF_MEMORY, Outcome.FAILED)] * 4),
+        (None, OUT_OF_MEMORY, OUT_OF_MEMORY, [(OUT_OF_MEMORY, LastOutcome.FAILED)] * 4),
         (
             Ended(1, "exit", "", 0.0, 3),
             "exit code 1",
             "exit code 3",
-            [("exit code 3", Outcome.FAILED)] * 4,
+            [("exit code 3", LastOutcome.FAILED)] * 4,
         ),
         # it ended well: products may be missing, which says something only where there are some
         (Ended(0, "exit", "", 0.0, 0), "", "", [MISSING] * 4),
@@ -87,7 +87,7 @@ def now(tmp_path: Path) -> RealProject:
             Ended(2, "exit", "", 0.0, 3, 9),
             "exit code 2",
             "exit code 3",
-            [("exit code 3", Outcome.FAILED)] * 4,
+            [("exit code 3", LastOutcome.FAILED)] * 4,
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_each_directory_has_the_end_that_there_is_evidence_for(
     marker: Ended | None,
     word: str,
     reason: str,
-    ends: list[tuple[str, Outcome]],
+    ends: list[tuple[str, LastOutcome]],
 ) -> None:
     (job,) = now.plan(size=4).jobs
     ending = ending_of(job, marker, 0, word, 7)
@@ -130,8 +130,8 @@ async def test_what_ended_well_without_products_to_look_for_has_not_failed(
     await now.submit(now.plan(size=4))
     ends = {now.state.directories.name(at): it for at, it in now.state.ends["one"].items()}
     assert {name: it.outcome for name, it in ends.items()} == {
-        "c": Outcome.FAILED,
-        "d": Outcome.NOT_REACHED,
+        "c": LastOutcome.FAILED,
+        "d": LastOutcome.NOT_REACHED,
     }
 
 
@@ -168,7 +168,7 @@ def test_a_signal_is_named_as_the_scheduler_saw_it() -> None:
     assert scheduler_word(Job(1, JobState.FAILED, exit_signal=99))[1] == "killed (signal 99)"
 
 
-def record(step: Step, reason: str = "", *, job_id: int = 7, token: str = "t") -> JobRecord:
+def record(step: JobStep, reason: str = "", *, job_id: int = 7, token: str = "t") -> JobRecord:
     return JobRecord(
         token=token,
         plan_id="p",
@@ -188,46 +188,46 @@ def record(step: Step, reason: str = "", *, job_id: int = 7, token: str = "t") -
 @pytest.mark.parametrize(
     ("step", "reason", "seen", "word"),
     [
-        (Step.PLANNED, "", None, "reserved"),
-        (Step.ACCEPTED, "", JobState.HELD, "held"),
-        (Step.ACCEPTED, "", JobState.RUNNING, "running"),
-        (Step.ACCEPTED, "", JobState.TIMEOUT, "failed"),
-        (Step.ACCEPTED, "", None, "unknown"),
-        (Step.ENDED, "", JobState.FAILED, "completed"),
-        (Step.ENDED, "exit code 3 in directory a", None, "failed"),
-        (Step.ENDED, "time limit", JobState.TIMEOUT, "failed"),
-        (Step.ENDED, "out of memory", None, "failed"),
-        (Step.ENDED, "lost", None, "failed"),
-        (Step.ENDED, "cancelled", JobState.RUNNING, "cancelled"),
-        (Step.REJECTED, "no such partition", None, "refused"),
-        (Step.REJECTED, "not sent: connection refused", None, "never sent"),
-        (Step.ABANDONED, UPSTREAM_FAILED, None, "not reached"),
-        (Step.ABANDONED, "not begun: its bundle ended (time limit)", None, "not reached"),
-        (Step.ABANDONED, "not begun: its bundle ended (cancelled)", None, "cancelled"),
-        (Step.ABANDONED, "taken out of its bundle before it began", None, "cancelled"),
+        (JobStep.PLANNED, "", None, "reserved"),
+        (JobStep.ACCEPTED, "", JobState.HELD, "held"),
+        (JobStep.ACCEPTED, "", JobState.RUNNING, "running"),
+        (JobStep.ACCEPTED, "", JobState.TIMEOUT, "failed"),
+        (JobStep.ACCEPTED, "", None, "unknown"),
+        (JobStep.ENDED, "", JobState.FAILED, "completed"),
+        (JobStep.ENDED, "exit code 3 in directory a", None, "failed"),
+        (JobStep.ENDED, "time limit", JobState.TIMEOUT, "failed"),
+        (JobStep.ENDED, "out of memory", None, "failed"),
+        (JobStep.ENDED, "lost", None, "failed"),
+        (JobStep.ENDED, "cancelled", JobState.RUNNING, "cancelled"),
+        (JobStep.REJECTED, "no such partition", None, "refused"),
+        (JobStep.REJECTED, "not sent: connection refused", None, "never sent"),
+        (JobStep.ABANDONED, UPSTREAM_FAILED, None, "not reached"),
+        (JobStep.ABANDONED, "not begun: its bundle ended (time limit)", None, "not reached"),
+        (JobStep.ABANDONED, "not begun: its bundle ended (cancelled)", None, "cancelled"),
+        (JobStep.ABANDONED, "taken out of its bundle before it began", None, "cancelled"),
     ],
 )  # fmt: skip
 def test_a_job_has_one_word_for_its_state(
-    step: Step, reason: str, seen: JobState | None, word: str
+    step: JobStep, reason: str, seen: JobState | None, word: str
 ) -> None:
     assert state_of(record(step, reason), seen).value == word
 
 
 def test_a_job_that_no_scheduler_had_was_never_sent() -> None:
-    it = record(Step.ABANDONED, "a job that it depends on was not sent", job_id=0)
+    it = record(JobStep.ABANDONED, "a job that it depends on was not sent", job_id=0)
     assert state_of(it) is JobState.NEVER_SENT
 
 
 def test_a_request_is_pending_until_its_turn_in_a_running_bundle() -> None:
-    it = record(Step.ACCEPTED, token="t~3")
+    it = record(JobStep.ACCEPTED, token="t~3")
     assert it.member == 3
     assert state_of(it, JobState.RUNNING) is JobState.PENDING
 
 
 @pytest.mark.parametrize("token", ["t", "t.3", "t~2"])
 def test_a_job_without_an_id_is_never_job_0(token: str) -> None:
-    without = record(Step.ABANDONED, job_id=0, token=token)
+    without = record(JobStep.ABANDONED, job_id=0, token=token)
     assert (without.label, called(without.label)) == (NO_ID, "job without an id")
     assert end_detail(LastEnd("alpha", 0, token, "not sent")) == "not sent"
-    assert called(record(Step.ENDED, token="t~2").label) == "job 7.2"
+    assert called(record(JobStep.ENDED, token="t~2").label) == "job 7.2"
     assert end_detail(LastEnd("alpha", 7, "t~2", "exit code 2")) == "exit code 2 (job 7.2)"

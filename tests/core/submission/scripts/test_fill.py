@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.submission.scripts.fill import fill_command, refuse_arithmetic, value_variable
 from rowtui.core.submission.scripts.quote import quote
-from rowtui.core.workflow.template import Kind, Part, parse_command
+from rowtui.core.workflow.template import PartKind, TemplatePart, parse_command
 
 HOSTILE = "a'; touch pwned #\n$(touch pwned) `touch pwned` \"*\\ \udcff"
 
@@ -127,9 +127,12 @@ def test_names_in_arithmetic_are_told_and_must_be_numbers() -> None:
     filled = fill_command(parse_command("echo $(( {/n} * (2 + {directory}) )) {/m}"), "w")
 
     assert filled.text.startswith("echo $(( ${rowtui_value_1} * (2 + ${directory}) ))")
-    assert filled.arithmetic == {Part(Kind.VALUE, "/n"), Part(Kind.DIRECTORY)}
-    assert refuse_arithmetic(Part(Kind.VALUE, "/n"), "-1.5e+3") == ""
-    assert "{/n}" in refuse_arithmetic(Part(Kind.VALUE, "/n"), "a[$(id)]")
+    assert filled.arithmetic == {
+        TemplatePart(PartKind.VALUE, "/n"),
+        TemplatePart(PartKind.DIRECTORY),
+    }
+    assert refuse_arithmetic(TemplatePart(PartKind.VALUE, "/n"), "-1.5e+3") == ""
+    assert "{/n}" in refuse_arithmetic(TemplatePart(PartKind.VALUE, "/n"), "a[$(id)]")
 
 
 @pytest.mark.parametrize("command", ["echo \0 {directory}", "cat <<{directory}\nx\n"])

@@ -27,9 +27,9 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
-from rowtui.core.state.model import Outcome, Submitted
+from rowtui.core.state.model import LastOutcome, Submitted
 from rowtui.core.submission.plan.json import load_plan, plan_id, save_plan
-from rowtui.core.submission.plan.model import JournalEntry, Step
+from rowtui.core.submission.plan.model import JobStep, JournalEntry
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.fence import abandon, fence_path
 from rowtui.core.submission.sending.journal import job_records
@@ -278,7 +278,7 @@ async def test_what_never_arrived_is_fenced_off_and_free_again(
 
     (said,) = await real.settle()
 
-    assert said.step is Step.ABANDONED
+    assert said.step is JobStep.ABANDONED
     assert os.readlink(fence_path(real.root, plan.jobs[0].token)) == "abandoned"
     assert real.state.submitted == {}
     # A request that was stuck somewhere comes true after all: the job does nothing.
@@ -321,12 +321,12 @@ async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: Rea
 
     (ended,) = await real.settle()
 
-    assert ended.step is Step.ENDED
+    assert ended.step is JobStep.ENDED
     assert real.state.completed["one"] == 0b001
     failed = real.state.ends["one"]
-    assert (failed[1].reason, failed[1].outcome) == ("exit code 9", Outcome.FAILED)
+    assert (failed[1].reason, failed[1].outcome) == ("exit code 9", LastOutcome.FAILED)
     assert failed[2].reason == "not reached: exit code 9 in directory b c"
-    assert failed[2].outcome is Outcome.NOT_REACHED
+    assert failed[2].outcome is LastOutcome.NOT_REACHED
     assert failed[1].job_id == ended.job_id
     (record,) = job_records(plan, real.journal.entries(plan.id))
     assert (record.exit_code, record.end_reason) == (9, "exit code 9 in directory b c")
@@ -408,7 +408,7 @@ async def test_ids_that_were_written_down_but_not_recorded_are_recorded(real: Re
     accepted = await real.scheduler.submit(spec)
     assert isinstance(accepted, Accepted)
     real.journal.append(
-        [JournalEntry(plan.jobs[0].token, plan.id, Step.ACCEPTED, 1.0, accepted.job_id)]
+        [JournalEntry(plan.jobs[0].token, plan.id, JobStep.ACCEPTED, 1.0, accepted.job_id)]
     )
 
     await real.settle()
@@ -457,7 +457,7 @@ async def test_jobs_in_the_queue_of_another_machine_are_not_taken_for_ended(
     await real.wait()
     real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
     (ended,) = await real.settle()
-    assert ended.step is Step.ENDED
+    assert ended.step is JobStep.ENDED
     assert real.state.completed["one"] == 0b111
     assert real.state.submitted == {}
 
@@ -508,7 +508,7 @@ async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(
     real.scheduler = here
     await real.wait()
     (ended,) = await real.settle()
-    assert (ended.step, ended.message) == (Step.ENDED, "")
+    assert (ended.step, ended.message) == (JobStep.ENDED, "")
 
 
 async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
@@ -540,6 +540,6 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     await real.wait()
     # What they write down at their end is there for everybody.
     real.scheduler = there
-    assert [it.step for it in await real.settle()] == [Step.ENDED] * 3
+    assert [it.step for it in await real.settle()] == [JobStep.ENDED] * 3
     assert real.state.completed["one"] == 0b111
     assert real.state.submitted == {}

@@ -14,7 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
-from rowtui.core.submission.plan.model import Destination, JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan.model import (
+    JobStep,
+    JournalEntry,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+)
 from rowtui.core.submission.sending.journal import (
     Journal,
     _lines,
@@ -27,14 +33,14 @@ PLAN = "p" * 64
 
 
 def entry(
-    token: str, step: Step, job_id: int = 0, detail: str = "", at: float = 1.0
+    token: str, step: JobStep, job_id: int = 0, detail: str = "", at: float = 1.0
 ) -> JournalEntry:
     return JournalEntry(token, PLAN, step, at, job_id, detail)
 
 
 def job(token: str) -> PlannedJob:
     return PlannedJob(
-        token, "one-a", "one", 0, ("a", "b\udcff"), Destination("local"), "#!", "one-%j.out",
+        token, "one-a", "one", 0, ("a", "b\udcff"), PlannedDestination("local"), "#!", "one-%j.out",
         1, 1, 0, None, 60, Cost(),
     )  # fmt: skip
 
@@ -47,7 +53,7 @@ def plan(*tokens: str) -> Plan:
 
 ENTRY = st.builds(
     JournalEntry,
-    token=st.text(), plan_id=st.just(PLAN), step=st.sampled_from(Step),
+    token=st.text(), plan_id=st.just(PLAN), step=st.sampled_from(JobStep),
     at=st.floats(0, 1e12), job_id=st.integers(0, 10**6),
     detail=st.text(st.characters()), cluster=st.text(max_size=3),
     task=st.none() | st.integers(0, 10**6),
@@ -78,7 +84,10 @@ def by_json(entry: JournalEntry) -> bytes:
 
 def test_entries_come_back_in_order(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    entries = [entry("t-0", Step.PLANNED), entry("t-0", Step.REJECTED, detail="no\n\udcff\x1b")]
+    entries = [
+        entry("t-0", JobStep.PLANNED),
+        entry("t-0", JobStep.REJECTED, detail="no\n\udcff\x1b"),
+    ]
 
     journal.append(entries[:1])
     journal.append(entries[1:])
@@ -91,7 +100,7 @@ def test_entries_come_back_in_order(tmp_path: Path) -> None:
 
 def test_a_line_cut_off_anywhere_loses_only_itself(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    first, second, third = (entry(f"t-{n}", Step.SENDING) for n in range(3))
+    first, second, third = (entry(f"t-{n}", JobStep.SENDING) for n in range(3))
     journal.append([first, second])
     path = journal.folder / f"{PLAN}.jsonl"
     whole = path.read_bytes()
@@ -106,7 +115,7 @@ def test_a_line_cut_off_anywhere_loses_only_itself(tmp_path: Path) -> None:
 
 def append_many(root: Path, who: int) -> None:
     for number in range(25):
-        Journal(root).append([entry(f"t-{who}-{number}", Step.SENDING, detail="x" * 5000)])
+        Journal(root).append([entry(f"t-{who}-{number}", JobStep.SENDING, detail="x" * 5000)])
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
@@ -122,7 +131,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 
 def test_a_journal_of_another_version_is_not_guessed_at(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.append([entry("t-0", Step.PLANNED)])
+    journal.append([entry("t-0", JobStep.PLANNED)])
     path = journal.folder / f"{PLAN}.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"v":1', b'"v":2'))
 
@@ -136,7 +145,7 @@ def test_what_cannot_be_written_down_is_an_error(tmp_path: Path) -> None:
     journal.folder.write_text("in the way")
 
     with pytest.raises(RowtuiError, match="nothing is sent"):
-        journal.append([entry("t-0", Step.PLANNED)])
+        journal.append([entry("t-0", JobStep.PLANNED)])
 
 
 def test_a_held_journal_is_free_again_when_its_process_is_killed(tmp_path: Path) -> None:
@@ -164,21 +173,26 @@ def test_a_held_journal_is_free_again_when_its_process_is_killed(tmp_path: Path)
 
 def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
     entries = [
-        entry("t-0", Step.PLANNED),
-        entry("t-1", Step.PLANNED),
-        entry("t-2", Step.PLANNED),
-        entry("t-0", Step.ACCEPTED, 41, at=2.0),
-        entry("t-0", Step.ENDED, 0, end_detail(2, "exit code 2"), at=5.0),
-        entry("t-1", Step.REJECTED, detail="no such partition"),
+        entry("t-0", JobStep.PLANNED),
+        entry("t-1", JobStep.PLANNED),
+        entry("t-2", JobStep.PLANNED),
+        entry("t-0", JobStep.ACCEPTED, 41, at=2.0),
+        entry("t-0", JobStep.ENDED, 0, end_detail(2, "exit code 2"), at=5.0),
+        entry("t-1", JobStep.REJECTED, detail="no such partition"),
     ]
 
     ended, rejected, planned, new = job_records(plan("t-0", "t-1", "t-2", "t-3"), entries)
 
-    assert (ended.step, ended.job_id, ended.submitted_at, ended.ended_at) == (Step.ENDED, 41, 2, 5)
+    assert (ended.step, ended.job_id, ended.submitted_at, ended.ended_at) == (
+        JobStep.ENDED,
+        41,
+        2,
+        5,
+    )
     assert (ended.exit_code, ended.end_reason) == (2, "exit code 2")
     assert (ended.log_path, ended.directories) == ("one-41.out", ("a", "b\udcff"))
-    assert (rejected.step, rejected.end_reason) == (Step.REJECTED, "no such partition")
-    assert planned.step is new.step is Step.PLANNED
+    assert (rejected.step, rejected.end_reason) == (JobStep.REJECTED, "no such partition")
+    assert planned.step is new.step is JobStep.PLANNED
 
 
 @given(st.none() | st.integers(0, 255), st.text().map(str.strip))
@@ -190,5 +204,5 @@ def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:
     # a rounded time may be later than that of a queue which was asked directly afterwards
     journal = Journal(tmp_path)
     for at in (1.0005, 1795379090.8504126, 1795379090.8506):
-        journal.append([JournalEntry("t-0", PLAN, Step.SENDING, at)])
+        journal.append([JournalEntry("t-0", PLAN, JobStep.SENDING, at)])
         assert journal.latest(PLAN)["t-0"].at == at

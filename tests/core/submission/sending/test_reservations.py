@@ -12,7 +12,7 @@ from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.state.model import LastEnd, Submitted
 from rowtui.core.state.store.store import Store
 from rowtui.core.submission.sending.reservations import (
-    Release,
+    ReservationRelease,
     StoredReservations,
     released,
     reserved,
@@ -74,11 +74,11 @@ def test_a_release_only_concerns_its_token_and_what_is_not_complete(real: RealPr
     )
     failures = {name: failure("no") for name in [*NAMES, "gone"]}
 
-    after = released(state, [Release("n-0", "one", failures)])
+    after = released(state, [ReservationRelease("n-0", "one", failures)])
 
     assert after.submitted == {"one": {2: Submitted("l", 5)}}
     assert after.ends == {"one": {1: failure("no")}}
-    assert released(after, [Release("n-0", "one", failures)]) is after
+    assert released(after, [ReservationRelease("n-0", "one", failures)]) is after
 
 
 def test_a_job_that_ends_well_takes_an_older_failure_with_it(real: RealProject) -> None:
@@ -87,7 +87,7 @@ def test_a_job_that_ends_well_takes_an_older_failure_with_it(real: RealProject) 
 
     state, _ = reserved(state, plan.jobs)
     state = state._replace(completed={"one": 0b011})
-    after = released(state, [Release("n-0", "one", {})])
+    after = released(state, [ReservationRelease("n-0", "one", {})])
 
     assert after.ends == {}
 

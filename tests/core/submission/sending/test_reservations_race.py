@@ -17,7 +17,7 @@ from rowtui.core.state.row.postcard import encode_submitted
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.sending.reservations import Release, StoredReservations
+from rowtui.core.submission.sending.reservations import ReservationRelease, StoredReservations
 
 from tests.core.submission.conftest import RealProject
 
@@ -90,7 +90,7 @@ def test_what_a_job_staged_before_it_ended_never_counts_as_failed(real: RealProj
     stage_completions(real.root, {"one": ["b c"]})
     why = LastEnd("local", 7, "t", "it ended well, but products are missing")
 
-    store.release([Release("t", "one", dict.fromkeys(job.directories, why))])
+    store.release([ReservationRelease("t", "one", dict.fromkeys(job.directories, why))])
 
     assert real.state.ends == {"one": {0: why}}
     assert real.state.completed == {"one": 0b010}

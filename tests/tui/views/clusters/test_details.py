@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rowtui.core.clusters.command_log import RanCommand
-from rowtui.core.clusters.model import NodeKind, Partition
-from rowtui.core.clusters.polling.policy import Pace
+from rowtui.core.clusters.model import NodeType, Partition
+from rowtui.core.clusters.polling.policy import PollPace
 from rowtui.core.engine.api.engine import ClusterDetail, ClusterNodes, ClusterView
 from rowtui.tui.views.activity_page import activity_rows, command_rows
 from rowtui.tui.views.clusters.details import cluster_cells, detail_lines, limits, mark_of
@@ -23,7 +23,7 @@ def test_no_line_is_wider_than_there_is_room_and_nothing_steers_the_terminal() -
     cluster = ClusterDetail(
         HOSTILE, "slurm", HOSTILE, HOSTILE, (HOSTILE * 20,), connected=False, login=HOSTILE,
         error=HOSTILE, partitions=(Partition(HOSTILE),), partitions_note=HOSTILE,
-        kinds=(NodeKind(HOSTILE, HOSTILE, 4),), kinds_note=HOSTILE,
+        kinds=(NodeType(HOSTILE, HOSTILE, 4),), kinds_note=HOSTILE,
     )  # fmt: skip
     nodes = ClusterNodes(HOSTILE, NOW, (), (HOSTILE,))
     for width in (1, 5, 17, 40, 80, 200):
@@ -43,10 +43,10 @@ def test_what_is_not_known_is_said() -> None:
 def test_the_pace_says_why_a_cluster_is_asked_more_seldom() -> None:
     known = ClusterDetail("alpha", "slurm", as_of=NOW - 30, next_at=NOW + 60, interval=60.0)
     assert "asked every 00:01:00" in text_of(known)
-    slow = known._replace(pace=Pace.SLOWED, latency=6.14)
+    slow = known._replace(pace=PollPace.SLOWED, latency=6.14)
     assert "its answer took 6.1 s" in text_of(slow)
     assert "since its answers take long" in text_of(slow)
-    failing = known._replace(pace=Pace.BACKING_OFF, failures=2)
+    failing = known._replace(pace=PollPace.BACKING_OFF, failures=2)
     assert "after 2 failures in a row" in text_of(failing)
 
 

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import Problem
-from rowtui.core.engine.api.engine import Explanation
+from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import (
     Candidate,
-    Change,
-    Check,
+    ConstraintCheck,
     Contribution,
     Decision,
+    LiftingChange,
+    MappingOutcome,
     Matched,
-    Outcome,
     Placement,
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.model.origin import Origin, Place
+from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, Person, WhatIf
 from rowtui.tui.views.explain.explain import (
     changed_cells,
@@ -37,15 +37,15 @@ from rowtui.tui.widgets.cells import Line, fit, plain, width_of
 
 from tests.tui.sample_mapping import decision_of, mapper_of
 
-HERE = Origin("tool", "t", Place("mapping.yml", 3))
+HERE = Origin("tool", "t", FilePosition("mapping.yml", 3))
 
 
 def texts(lines: Sequence[Line]) -> str:
     return "\n".join(plain(one) for one in lines)
 
 
-def explanation(decision: Decision | None, **more: object) -> Explanation:
-    return Explanation(1, 0, 1, 3, 10, "d0", decision, ("mapping.yml",), **more)  # type: ignore[arg-type]
+def explanation(decision: Decision | None, **more: object) -> PlacementExplanation:
+    return PlacementExplanation(1, 0, 1, 3, 10, "d0", decision, ("mapping.yml",), **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +90,12 @@ def test_the_job_in_short(decision: Decision) -> None:
     assert who(decision) == "someone · roles physics, gpu-users"
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_every_outcome_has_a_mark_and_words(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", MappingOutcome)
+def test_every_outcome_has_a_mark_and_words(outcome: MappingOutcome) -> None:
     placement = Placement(outcome, "d", "d", message="because", origin=HERE)
     text = texts(job_lines(explanation(Decision(MappingRequest("t"), placement)), 100))
     assert text[0] in "✓✗▲·"
-    assert ("goes to d" if outcome is Outcome.CHOSEN else "because") in text
+    assert ("goes to d" if outcome is MappingOutcome.CHOSEN else "because") in text
 
 
 def test_an_untrusted_file_comes_with_the_command_that_trusts_it() -> None:
@@ -131,11 +131,11 @@ origins = st.builds(
     Origin,
     st.sampled_from(["tool", "rule", "request", "what-if", "destination"]),
     anything,
-    st.builds(Place, anything, st.integers(0, 9)),
+    st.builds(FilePosition, anything, st.integers(0, 9)),
     anything,
     st.booleans(),
 )
-checks = st.builds(Check, anything, anything, anything, st.booleans(), anything, origins)
+checks = st.builds(ConstraintCheck, anything, anything, anything, st.booleans(), anything, origins)
 some_checks = st.lists(checks, max_size=3).map(tuple)
 
 
@@ -148,7 +148,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         st.lists(st.tuples(anything, st.integers(-9, 9)), max_size=2).map(tuple),
         some_checks, origins, st.booleans(), anything,
     )  # fmt: skip
-    change = st.builds(Change, anything, st.just(WhatIf()), st.booleans())
+    change = st.builds(LiftingChange, anything, st.just(WhatIf()), st.booleans())
     refusal = st.builds(
         Refusal, anything, anything, anything, some_checks, some_checks, origins,
         st.lists(change, max_size=6).map(tuple),
@@ -159,7 +159,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         st.lists(st.tuples(value, origins), max_size=2).map(tuple),
     )  # fmt: skip
     placement = Placement(
-        draw(st.sampled_from(Outcome)), draw(anything), draw(anything), draw(anything),
+        draw(st.sampled_from(MappingOutcome)), draw(anything), draw(anything), draw(anything),
         message=draw(anything), origin=draw(origins), cause=draw(anything),
         notices=(draw(anything),),
     )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.engine.api.engine import JobState
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.network.view import NetworkScreen
@@ -87,7 +87,7 @@ async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
         await at_network(hand)
         job = next(one for one in engine.jobs_by_token.values() if one.record.action == "sample")
         graph = network_of(hand)
-        sample = graph.samples("simulate", (JobState.FAILED,), 0, 1)
+        sample = graph.samples("simulate", (GraphJobState.FAILED,), 0, 1)
         there = sample.samples[0]._replace(directory=job.record.directories[0])
         graph.samples = lambda *_: sample._replace(samples=(there,), total=1)  # type: ignore[method-assign]
         await hand.press("t", "enter")
@@ -157,7 +157,7 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         await hand.sees("starting the run is under way")
         gate.set()
         await hand.sees("▶ running")
-        assert network_of(hand).limits == Limits(
+        assert network_of(hand).limits == RunLimits(
             cpu_hours=168.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
         )
         assert network_of(hand).calls == ["start"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.engine import JobState
-from rowtui.core.runs.limits.limits import Limits
+from rowtui.core.engine.api.engine import GraphJobState
+from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import LinkView, NodeView, RefusedJobs
 from rowtui.tui.views.network.picture.boxes import arrows, counts_line, link_mark, progress_bar
@@ -188,7 +188,7 @@ def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:
 
 
 def test_hostile_names_are_made_visible() -> None:
-    sample = SampleNetwork(NOW).samples("train", (JobState.FAILED,), 0, 1).samples[0]
+    sample = SampleNetwork(NOW).samples("train", (GraphJobState.FAILED,), 0, 1).samples[0]
     odd = sample._replace(directory="a\x1b[2J\n", values={"x\n": "\x07"}, reason="\x1b]0;")
     for row in sample_lines(odd, 60):
         assert plain(row).isprintable()
@@ -206,7 +206,7 @@ def test_what_is_left_is_proposed_for_a_new_run_and_more_than_was_spent_for_one_
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)
     known = tuple(node._replace(lists=0) for node in fresh.nodes)
     limits = proposed(fresh._replace(nodes=known), "anvil")
-    assert limits == Limits(cpu_hours=71.2, destinations=("anvil",), failures_in_a_row=3)
+    assert limits == RunLimits(cpu_hours=71.2, destinations=("anvil",), failures_in_a_row=3)
     again = proposed(view(), "local")
     assert again.cpu_hours == 168.0  # 96.4 spent and twice 35.6 left
     assert again.jobs_in_queue == 10
@@ -219,12 +219,12 @@ def test_no_budget_is_proposed_where_lists_will_add_jobs() -> None:
 
 
 def test_a_limit_that_a_person_took_away_stays_away() -> None:
-    network = SampleNetwork(NOW, limits=Limits(destinations=("anvil",))).view(frozen=True)
-    assert proposed(network, "local") == Limits(destinations=("anvil",))
+    network = SampleNetwork(NOW, limits=RunLimits(destinations=("anvil",))).view(frozen=True)
+    assert proposed(network, "local") == RunLimits(destinations=("anvil",))
 
 
 def test_limits_come_back_from_their_texts() -> None:
-    limits = Limits(12.5, 30.0, "EUR", 7, ("anvil/shared", "delta"), NOW + 3600, 9, 3, 4.0)
+    limits = RunLimits(12.5, 30.0, "EUR", 7, ("anvil/shared", "delta"), NOW + 3600, 9, 3, 4.0)
     read = read_limits(limit_texts(limits), NOW)
     assert not read.wrong
     assert read.limits == limits

@@ -9,19 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.engine import PackChoice, PackedPlan
-from rowtui.core.packing.model import Amounts
+from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
     PackedDestination,
 )
-from rowtui.core.submission.plan.model import Destination, Packed, Plan, PlannedJob, count_jobs
+from rowtui.core.submission.plan.model import (
+    Packed,
+    Plan,
+    PlannedDestination,
+    PlannedJob,
+    count_jobs,
+)
 from rowtui.tui.views.pack.bundles import (
     BundleRow,
-    Filled,
     Picture,
     Share,
+    ShareBar,
     TypeRow,
     bundle_cells,
     bundle_columns,
@@ -40,7 +46,7 @@ from rowtui.tui.widgets.cells import fit, line, plain, width_of
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_packing import MEDIUM, TYPES, packed
 
-HERE = Destination("local")
+HERE = PlannedDestination("local")
 LARGE = TYPES["local"][0]
 
 
@@ -76,8 +82,8 @@ def picture(bundles: list[list[tuple[int, int, list[int]]]]) -> Picture:
             first = len(jobs)
             jobs += [job(first + at, each) for at, each in enumerate(seconds)]
             those = tuple(range(first, len(jobs)))
-            made.append(LaneView(Amounts(cores, memory), those, tuple(seconds)))
-        used = Amounts(sum(one[0] for one in lanes), sum(one[1] for one in lanes))
+            made.append(LaneView(ResourceAmounts(cores, memory), those, tuple(seconds)))
+        used = ResourceAmounts(sum(one[0] for one in lanes), sum(one[1] for one in lanes))
         longest = max(sum(one[2]) for one in lanes)
         views.append(BundleView("", 0, used, longest, 1.0, tuple(made)))
     done = Packed(HERE, "best", len(jobs), len(views), 9.0, float(len(views)), 1.0, "EUR")
@@ -132,9 +138,9 @@ def test_many_short_jobs_of_a_lane_are_drawn_together() -> None:
 
 
 def test_a_bar_tells_what_is_used_from_what_is_only_held() -> None:
-    text = plain(Filled(Share(0.5, 0.75)).at(13))
+    text = plain(ShareBar(Share(0.5, 0.75)).at(13))
     assert text == "████▒▒░░  50%"
-    assert "100%" not in plain(Filled(Share(0.9999, 1.0)).at(13))
+    assert "100%" not in plain(ShareBar(Share(0.9999, 1.0)).at(13))
 
 
 @pytest.mark.parametrize(
@@ -157,8 +163,10 @@ async def test_a_change_is_told_in_nodes_and_cost_and_its_absence_too() -> None:
 def test_the_head_says_when_nothing_is_packed_and_when_all_is_free() -> None:
     done = Packed(HERE, "best", 1, 1, 0.0, 0.0, 0.0, "")
     left = (LeftAlone((0,), "it waits for other jobs"),)
-    lanes = (LaneView(Amounts(1), (0,), (60,)),)
-    free = PackedDestination(HERE, done, (LARGE,), (BundleView("", 0, Amounts(1), 60, 0.0, lanes),))
+    lanes = (LaneView(ResourceAmounts(1), (0,), (60,)),)
+    free = PackedDestination(
+        HERE, done, (LARGE,), (BundleView("", 0, ResourceAmounts(1), 60, 0.0, lanes),)
+    )
     none = replace(free, packed=replace(done, jobs=0, bundles=0), bundles=(), left_alone=left)
     one = plan((job(0),))
     for there, text in (

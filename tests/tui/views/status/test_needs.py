@@ -7,7 +7,7 @@ from dataclasses import replace
 from rowtui.core.base.errors import Problem, RowtuiError, WorkflowError
 from rowtui.core.engine.api.engine import JobsView
 from rowtui.tui.views.status.needs import (
-    Need,
+    NeedItem,
     NextStep,
     distinct,
     need_detail,
@@ -20,7 +20,7 @@ from tests.tui.sample import SampleEngine
 from tests.tui.sample_needs import MAPPING_FILE
 
 
-def texts(found: list[Need]) -> list[str]:
+def texts(found: list[NeedItem]) -> list[str]:
     return [plain(need.spans) for need in found]
 
 
@@ -74,8 +74,8 @@ async def test_a_need_is_the_same_one_when_its_numbers_change() -> None:
 
 
 async def test_what_says_the_same_twice_is_one_row() -> None:
-    one = Need("▲", "again", "warning")
-    assert distinct([one, Need("○", "other", ""), one]) == [one, Need("○", "other", "")]
+    one = NeedItem("▲", "again", "warning")
+    assert distinct([one, NeedItem("○", "other", ""), one]) == [one, NeedItem("○", "other", "")]
 
 
 async def test_a_broken_workflow_shows_every_problem_with_its_place() -> None:

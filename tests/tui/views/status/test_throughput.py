@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.engine.api.engine import JobsView
-from rowtui.core.project.queue.book import HOURS, Pace
+from rowtui.core.project.queue.book import HOURS, ActionThroughput
 from rowtui.tui.views.status.view import in_words, pace_lines
 from rowtui.tui.widgets.cells import plain
 
@@ -15,14 +15,14 @@ from tests.tui.sample import SampleEngine
 async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
     action = (await SampleEngine().refresh()).actions[1]
     hours = (0,) * (HOURS - 3) + (4, 8, 0)
-    view = JobsView(1, 0.0, (), paces=(Pace(action.name, hours),))
+    view = JobsView(1, 0.0, (), paces=(ActionThroughput(action.name, hours),))
     left = action.submitted + action.eligible + action.waiting
     assert [plain(part) for part in pace_lines(view, action)] == [
         "▁" * (HOURS - 3) + "▅█▁  24 h",
         "best hour  8   this hour  0",
         f"the rest  in {in_words(left / 4)} after 12 in 3 h",
     ]
-    still = JobsView(1, 0.0, (), paces=(Pace(action.name, (5, *hours[1:-3], 0, 0, 0)),))
+    still = JobsView(1, 0.0, (), paces=(ActionThroughput(action.name, (5, *hours[1:-3], 0, 0, 0)),))
     assert plain(pace_lines(still, action)[-1]) == "nothing completed for some hours"
     assert "no job of it ended well" in plain(pace_lines(JobsView(1, 0.0, ()), action)[0])
     assert pace_lines(None, action) == []
@@ -30,7 +30,7 @@ async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
 
 async def test_no_number_of_what_just_began_is_above_that_of_the_best_hour() -> None:
     action = (await SampleEngine().refresh()).actions[1]
-    began = Pace(action.name, (*(0,) * (HOURS - 1), 240), begun=1 / 60)
+    began = ActionThroughput(action.name, (*(0,) * (HOURS - 1), 240), begun=1 / 60)
     _, counts, rest = pace_lines(JobsView(1, 0.0, (), paces=(began,)), action)
     assert plain(counts) == "best hour  240   this hour  240"
     assert plain(rest).endswith(" after 240 in 1 min")

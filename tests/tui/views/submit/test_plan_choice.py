@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.tui.views.submit.plan import Sending, cost_and_checks
-from rowtui.tui.views.submit.plan_choice import Chosen
+from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.widgets.cells import plain
 
 from tests.tui.sample import SampleEngine
@@ -18,7 +18,7 @@ async def test_the_clusters_named_are_those_to_which_jobs_go_and_not_where_one_i
         for job, name in zip(plan.jobs, ("delta", "delta", "gl\x1b"), strict=True)
     ]
     plan = replace(plan, cluster="anvil", jobs=tuple(jobs))
-    chosen = Chosen(plan)
+    chosen = PlanChoice(plan)
     assert chosen.where == "delta and gl\\x1b"
     chosen.switch([jobs[2].token])
     assert chosen.where == "delta"

@@ -13,8 +13,8 @@ from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.columns import Column
-from rowtui.tui.widgets.table.asked_rows import Answer, AskedRows, MemoryRows
+from rowtui.tui.widgets.columns import TableColumn
+from rowtui.tui.widgets.table.asked_rows import AskedRows, MemoryRows, RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -23,7 +23,10 @@ from tests.tui.hand import screen_text
 
 COUNT = 1_000_000
 HEIGHT = 20
-COLUMNS = (Column("number", "Number", 9, align="right"), Column("name", "Name", 10, grow=1))
+COLUMNS = (
+    TableColumn("number", "Number", 9, align="right"),
+    TableColumn("name", "Name", 10, grow=1),
+)
 
 
 class Numbers:
@@ -34,7 +37,7 @@ class Numbers:
         self.version = 0
         self.gate: asyncio.Event | None = None
 
-    async def ask(self, asked: ListAsked, begin: int, length: int, find: str) -> Answer[int]:
+    async def ask(self, asked: ListAsked, begin: int, length: int, find: str) -> RowPage[int]:
         self.asked.append((asked, begin))
         if self.gate is not None and asked.filter == "number<500":
             await self.gate.wait()
@@ -48,7 +51,7 @@ class Numbers:
         if asked.descending:
             numbers = range(total - 1 - begin, max(-1, total - 1 - begin - length), -1)
             found = None if found is None else total - 1 - found
-        return Answer(total, numbers, COUNT, found)
+        return RowPage(total, numbers, COUNT, found)
 
     def cells(self, number: int) -> dict[str, Cell]:
         return {"number": line(str(number)), "name": line(f"row {number} v{self.version} " * 9)}

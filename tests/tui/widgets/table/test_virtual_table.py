@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.table.rows import PAGE, ListRows, PagedRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import App, ComposeResult
@@ -18,7 +18,10 @@ from tests.tui.hand import screen_text
 
 LOOKS = 400
 
-COLUMNS = (Column("number", "Number", 9, align="right"), Column("name", "Name", 10, grow=1))
+COLUMNS = (
+    TableColumn("number", "Number", 9, align="right"),
+    TableColumn("name", "Name", 10, grow=1),
+)
 
 
 class Million:

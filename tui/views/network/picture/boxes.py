@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural, si
-from rowtui.core.engine.api.engine import JobState
+from rowtui.core.engine.api.engine import GraphJobState
 from rowtui.tui.widgets.cells import Span, line, percentage, portion, width_of
 from rowtui.tui.widgets.marks import GRAPH_MARKS
 
@@ -26,17 +26,20 @@ LEAST, MOST = 12, 24
 """Columns inside a box; a longer name is cut."""
 
 IN_ORDER = (
-    JobState.COMPLETED,
-    JobState.SUBMITTED,
-    JobState.ELIGIBLE,
-    JobState.WAITING,
-    JobState.FAILED,
-    JobState.CANCELLED,
-    JobState.SKIPPED,
+    GraphJobState.COMPLETED,
+    GraphJobState.SUBMITTED,
+    GraphJobState.ELIGIBLE,
+    GraphJobState.WAITING,
+    GraphJobState.FAILED,
+    GraphJobState.CANCELLED,
+    GraphJobState.SKIPPED,
 )
 """The order of the states, as in the table of actions."""
 
-URGENT_FIRST = (JobState.FAILED, *(state for state in IN_ORDER if state is not JobState.FAILED))
+URGENT_FIRST = (
+    GraphJobState.FAILED,
+    *(state for state in IN_ORDER if state is not GraphJobState.FAILED),
+)
 """The order of the states where there is no room for all."""
 
 
@@ -84,9 +87,9 @@ def link_mark(link: LinkView) -> str:
 def progress_bar(node: NodeView, width: int) -> Line:
     """Return `████▒▒░░░  45%`: completed, submitted, open, and at the end lost jobs."""
     counts = node.counts
-    total = sum(counts) - counts[JobState.SKIPPED]
-    done, moving = counts[JobState.COMPLETED], counts[JobState.SUBMITTED]
-    lost = counts[JobState.FAILED] + counts[JobState.CANCELLED]
+    total = sum(counts) - counts[GraphJobState.SKIPPED]
+    done, moving = counts[GraphJobState.COMPLETED], counts[GraphJobState.SUBMITTED]
+    lost = counts[GraphJobState.FAILED] + counts[GraphJobState.CANCELLED]
     percent = percentage(done, total)
     room = width - len(percent)
     if room < 3:
@@ -163,7 +166,7 @@ def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line
         ]
     second = counts_line(shown.counts, width, bool(shown.lists))
     if node.kind == "sink":
-        done, total = shown.counts[JobState.COMPLETED], sum(shown.counts)
+        done, total = shown.counts[GraphJobState.COMPLETED], sum(shown.counts)
         more = "+?" if shown.lists else ""
         second = line((f"{done:,} of {total:,}{more}", "completed" if done == total else ""))
     return [progress_bar(shown, width), second]

@@ -34,7 +34,7 @@ class Box(NamedTuple):
     leaves: int = 1
 
 
-class Link(NamedTuple):
+class DrawnLink(NamedTuple):
     """A link to be drawn. `enters` is the line of its target at which the link ends."""
 
     source: Key
@@ -42,7 +42,7 @@ class Link(NamedTuple):
     enters: int = 1
 
 
-class Place(NamedTuple):
+class BoxPlace(NamedTuple):
     """The position of a box: its upper left corner, and its size."""
 
     x: int
@@ -56,14 +56,14 @@ class Path(NamedTuple):
     outside.
     """
 
-    link: Link
+    link: DrawnLink
     points: tuple[Point, ...]
 
 
-class Layout(NamedTuple):
+class PictureLayout(NamedTuple):
     """All places and paths. `width` and `height` are those of the canvas."""
 
-    boxes: Mapping[Key, Place]
+    boxes: Mapping[Key, BoxPlace]
     paths: tuple[Path, ...]
     width: int
     height: int
@@ -124,7 +124,7 @@ class _Net:
         return min(self.row, *self.rows), max(self.row, *self.rows)
 
 
-def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
+def lay_out(boxes: Sequence[Box], links: Sequence[DrawnLink]) -> PictureLayout:
     """Place boxes and links. Every link goes from a lower to a higher level."""
     columns, hops = _columns(boxes, links)
     _order(columns)
@@ -150,7 +150,7 @@ def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
             tracks_at.append({at: x + 1 + at * step for at in range(count)})
             x += 3 if not count else 2 + (count - 1) * step + 2
     places = {
-        it.box.key: Place(it.x, it.y, it.box.width, it.height)
+        it.box.key: BoxPlace(it.x, it.y, it.box.width, it.height)
         for column in columns
         for it in column
         if it.box is not None
@@ -160,11 +160,11 @@ def lay_out(boxes: Sequence[Box], links: Sequence[Link]) -> Layout:
         Path(link, _path(chain, leaving, tracks_at))
         for link, chain in zip(links, hops, strict=True)
     )
-    return Layout(places, paths, x, bottom)
+    return PictureLayout(places, paths, x, bottom)
 
 
 def _columns(
-    boxes: Sequence[Box], links: Sequence[Link]
+    boxes: Sequence[Box], links: Sequence[DrawnLink]
 ) -> tuple[list[list[_Item]], list[list[_Hop]]]:
     """Return the items of each level, and for each link its hops."""
     levels = sorted({box.level for box in boxes})

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rowtui.core.engine.api.engine import JobState, NetworkView
+from rowtui.core.engine.api.engine import GraphJobState, NetworkView
 from rowtui.core.runs.views import NodeView
 from rowtui.tui.views.network.picture.boxes import (
     Arrow,
@@ -23,7 +23,7 @@ from rowtui.tui.views.network.picture.boxes import (
     title_of,
 )
 from rowtui.tui.widgets.cells import Cell, Line, line, width_of
-from rowtui.tui.widgets.columns import Column
+from rowtui.tui.widgets.columns import TableColumn
 
 
 class NodeRow(NamedTuple):
@@ -53,20 +53,20 @@ def node_rows(view: NetworkView) -> list[NodeRow]:
     return rows
 
 
-def node_columns(rows: Sequence[NodeRow]) -> tuple[Column, ...]:
+def node_columns(rows: Sequence[NodeRow]) -> tuple[TableColumn, ...]:
     """Return the columns for these nodes."""
     names = [width_of(_name(row)) for row in rows]
     marks = max((width_of(line(row.marks)) for row in rows), default=0)
     columns = [
-        Column("node", "Node", min(max([*names, 12]), 20), min(max([*names, 12]), 30)),
-        Column("done", "Progress", 10, 12, priority=1),
-        Column("jobs", "Jobs", 14, 16, priority=2, grow=2),
+        TableColumn("node", "Node", min(max([*names, 12]), 20), min(max([*names, 12]), 30)),
+        TableColumn("done", "Progress", 10, 12, priority=1),
+        TableColumn("jobs", "Jobs", 14, 16, priority=2, grow=2),
     ]
     if marks:
-        columns.append(Column("links", "Links", min(marks, 16), min(marks, 24), priority=3))
-    if any(_number(row, JobState.FAILED) for row in rows):
-        columns.append(Column("failed", "Failed", 6, align="right", priority=5))
-    columns.append(Column("left", "Left", 6, align="right", priority=4))
+        columns.append(TableColumn("links", "Links", min(marks, 16), min(marks, 24), priority=3))
+    if any(_number(row, GraphJobState.FAILED) for row in rows):
+        columns.append(TableColumn("failed", "Failed", 6, align="right", priority=5))
+    columns.append(TableColumn("left", "Left", 6, align="right", priority=4))
     return tuple(columns)
 
 
@@ -77,8 +77,8 @@ def node_cells(row: NodeRow) -> dict[str, Cell]:
         "done": _Done(row.node, row.shown),
         "jobs": _Jobs(row.node, row.shown),
         "links": line((row.marks, "eligible")),
-        "failed": _count(row, "failed", JobState.FAILED),
-        "left": _count(row, "", JobState.WAITING, JobState.ELIGIBLE),
+        "failed": _count(row, "failed", GraphJobState.FAILED),
+        "left": _count(row, "", GraphJobState.WAITING, GraphJobState.ELIGIBLE),
     }
 
 
@@ -88,11 +88,11 @@ def node_values(row: NodeRow) -> dict[str, Any]:
     total = sum(counts)
     return {
         "node": row.node.name,
-        "done": 100 * counts[JobState.COMPLETED] // total if total else "",
+        "done": 100 * counts[GraphJobState.COMPLETED] // total if total else "",
         "jobs": total if counts else "",
         "links": row.marks,
-        "failed": _number(row, JobState.FAILED) if counts else "",
-        "left": _number(row, JobState.WAITING, JobState.ELIGIBLE) if counts else "",
+        "failed": _number(row, GraphJobState.FAILED) if counts else "",
+        "left": _number(row, GraphJobState.WAITING, GraphJobState.ELIGIBLE) if counts else "",
     }
 
 
@@ -121,12 +121,12 @@ def _name(row: NodeRow) -> Line:
     )
 
 
-def _number(row: NodeRow, *states: JobState) -> int:
+def _number(row: NodeRow, *states: GraphJobState) -> int:
     counts = row.shown.counts if row.shown else ()
     return sum(counts[state] for state in states) if counts else 0
 
 
-def _count(row: NodeRow, style: str, *states: JobState) -> Line:
+def _count(row: NodeRow, style: str, *states: GraphJobState) -> Line:
     number = _number(row, *states)
     return line((f"{number:,}", style)) if number else ()
 

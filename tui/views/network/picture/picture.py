@@ -24,7 +24,7 @@ from rowtui.tui.views.network.picture.boxes import (
     nearest,
     title_of,
 )
-from rowtui.tui.views.network.picture.layout import Box, Layout, Link, Place, lay_out
+from rowtui.tui.views.network.picture.layout import Box, BoxPlace, DrawnLink, PictureLayout, lay_out
 from rowtui.tui.widgets.cells import Line, Span, cut, fit, line, width_of
 
 LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
@@ -48,10 +48,10 @@ class Graph:
     """Boxes by their levels from left to right."""
 
     view: NetworkView
-    layout: Layout
+    layout: PictureLayout
     links: tuple[Arrow, ...]
     marks: Mapping[NodeKey, tuple[str, ...]]
-    layout_of: tuple[list[Box], list[Link]] = field(default_factory=lambda: ([], []))
+    layout_of: tuple[list[Box], list[DrawnLink]] = field(default_factory=lambda: ([], []))
     critical: frozenset[tuple[str, str]] = field(init=False)
     # Boxes whose changed numbers are highlighted for a moment.
     changed: frozenset[NodeKey] = frozenset()
@@ -61,7 +61,7 @@ class Graph:
         self.nodes = {key_of(node): node for node in self.view.nodes}
 
     @property
-    def places(self) -> Mapping[NodeKey, Place]:
+    def places(self) -> Mapping[NodeKey, BoxPlace]:
         """The position of each box."""
         return self.layout.boxes  # type: ignore[return-value]
 
@@ -226,7 +226,7 @@ def graph(view: NetworkView, least: int = LEAST, known: Graph | None = None) -> 
     for one in links:
         alone = len(into[one.target]) == 1 or not one.mark
         wires.append(
-            Link(one.source, one.target, 1 if alone else 3 + marks[one.target].index(one.mark))
+            DrawnLink(one.source, one.target, 1 if alone else 3 + marks[one.target].index(one.mark))
         )
     if known is not None and known.links == links and known.layout_of == (boxes, wires):
         layout = known.layout

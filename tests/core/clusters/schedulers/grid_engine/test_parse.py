@@ -19,7 +19,7 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
-    UnreadableError,
+    QstatFormatError,
     common_beginning,
     in_error,
     key_words,
@@ -125,7 +125,7 @@ def test_ranges_of_tasks_are_taken_apart() -> None:
     ],
 )
 def test_an_answer_that_is_not_whole_is_no_answer(text: bytes) -> None:
-    with pytest.raises(UnreadableError):
+    with pytest.raises(QstatFormatError):
         read_queue(text, NOW)
 
 

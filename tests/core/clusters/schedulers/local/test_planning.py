@@ -8,25 +8,25 @@ from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.local.planning import (
     PRIORITY,
     RESOURCES,
-    Need,
-    Running,
-    Waiting,
+    LocalResources,
+    RunningJob,
+    WaitingJob,
     plan_starts,
 )
 
-WHOLE = Need(cores=4, memory_mb=100, gpus=2)
+WHOLE = LocalResources(cores=4, memory_mb=100, gpus=2)
 
 
 class Submitted(NamedTuple):
     at: int
-    need: Need
+    need: LocalResources
     limit: int | None
     takes: int
 
 
-def needs() -> st.SearchStrategy[Need]:
+def needs() -> st.SearchStrategy[LocalResources]:
     return st.builds(
-        Need,
+        LocalResources,
         cores=st.integers(1, 5),
         memory_mb=st.sampled_from([0, 0, 30, 60, 100]),
         gpus=st.sampled_from([0, 0, 0, 1, 2]),
@@ -49,14 +49,14 @@ def simulate(jobs: list[Submitted], *, only: int | None = None) -> dict[int, int
     for now in range(2000):
         running = {i: at for i, at in started.items() if now < at + jobs[i].takes}
         waiting = [
-            Waiting(i, job.need, job.limit or math.inf)
+            WaitingJob(i, job.need, job.limit or math.inf)
             for i, job in enumerate(jobs)
             if job.at <= now and i not in started and (only is None or i <= only)
         ]
         plan = plan_starts(
             waiting,
             [
-                Running(
+                RunningJob(
                     jobs[i].need, math.inf if not (limit := jobs[i].limit) else at + limit - now
                 )
                 for i, at in running.items()
@@ -97,8 +97,12 @@ def test_no_later_job_delays_the_first_that_waits_beyond_the_limits_of_what_runs
 
 def test_a_short_job_fills_the_gap_before_a_reservation() -> None:
     plan = plan_starts(
-        [Waiting(1, Need(4), 100), Waiting(2, Need(1), 50), Waiting(3, Need(1), 51)],
-        [Running(Need(2), 50)],
+        [
+            WaitingJob(1, LocalResources(4), 100),
+            WaitingJob(2, LocalResources(1), 50),
+            WaitingJob(3, LocalResources(1), 51),
+        ],
+        [RunningJob(LocalResources(2), 50)],
         WHOLE,
     )
     assert plan.start == (2,)
@@ -107,8 +111,12 @@ def test_a_short_job_fills_the_gap_before_a_reservation() -> None:
 
 def test_a_long_job_starts_beside_a_reservation_that_does_not_need_its_cores() -> None:
     plan = plan_starts(
-        [Waiting(1, Need(3), 100), Waiting(2, Need(1)), Waiting(3, Need(1))],
-        [Running(Need(2), 50)],
+        [
+            WaitingJob(1, LocalResources(3), 100),
+            WaitingJob(2, LocalResources(1)),
+            WaitingJob(3, LocalResources(1)),
+        ],
+        [RunningJob(LocalResources(2), 50)],
         WHOLE,
     )
     assert plan.start == (2,)
@@ -117,19 +125,33 @@ def test_a_long_job_starts_beside_a_reservation_that_does_not_need_its_cores() -
 
 def test_nothing_overtakes_when_nobody_knows_how_long_the_running_jobs_take() -> None:
     plan = plan_starts(
-        [Waiting(1, Need(4), 100), Waiting(2, Need(1), 1)], [Running(Need(2))], WHOLE
+        [WaitingJob(1, LocalResources(4), 100), WaitingJob(2, LocalResources(1), 1)],
+        [RunningJob(LocalResources(2))],
+        WHOLE,
     )
     assert plan.start == ()
     assert plan.reasons == {1: RESOURCES, 2: PRIORITY}
 
 
 def test_a_job_larger_than_the_machine_runs_alone() -> None:
-    assert plan_starts([Waiting(1, Need(9))], [Running(Need(1), 5)], WHOLE).start == ()
-    assert plan_starts([Waiting(1, Need(9)), Waiting(2, Need(1))], [], WHOLE).start == (1,)
-    assert plan_starts([Waiting(1, Need(1))], [Running(Need(9), 5)], WHOLE).start == ()
+    assert (
+        plan_starts(
+            [WaitingJob(1, LocalResources(9))], [RunningJob(LocalResources(1), 5)], WHOLE
+        ).start
+        == ()
+    )
+    assert plan_starts(
+        [WaitingJob(1, LocalResources(9)), WaitingJob(2, LocalResources(1))], [], WHOLE
+    ).start == (1,)
+    assert (
+        plan_starts(
+            [WaitingJob(1, LocalResources(1))], [RunningJob(LocalResources(9), 5)], WHOLE
+        ).start
+        == ()
+    )
 
 
 def test_ten_thousand_waiting_jobs_are_all_given_a_reason() -> None:
-    plan = plan_starts([Waiting(i, Need(1), 60) for i in range(10_000)], [], WHOLE)
+    plan = plan_starts([WaitingJob(i, LocalResources(1), 60) for i in range(10_000)], [], WHOLE)
     assert plan.start == (0, 1, 2, 3)
     assert len(plan.reasons) == 9_996

@@ -13,7 +13,7 @@ import pytest
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
-from rowtui.core.clusters.schedulers.slurm.parse import UnreadableError
+from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.scheduler import ACCOUNT_BATCH, SlurmScheduler
 
 ROWS = (Path(__file__).parents[1] / "samples/sacct.txt").read_text().splitlines()[1:]
@@ -84,9 +84,9 @@ def test_a_token_is_read_from_the_comment_or_the_submit_line(
 def test_accounts_without_jobs_and_accounts_that_can_not_be_read_differ() -> None:
     form = AccountForm.new()
     assert form.read(b"") == []
-    with pytest.raises(UnreadableError):
+    with pytest.raises(SlurmFormatError):
         form.read(b"sacct: something else\n")
-    with pytest.raises(UnreadableError):
+    with pytest.raises(SlurmFormatError):
         form.read(recorded_accounts(form)[:-20])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.slurm.accounting import (
-    Allocation,
+    AccountLimit,
     Allocations,
     ask_allocations,
 )
@@ -46,8 +46,8 @@ async def asked(accounts: set[str], **answers: CommandResult) -> Allocations:
 async def test_limits_of_the_account_and_of_this_user_come_in_hours() -> None:
     found = await asked({"lab"}, sshare=said(SHARES), scontrol=said(LIMITS))
     assert found.found == (
-        Allocation("lab", "", "CPU-hours", 2000, 100),
-        Allocation("lab", "", "GPU-hours", 10, 0),
+        AccountLimit("lab", "", "CPU-hours", 2000, 100),
+        AccountLimit("lab", "", "GPU-hours", 10, 0),
     )
     assert found.shares == {"lab": 0.412}
 

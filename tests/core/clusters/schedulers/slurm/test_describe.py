@@ -10,7 +10,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, Trouble, run_briefly
 from rowtui.core.clusters.model import Partition
 from rowtui.core.clusters.schedulers.slurm.describe import (
-    NodeKind,
+    PartitionNodes,
     describe_over,
     describe_slurm,
     describe_this_machine,
@@ -217,11 +217,11 @@ def test_gpus_of_a_node(gres: str, gpus: int) -> None:
 
 def test_nodes_that_can_not_be_read_are_left_out() -> None:
     text = "cpu|2|16|(null)\ncpu|1|32+|gpu:2\n\nnoise\ncpu|x|1|(null)\nempty|0|16|(null)\n"
-    assert read_nodes(text) == {"cpu": (NodeKind(2, 16, 0), NodeKind(1, 32, 2))}
+    assert read_nodes(text) == {"cpu": (PartitionNodes(2, 16, 0), PartitionNodes(1, 32, 2))}
 
 
 def test_the_largest_job_is_that_of_the_largest_nodes_that_one_job_may_have() -> None:
-    kinds = [NodeKind(10, 16, 0), NodeKind(2, 64, 4), NodeKind(1, 128, 8)]
+    kinds = [PartitionNodes(10, 16, 0), PartitionNodes(2, 64, 4), PartitionNodes(1, 128, 8)]
     limited = read_partition({"PartitionName": "p", "MaxNodes": "2"}, kinds)
     unlimited = read_partition({"PartitionName": "p", "MaxNodes": "UNLIMITED"}, kinds)
     assert (limited.maximum_cpus_per_job, limited.maximum_gpus_per_job) == (192, 12)
@@ -232,7 +232,7 @@ def test_the_largest_job_is_that_of_the_largest_nodes_that_one_job_may_have() ->
 
 @pytest.mark.parametrize("state", ["DOWN", "DRAIN", "INACTIVE"])
 def test_a_partition_that_is_not_up_or_has_no_nodes_is_only_taken_by_name(state: str) -> None:
-    nodes = [NodeKind(1, 16, 0)]
+    nodes = [PartitionNodes(1, 16, 0)]
     assert read_partition({"PartitionName": "p", "State": state}, nodes).prevent_auto_select
     assert read_partition({"PartitionName": "p", "State": "UP"}, []).prevent_auto_select
     assert not read_partition({"PartitionName": "p", "State": "UP"}, nodes).prevent_auto_select

@@ -12,7 +12,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.config.show import node_types_toml
-from rowtui.core.clusters.model import NodeKind
+from rowtui.core.clusters.model import NodeType
 from rowtui.core.clusters.schedulers.slurm.nodes import (
     FoundKind,
     FoundNodes,
@@ -62,7 +62,7 @@ def test_a_recorded_cluster_has_these_types_the_default_partitions_first() -> No
         "mixed-64c-1953g",
         "mixed-32c-250g-4xa100",
     ]
-    assert found["gpu-32c-250g-4xa100"].kind == NodeKind(
+    assert found["gpu-32c-250g-4xa100"].kind == NodeType(
         name="gpu-32c-250g-4xa100",
         partition="gpu",
         cpus=32,
@@ -246,7 +246,7 @@ def test_an_endless_list_of_nodes_ends() -> None:
 # -- real clusters -------------------------------------------------------------------------------
 
 
-def configured(found: FoundNodes, tmp_path: Path) -> tuple[NodeKind, ...]:
+def configured(found: FoundNodes, tmp_path: Path) -> tuple[NodeType, ...]:
     """What our clusters.toml gives back when all that was found is pasted into it."""
     names = sorted({it.kind.partition for it in found.kinds})
     text = '[[cluster]]\nname = "t"\nscheduler = "slurm"\nidentify.always = false\n'
@@ -311,11 +311,11 @@ async def test_a_real_elastic_cluster_tells_of_nodes_that_sleep_unseen(
     assert found.notices == ()
     fixed, small, large = (it.kind for it in found.kinds)
     assert (fixed.cpus, fixed.memory_mb, fixed.whole_node) == (6, 15000, True)
-    assert small == NodeKind(
+    assert small == NodeType(
         "spot-2c-4g", "spot", 2, 4000, at_most=3, boot_seconds=240, longest_seconds=3600,
         source="sinfo",
     )  # fmt: skip
-    assert large == NodeKind(
+    assert large == NodeType(
         "spot-4c-9g-1xa100", "spot", 4, 9000, 1, 7000, at_most=12, boot_seconds=240,
         longest_seconds=3600, source="sinfo",
     )  # fmt: skip

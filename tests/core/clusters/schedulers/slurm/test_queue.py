@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm import queue as slurm_queue
-from rowtui.core.clusters.schedulers.slurm.parse import UnreadableError
+from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm, read_exit_statuses
 
 
@@ -71,7 +71,7 @@ def test_an_answer_in_another_form_is_refused_not_guessed(spoil: bytes) -> None:
     form = QueueForm.new()
     good = line(form, "3|N/A|RUNNING|1:05|10:00|N/A|cpu|n1|None")
     data = spoil.replace(b"%s", good).replace(b"{mark}", form.mark.encode())
-    with pytest.raises(UnreadableError):
+    with pytest.raises(SlurmFormatError):
         form.read(data)
 
 
@@ -110,7 +110,7 @@ def test_tasks_that_can_not_be_told_spoil_the_answer_only_where_they_are_ours(
     form = QueueForm.new()
     theirs = line(form, f"4|{numbers}|{PENDING}Priority", "else")
     assert [job.key for job in form.read(theirs).jobs] == [JobKey(4)]
-    with pytest.raises(UnreadableError, match="the tasks of array 4"):
+    with pytest.raises(SlurmFormatError, match="the tasks of array 4"):
         form.read(line(form, f"4|{numbers}|{PENDING}Priority", "rowtui:tok"))
 
 

@@ -13,13 +13,13 @@ import pytest
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    DryVerdict,
     Job,
     JobKey,
     JobSpec,
     JobState,
     OutcomeUnknown,
     Rejected,
-    Verdict,
     task_token,
 )
 from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
@@ -114,20 +114,20 @@ async def test_a_job_runs_in_its_folder_and_its_end_carries_token_name_and_exit_
 @pytest.mark.parametrize(
     ("header", "verdict", "words"),
     [
-        ("--partition=cpu\n--time=5", Verdict.TAKES, ""),
-        ("--partition=nosuch", Verdict.REFUSES, "invalid partition specified: nosuch; Invalid"),
-        ("--partition=shared\n--time=600", Verdict.REFUSES, "Requested time limit is invalid"),
-        ("--time=banana", Verdict.REFUSES, "Invalid --time specification"),
-        ("--gres=tpu:1", Verdict.REFUSES, "Invalid generic resource (gres) specification"),
+        ("--partition=cpu\n--time=5", DryVerdict.TAKES, ""),
+        ("--partition=nosuch", DryVerdict.REFUSES, "invalid partition specified: nosuch; Invalid"),
+        ("--partition=shared\n--time=600", DryVerdict.REFUSES, "Requested time limit is invalid"),
+        ("--time=banana", DryVerdict.REFUSES, "Invalid --time specification"),
+        ("--gres=tpu:1", DryVerdict.REFUSES, "Invalid generic resource (gres) specification"),
     ],
 )
 async def test_a_dry_check_tells_when_and_where_a_job_would_start_or_why_it_would_not(
-    slurm: SlurmCluster, scheduler: SlurmScheduler, header: str, verdict: Verdict, words: str
+    slurm: SlurmCluster, scheduler: SlurmScheduler, header: str, verdict: DryVerdict, words: str
 ) -> None:
     asked = spec(slurm, "true", header)
     answer = await scheduler.test_only(asked)
     assert (answer.verdict, answer.reason[: len(words)]) == (verdict, words)
-    if verdict is Verdict.TAKES:
+    if verdict is DryVerdict.TAKES:
         assert answer.start is not None
         assert abs(answer.start - time.time()) < 600
         assert "in partition cpu" in answer.detail

@@ -24,10 +24,14 @@ from rowtui.core.clusters.transports.shared.folder import (
     shared_folder,
     shared_socket,
 )
-from rowtui.core.clusters.transports.shared.protocol import SharedLogin, State, Wish
+from rowtui.core.clusters.transports.shared.protocol import LoginState, SharedLogin, Wish
 from rowtui.core.clusters.transports.shared.server import Shared, serve
-from rowtui.core.clusters.transports.shared.transport import Line, SharedTransport, open_line
-from rowtui.core.clusters.transports.shared.user import Questions
+from rowtui.core.clusters.transports.shared.transport import (
+    SharedConnection,
+    SharedTransport,
+    open_line,
+)
+from rowtui.core.clusters.transports.shared.user import UserQuestions
 
 from tests.core.clusters.transports.conftest import Person, Reach
 from tests.eventually import eventually
@@ -55,7 +59,7 @@ class Held:
     async def serve(
         self, ready: asyncio.Event | None = None, idle_seconds: float = 60, seconds: float = 60
     ) -> None:
-        questions = Questions()
+        questions = UserQuestions()
         target = SshTarget(self.node.name, config=(self.node.ssh_config,))
         await serve(
             AsyncsshTransport(target, questions),
@@ -276,7 +280,7 @@ async def test_while_the_network_is_away_the_login_is_kept(reach: Reach, path: P
 
     assert away.trouble in (Trouble.UNREACHABLE, Trouble.NOT_STARTED)
     assert known is not None
-    assert known.state is State.LOST
+    assert known.state is LoginState.LOST
     assert back.exit_status == 0
 
 
@@ -327,7 +331,7 @@ async def test_an_unknown_host_key_is_asked_about_at_the_other_end(
     async with held(node, path):
         known = await log_in_at(path, person)
 
-    assert known.state is State.CONNECTED
+    assert known.state is LoginState.CONNECTED
     assert [key.kind for key in person.keys] == ["ssh-ed25519"]
     assert node.known_hosts.read_text().split()[1:] == person.keys[0].line.split()[1:]
 
@@ -436,7 +440,7 @@ async def test_the_socket_is_the_users_alone(alpha: Held) -> None:
 @pytest.mark.parametrize("wish", ["commands", "login"])
 async def test_another_version_is_refused_but_may_look_and_end(alpha: Held, wish: str) -> None:
     async def told(wish: str) -> dict[str, object]:
-        line = await Line.to(alpha.path)
+        line = await SharedConnection.to(alpha.path)
         shared_protocol.send(line.writer, {"rowtui": "9.9", "protocol": 9, "wish": wish})
         answer = await shared_protocol.receive(line.reader)
         end = await line.reader.read() if wish != "end" else b""
@@ -587,7 +591,7 @@ def wait_until_gone(path: Path) -> None:
     eventually(lambda: not path.exists(), what=f"{path} to be gone")
 
 
-def over_a_stream(head: dict[str, object], *body: bytes) -> shared_protocol.Frame:
+def over_a_stream(head: dict[str, object], *body: bytes) -> shared_protocol.Message:
     """What comes out at the other end."""
 
     class Writer:
@@ -596,7 +600,7 @@ def over_a_stream(head: dict[str, object], *body: bytes) -> shared_protocol.Fram
         def write(self, data: bytes) -> None:
             self.data += data
 
-    async def read(data: bytes) -> shared_protocol.Frame | None:
+    async def read(data: bytes) -> shared_protocol.Message | None:
         reader = asyncio.StreamReader()
         reader.feed_data(data)
         reader.feed_eof()

@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.tui.views.network.picture.layout import Box, Layout, Link, Path, lay_out
+from rowtui.tui.views.network.picture.layout import Box, DrawnLink, Path, PictureLayout, lay_out
 
 
 @st.composite
-def networks(draw: st.DrawFn, most: int = 60) -> tuple[list[Box], list[Link]]:
+def networks(draw: st.DrawFn, most: int = 60) -> tuple[list[Box], list[DrawnLink]]:
     """Boxes of any size with links from earlier to later ones."""
     number = draw(st.integers(1, most))
     random = draw(st.randoms(use_true_random=False))
@@ -24,11 +24,11 @@ def networks(draw: st.DrawFn, most: int = 60) -> tuple[list[Box], list[Link]]:
         Box(at, levels[at], random.randint(3, 20), random.randint(3, 7), random.randint(1, 2))
         for at in range(number)
     ]
-    links = [Link(a, b, random.randint(1, boxes[b].height - 2)) for a, b in pairs]
+    links = [DrawnLink(a, b, random.randint(1, boxes[b].height - 2)) for a, b in pairs]
     return boxes, links
 
 
-def inside(layout: Layout) -> set[tuple[int, int]]:
+def inside(layout: PictureLayout) -> set[tuple[int, int]]:
     """The cells of all boxes; each belongs to one."""
     cells = [
         (x, y)
@@ -56,7 +56,7 @@ def pieces(path: Path) -> list[tuple[bool, int, int]]:
 @settings(deadline=None, max_examples=15)
 @given(networks())
 def test_every_box_and_link_of_any_network_has_its_place(
-    network: tuple[list[Box], list[Link]],
+    network: tuple[list[Box], list[DrawnLink]],
 ) -> None:
     boxes, links = network
     layout = lay_out(boxes, links)
@@ -89,7 +89,7 @@ def test_every_box_and_link_of_any_network_has_its_place(
 
 @settings(deadline=None, max_examples=15)
 @given(networks(20))
-def test_levels_are_columns_from_left_to_right(network: tuple[list[Box], list[Link]]) -> None:
+def test_levels_are_columns_from_left_to_right(network: tuple[list[Box], list[DrawnLink]]) -> None:
     boxes, links = network
     layout = lay_out(boxes, links)
     for one in boxes:
@@ -101,7 +101,7 @@ def test_levels_are_columns_from_left_to_right(network: tuple[list[Box], list[Li
 
 def test_a_chain_is_one_straight_line() -> None:
     boxes = [Box(at, at, 10, 4 + at) for at in range(4)]
-    layout = lay_out(boxes, [Link(at, at + 1) for at in range(3)])
+    layout = lay_out(boxes, [DrawnLink(at, at + 1) for at in range(3)])
     assert {place.y for place in layout.boxes.values()} == {0}
     assert all(len(path.points) == 2 for path in layout.paths)
 
@@ -109,7 +109,7 @@ def test_a_chain_is_one_straight_line() -> None:
 def test_two_links_that_change_places_are_drawn_apart() -> None:
     # given: boxes of which each would leave where the other arrives
     boxes = [Box("a", 0, 5, 3), Box("b", 0, 5, 3), Box("c", 1, 5, 7), Box("d", 2, 5, 3)]
-    links = [Link("a", "c", 5), Link("b", "c", 1)]
+    links = [DrawnLink("a", "c", 5), DrawnLink("b", "c", 1)]
     # when
     layout = lay_out(boxes, links)
     # then
@@ -119,8 +119,8 @@ def test_two_links_that_change_places_are_drawn_apart() -> None:
 
 def test_a_link_that_goes_back_is_refused() -> None:
     with pytest.raises(ValueError, match="not at a lower level"):
-        lay_out([Box("a", 0, 5, 3), Box("b", 0, 5, 3)], [Link("a", "b")])
+        lay_out([Box("a", 0, 5, 3), Box("b", 0, 5, 3)], [DrawnLink("a", "b")])
 
 
 def test_nothing_is_laid_out_as_nothing() -> None:
-    assert lay_out([], []) == Layout({}, (), 0, 0)
+    assert lay_out([], []) == PictureLayout({}, (), 0, 0)
