@@ -1,6 +1,6 @@
 """Write docs/schema/*.json from the types of what `--json` prints: `python docs/make_schema.py`.
 
-The types (`core/base/json_objects.py`) are those that the commands are checked against, so the
+The types (`core/base/json/`) are those that the commands are checked against, so the
 schemas cannot differ from them; a test fails when the files are older than the types. JSON Schema,
 draft 2020-12.
 """
@@ -14,7 +14,18 @@ import typing
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from rowtui.core.base import json_objects
+from rowtui.core.base.json import (
+    VERSION,
+    amounts,
+    clusters,
+    copies,
+    directories,
+    jobs,
+    mapping,
+    network,
+    packing,
+    plans,
+)
 
 FOLDER = Path(__file__).with_name("schema")
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -27,16 +38,65 @@ _PLAIN: dict[Any, dict[str, Any]] = {
     Any: {},
 }
 
+COMMANDS: dict[str, tuple[str, Any]] = {
+    "status": ("show status", directories.StatusJson),
+    "directory-names": ("show directories", directories.DirectoryNamesJson),
+    "groups": ("show directories --action", directories.GroupsJson),
+    "jobs": ("show jobs", jobs.JobsJson),
+    "clusters": ("show cluster", list[clusters.ClusterJson]),
+    "launchers": ("show launchers", dict[str, dict[str, clusters.LauncherJson]]),
+    "scan": ("scan", directories.ScanJson),
+    "plan": ("plan; submit --dry-run", plans.PlanJson),
+    "sent": ("submit, retry", plans.SentJson),
+    "job-answers": ("cancel, hold, release", list[jobs.JobAnswerJson]),
+    "log": ("logs", jobs.LogJson),
+    "explained": ("explain", mapping.ExplainedJson),
+    "not-there": ("explain, of directories that do not exist yet", mapping.NotThereJson),
+    "workflow-change": ("explain --write, --undo", mapping.WorkflowChangeJson),
+    "script-changes": ("plan --diff", plans.ScriptChangesJson),
+    "queue": ("queue", jobs.QueueJson),
+    "packing": ("pack", packing.PackingJson),
+    "pack-comparison": ("pack --compare", packing.PackComparisonJson),
+    "pack-simulation": ("pack --simulate", packing.PackSimulationJson),
+    "network": ("network show", network.NetworkJson),
+    "samples": ("network show NODE", network.SamplesJson),
+    "runs": ("network runs", network.RunsJson),
+    "run-event": ("network run, each line", network.RunEventJson),
+    "network-simulation": ("network run --simulate", network.NetworkSimulationJson),
+    "network-check": ("network check", network.NetworkCheckJson),
+    "retired": ("network retire", network.RetiredJson),
+    "comparisons": ("mirror", list[copies.ComparisonJson]),
+    "copied": ("mirror --send, --fetch, --keep", copies.CopiedJson),
+    "findings": ("doctor", list[clusters.FindingJson]),
+    "node-types": ("doctor --node-types", clusters.NodeTypesJson),
+}
+"""What each command prints: name of the schema -> the command, and the type."""
+
+PARTS: dict[str, Any] = {
+    "cost": amounts.CostJson,
+    "failure": directories.FailureJson,
+    "job": jobs.JobJson,
+    "directory": directories.DirectoryJson,
+    "group": directories.GroupJson,
+    "request": mapping.RequestJson,
+    "decision": mapping.DecisionJson,
+    "bundle": plans.BundleJson,
+    "refused": plans.RefusedJson,
+    "queue-row": jobs.QueueRowJson,
+    "run": network.RunJson,
+}
+"""Objects that stand in several of these: name of the schema -> the type."""
+
 
 def schemas() -> dict[str, dict[str, Any]]:
     """Every schema by its name."""
     found = {
         name: schema(name, f"rowtui {command} --json", kind)
-        for name, (command, kind) in json_objects.COMMANDS.items()
+        for name, (command, kind) in COMMANDS.items()
     }
     return found | {
         name: schema(name, f"{name}, in what several commands print", kind)
-        for name, kind in json_objects.PARTS.items()
+        for name, kind in PARTS.items()
     }
 
 
@@ -48,9 +108,9 @@ def schema(name: str, title: str, kind: Any) -> dict[str, Any]:
         body = parts.pop(_name(kind)) if not _names_itself(kind, parts) else body
     return {
         "$schema": _DRAFT,
-        "$id": f"urn:rowtui:schema:{name}:{json_objects.VERSION}",
+        "$id": f"urn:rowtui:schema:{name}:{VERSION}",
         "title": title,
-        "version": json_objects.VERSION,
+        "version": VERSION,
         **body,
         **({"$defs": dict(sorted(parts.items()))} if parts else {}),
     }

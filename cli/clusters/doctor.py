@@ -17,10 +17,10 @@ from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import ask, cluster_name, sit_before
 from rowtui.core import __version__
 from rowtui.core.base.errors import NoProjectError, RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
-from rowtui.core.engine.api.json_views import node_kind_of
+from rowtui.core.engine.api.json.clusters import node_kind_of
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
     from rowtui.core.base.errors import Problem
+    from rowtui.core.base.json import clusters as to
     from rowtui.core.clusters.model import Cluster, Identified
     from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind, FoundNodes
     from rowtui.core.project.project import Project
@@ -224,7 +224,7 @@ def _project(project: Project) -> Iterator[DoctorFinding]:
 
 def _set_aside(project: Project) -> dict[str, str]:
     """Return the directories whose values cannot be used, by name, and why."""
-    from rowtui.core.engine.api.json_views import bad_of
+    from rowtui.core.engine.api.json.directories import bad_of
 
     try:
         project.synchronise()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import jobs as to
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.logs import Log, LogPiece
     from rowtui.core.submission.plan.model import JobRecord
@@ -59,8 +59,8 @@ def _print_json(
     """Print the job as JSON, with the lines of its log."""
     import json
 
-    from rowtui.core.base.json_objects import VERSION
-    from rowtui.core.engine.api.json_views import job_of, known_jobs
+    from rowtui.core.base.json import VERSION
+    from rowtui.core.engine.api.json.jobs import job_of, known_jobs
 
     if args.follow:
         raise RowtuiError("--json prints a log once", "leave --follow out")

@@ -17,9 +17,10 @@ from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import open_project, say_notices, sit_before
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.json_views import Queued, cluster_queue, elapsed_of, known_jobs
+from rowtui.core.engine.api.json.jobs import elapsed_of, known_jobs
+from rowtui.core.engine.api.json.queue import Queued, cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.queue.queues import Looks
 
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from rowtui.cli.jobs.queue_rows import JoinedJob
     from rowtui.cli.output.output import Output
     from rowtui.cli.output.watch import Told
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import jobs as to
     from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.engine.api.json_views import JobRecords
+    from rowtui.core.engine.api.json.jobs import JobRecords
     from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import ClusterView
 

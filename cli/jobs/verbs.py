@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import jobs as to
     from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.jobs import Jobs

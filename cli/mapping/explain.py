@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import mapping as to
     from rowtui.core.groups.model import Group, JobRequest, Status
     from rowtui.core.mapping.model.decision import Decision
     from rowtui.core.mapping.model.request import Person, WhatIf
@@ -239,7 +239,7 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
 
 def _data(action: str, project: Project, explained: Explained) -> to.ExplainedJson:
     from rowtui.cli.output.table import spans
-    from rowtui.core.base.json_objects import VERSION
+    from rowtui.core.base.json import VERSION
     from rowtui.core.mapping.model.decision_json import decision_data, problem_data
 
     mapping = project.mapping

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.definition.allowed import dimension_fault, name_fault
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
     from rowtui.core.base.errors import Problem
+    from rowtui.core.base.json import network as to
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action, Workflow
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.project.open import ADD_YES, answer_to, say_notices
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import network as to
 
 
 SHOWN = 20

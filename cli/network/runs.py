@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from rowtui.cli.network.shared.limits import open_network
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import network as to
     from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import BadRun, Run
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def _listed(run: Run | BadRun) -> to.ListedRunJson:
     """Return the data of a run's journal, without its network."""
     from rowtui.cli.network.shared.json import charged_json, limits_json
-    from rowtui.core.engine.api.json_views import utc
+    from rowtui.core.engine.api.json.values import utc
     from rowtui.core.runs.store import BadRun
 
     if isinstance(run, BadRun):

@@ -22,9 +22,9 @@ from rowtui.cli.pack.text import (
     terminal_width,
 )
 from rowtui.cli.project.open import say_mapping_problems
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.json_views import packed_of
+from rowtui.core.engine.api.json.plans import packed_of
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.cli.pack.text import Cells
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import packing as to
     from rowtui.core.project.planning.pack_views import PackedDestination
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         return simulate_packing(args, out, packed)
     if args.json:
-        from rowtui.core.engine.api.json_views import packing_of
+        from rowtui.core.engine.api.json.packing import packing_of
 
         out.print(json.dumps(packing_of(packed), indent=2))
         return 0

@@ -19,10 +19,10 @@ from rowtui.cli.output.progress import Busy
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.ahead import Ahead, carried_out
 from rowtui.cli.pack.text import number
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.model import NodeType
-from rowtui.core.engine.api.json_views import cost_in, place_of
+from rowtui.core.engine.api.json.values import cost_in, place_of
 from rowtui.core.packing.model import HOUR
 from rowtui.core.packing.simulation.simulate import (
     Arrival,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.cli.pack.text import Cells
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import packing as to
     from rowtui.core.packing.model import InstanceType
     from rowtui.core.packing.simulation.online_model import Policy
     from rowtui.core.packing.simulation.simulate import TypeUse

@@ -12,9 +12,9 @@ from rowtui.cli.output.progress import ProgressBar, waited_for
 from rowtui.cli.output.table import TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import answer_to, ask, cluster_name, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import file_size, plural, visible
-from rowtui.core.engine.api.json_views import utc
+from rowtui.core.engine.api.json.values import utc
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.mirror.model import FOLDER, LINK
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import copies as to
     from rowtui.core.mirror.compare import Copy, Transfer
     from rowtui.core.mirror.model import FileFacts
     from rowtui.core.mirror.transfer import files

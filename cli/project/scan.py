@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import given_names, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import directories as to
     from rowtui.core.project.scan import ScanReport
 
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        from rowtui.core.engine.api.json_views import cluster_of
+        from rowtui.core.engine.api.json.clusters import cluster_of
 
         out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
     elif args.short:

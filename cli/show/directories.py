@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import directories as to
     from rowtui.core.project.project import Project
 
 NEEDS_ACTION = (
@@ -99,8 +99,8 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     if args.json:
         import json
 
-        from rowtui.core.base.json_objects import VERSION
-        from rowtui.core.engine.api.json_views import bad_of
+        from rowtui.core.base.json import VERSION
+        from rowtui.core.engine.api.json.directories import bad_of
 
         found: to.DirectoryNamesJson = {
             "version": VERSION,
@@ -118,8 +118,8 @@ def _print_json(
 ) -> None:
     import json
 
-    from rowtui.core.base.json_objects import VERSION
-    from rowtui.core.engine.api.json_views import directory_of, group_of
+    from rowtui.core.base.json import VERSION
+    from rowtui.core.engine.api.json.directories import directory_of, group_of
     from rowtui.core.groups.request import job_requests
     from rowtui.core.project.planning.asked import shown_amounts
     from rowtui.core.project.planning.plan import counted_on

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.engine.api.json_views import JobRecords
+    from rowtui.core.engine.api.json.jobs import JobRecords
     from rowtui.core.project.project import Project
 
 _NAMED = 10  # jobs of one reason that are named below the table
@@ -97,7 +97,7 @@ def _print_long(
         if matches(args.action, job.record.action)
         and (wanted is None or wanted.intersection(job.record.directories))
     ]
-    from rowtui.core.engine.api.json_views import jobs_of, known_jobs
+    from rowtui.core.engine.api.json.jobs import jobs_of, known_jobs
 
     known = known_jobs(project, view.jobs)
     if args.json:
@@ -132,7 +132,7 @@ def _some(labels: Sequence[str]) -> str:
 
 
 def _table(jobs: list[JobView], known: JobRecords, out: Output, *, header: bool) -> list[str]:
-    from rowtui.core.engine.api.json_views import elapsed_of, walltime_of
+    from rowtui.core.engine.api.json.jobs import elapsed_of, walltime_of
 
     columns = [
         TextColumn("ID", right=True),

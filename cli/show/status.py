@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import directories as to
     from rowtui.core.groups.model import ActionStatus
     from rowtui.core.groups.status import StatusCounts
     from rowtui.core.project.project import Project
@@ -132,8 +132,9 @@ def print_json(
     """Print the status as JSON. `waiting`: waiting network jobs, None without a network."""
     import json
 
-    from rowtui.core.base.json_objects import VERSION
-    from rowtui.core.engine.api.json_views import bad_of, cost_of
+    from rowtui.core.base.json import VERSION
+    from rowtui.core.engine.api.json.directories import bad_of
+    from rowtui.core.engine.api.json.values import cost_of
 
     document: to.StatusJson = {
         "version": VERSION,

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
-        from rowtui.core.engine.api.json_views import plan_of, transfers_of
+        from rowtui.core.engine.api.json.plans import plan_of
+        from rowtui.core.engine.api.json.values import transfers_of
 
         document = plan_of(plan, scripts=args.scripts)
         document["transfers"] = transfers_of(transfers)

@@ -66,7 +66,7 @@ def send_if_confirmed(
         if args.json:
             import json
 
-            from rowtui.core.engine.api.json_views import plan_of
+            from rowtui.core.engine.api.json.plans import plan_of
 
             out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
         else:
@@ -233,7 +233,8 @@ def print_answers(
     """Print the outcome of each job and the copies made for the jobs, for programs."""
     import json
 
-    from rowtui.core.engine.api.json_views import known_jobs, sent_of
+    from rowtui.core.engine.api.json.jobs import known_jobs
+    from rowtui.core.engine.api.json.plans import sent_of
 
     known = None
     if plan is not None and plan.jobs:

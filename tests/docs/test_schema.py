@@ -6,7 +6,6 @@ from types import ModuleType
 
 import pytest
 from jsonschema import Draft202012Validator
-from rowtui.core.base.json_objects import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -32,7 +31,7 @@ def test_each_schema_is_one(make_schema: ModuleType) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-def test_every_schema_is_in_the_page_on_files() -> None:
+def test_every_schema_is_in_the_page_on_files(make_schema: ModuleType) -> None:
     page = (DOCS / "formats.md").read_text(encoding="utf-8")
-    for name, (command, _) in COMMANDS.items():
+    for name, (command, _) in make_schema.COMMANDS.items():
         assert f"| `{command}` | [{name}](schema/{name}.json) |" in page

@@ -25,7 +25,8 @@ from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.engine.api.json_views import planned_job, utc
+from rowtui.core.engine.api.json.jobs import planned_job
+from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.submission.sending.fence import without_directory
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import network as to
     from rowtui.core.runs.execution.autopilot import AutopilotMessage
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import OpenRun

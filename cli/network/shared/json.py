@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost
-from rowtui.core.engine.api.json_views import cost_of, failed_for, utc
+from rowtui.core.engine.api.json.directories import failed_for
+from rowtui.core.engine.api.json.values import cost_of, utc
 from rowtui.core.network.graph.job_model import GraphJobState
 
 if TYPE_CHECKING:
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json.directories import FailureJson
+    from rowtui.core.base.json.network import (
+        ChargesJson,
+        EstimateJson,
+        LimitsJson,
+        NetworkJson,
+        NetworkNodeJson,
+        RunJson,
+        SampleJson,
+        SamplesJson,
+    )
     from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.views import (
         Estimate,
@@ -26,7 +37,7 @@ if TYPE_CHECKING:
 
 def network_json(
     view: NetworkView, logs: Mapping[int, str], ends: Mapping[int, LastEnd]
-) -> to.NetworkJson:
+) -> NetworkJson:
     """Return `network show --json`. `logs`, `ends`: paths, and how failed jobs ended, by job."""
     return {
         "version": VERSION,
@@ -66,7 +77,7 @@ def network_json(
     }
 
 
-def failure_json(reason: str, end: LastEnd | None) -> to.FailureJson:
+def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
     """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
     from rowtui.core.submission.plan.model import job_label
 
@@ -75,7 +86,7 @@ def failure_json(reason: str, end: LastEnd | None) -> to.FailureJson:
     return failed_for(reason, job_label(end.job_id, end.token), end.cluster)
 
 
-def run_json(run: RunView) -> to.RunJson:
+def run_json(run: RunView) -> RunJson:
     """Return a run, with its limits and its charges."""
     return {
         "id": run.id,
@@ -91,7 +102,7 @@ def run_json(run: RunView) -> to.RunJson:
     }
 
 
-def limits_json(limits: RunLimits) -> to.LimitsJson:
+def limits_json(limits: RunLimits) -> LimitsJson:
     """Return the limits of a run's charges."""
     return {
         "cpu_hours": limits.cpu_hours,
@@ -106,7 +117,7 @@ def limits_json(limits: RunLimits) -> to.LimitsJson:
     }
 
 
-def charged_json(spent: Spent) -> to.ChargesJson:
+def charged_json(spent: Spent) -> ChargesJson:
     """Return what a run's submitted jobs ask for.
 
     A price in one currency is in the cost as well.
@@ -126,7 +137,7 @@ def states_json(counts: tuple[int, ...]) -> dict[str, int]:
     return {state.name.lower(): counts[state] for state in GraphJobState} if counts else {}
 
 
-def _estimate(estimate: Estimate) -> to.EstimateJson:
+def _estimate(estimate: Estimate) -> EstimateJson:
     return {
         "seconds_left": estimate.seconds_left,
         "done_at": utc(estimate.done_at) or "",
@@ -140,7 +151,7 @@ def _estimate(estimate: Estimate) -> to.EstimateJson:
     }
 
 
-def _node(node: NodeView) -> to.NetworkNodeJson:
+def _node(node: NodeView) -> NetworkNodeJson:
     return {
         "name": node.name,
         "kind": node.kind,
@@ -156,7 +167,7 @@ def _node(node: NodeView) -> to.NetworkNodeJson:
     }
 
 
-def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.SamplesJson:
+def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> SamplesJson:
     """Return `network show NODE --json`. `logs`: by directory."""
     return {
         "version": VERSION,
@@ -167,7 +178,7 @@ def samples_json(page: SamplesPage, logs: Mapping[str, str]) -> to.SamplesJson:
     }
 
 
-def _sample(sample: SampleView, logs: Mapping[str, str]) -> to.SampleJson:
+def _sample(sample: SampleView, logs: Mapping[str, str]) -> SampleJson:
     return {
         "directory": sample.directory,
         "values": sample.values,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.cli.pack.simulation import span
 from rowtui.cli.pack.text import cut, cut_last, number, terminal_width
-from rowtui.core.base.json_objects import VERSION
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.engine.api.json_views import cost_of
+from rowtui.core.engine.api.json.values import cost_of
 from rowtui.core.network.simulation.gantt import NOTHING, Gantt, GanttCell, gantt
 from rowtui.core.runs.limits.machines import UNKNOWN_MB
 from rowtui.core.runs.limits.run_times import RunTimeSource
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.cli.pack.text import Cells
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json import network as to
     from rowtui.core.network.simulation.gantt import By
     from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
     from rowtui.core.runs.limits.run_times import RunTime

@@ -1,4 +1,4 @@
-"""Convert a decision to the JSON objects of `rowtui.core.base.json_objects`.
+"""Convert a decision to the JSON objects of `rowtui.core.base.json`.
 
 The input is a `Decision` (and the load of partitions, if known); the output is dicts, lists and
 JSON values.
@@ -28,18 +28,32 @@ from rowtui.core.mapping.model.reasons import outcome_sentence, reasons, what_to
 from rowtui.core.mapping.model.request import Amounts, MappingRequest, WhatIf
 
 if TYPE_CHECKING:
-    from rowtui.core.base import json_objects as to
+    from rowtui.core.base.json.amounts import AmountsJson, PlaceJson
+    from rowtui.core.base.json.mapping import (
+        CandidateJson,
+        CheckJson,
+        DecisionJson,
+        OfferJson,
+        OriginJson,
+        PlacementJson,
+        ProblemJson,
+        RefusalJson,
+        RequestJson,
+        ValueJson,
+        WhatIfJson,
+        WouldTakeJson,
+    )
 
 Loads: TypeAlias = Mapping[tuple[str, str], PartitionLoad]
 
 DEEPEST = 50  # of nested values, as in YAML files, whose own limit is `yaml_text.DEEPEST`
 
 
-def decision_data(decision: Decision, loads: Loads | None = None) -> to.DecisionJson:
+def decision_data(decision: Decision, loads: Loads | None = None) -> DecisionJson:
     """Return the whole decision. `loads`: (cluster, partition) -> the load, where it is known."""
     known = loads or {}
     request, totals = decision.request, decision.request.totals
-    chosen: to.PlaceJson | None = None
+    chosen: PlaceJson | None = None
     for each in decision.candidates:
         if each.chosen:
             chosen = {"cluster": each.cluster, "partition": each.partition or None}
@@ -74,7 +88,7 @@ def decision_data(decision: Decision, loads: Loads | None = None) -> to.Decision
     }
 
 
-def request_data(request: MappingRequest) -> to.RequestJson:
+def request_data(request: MappingRequest) -> RequestJson:
     """Return the request."""
     user, totals = request.user, request.totals
     return {
@@ -92,7 +106,7 @@ def request_data(request: MappingRequest) -> to.RequestJson:
     }
 
 
-def what_if_data(what_if: WhatIf) -> to.WhatIfJson:
+def what_if_data(what_if: WhatIf) -> WhatIfJson:
     """Return the hypothetical changes of the user's request."""
     return {
         **amounts_data(what_if.amounts),
@@ -102,7 +116,7 @@ def what_if_data(what_if: WhatIf) -> to.WhatIfJson:
     }
 
 
-def placement_data(placement: Placement) -> to.PlacementJson:
+def placement_data(placement: Placement) -> PlacementJson:
     """Return where the job goes and with which values, or why nowhere."""
     return {
         "state": _state(placement.outcome),
@@ -130,7 +144,7 @@ def _state(outcome: MappingOutcome) -> Literal["placed", "refused", "waiting"]:
     return "waiting" if outcome in (MappingOutcome.WAITS, MappingOutcome.UNTRUSTED) else "refused"
 
 
-def contribution_data(contribution: Contribution) -> to.ValueJson:
+def contribution_data(contribution: Contribution) -> ValueJson:
     """Return one value, its origin, and the values that it replaced (nearest first)."""
     return {
         "field": contribution.field,
@@ -144,7 +158,7 @@ def contribution_data(contribution: Contribution) -> to.ValueJson:
     }
 
 
-def candidate_data(candidate: Candidate, loads: Loads) -> to.CandidateJson:
+def candidate_data(candidate: Candidate, loads: Loads) -> CandidateJson:
     """Return a destination that takes the job. `rank` is null if a rank function left it out."""
     return {
         **_where(candidate, loads),
@@ -157,7 +171,7 @@ def candidate_data(candidate: Candidate, loads: Loads) -> to.CandidateJson:
     }
 
 
-def refusal_data(refusal: Refusal, loads: Loads) -> to.RefusalJson:
+def refusal_data(refusal: Refusal, loads: Loads) -> RefusalJson:
     """Return a destination that does not take the job."""
     return {
         **_where(refusal, loads),
@@ -167,7 +181,7 @@ def refusal_data(refusal: Refusal, loads: Loads) -> to.RefusalJson:
     }
 
 
-def _where(of: Candidate | Refusal, loads: Loads) -> to.OfferJson:
+def _where(of: Candidate | Refusal, loads: Loads) -> OfferJson:
     load = loads.get((of.cluster, of.partition))
     return {
         "destination_id": of.destination,
@@ -180,7 +194,7 @@ def _where(of: Candidate | Refusal, loads: Loads) -> to.OfferJson:
     }
 
 
-def check_data(check: ConstraintCheck) -> to.CheckJson:
+def check_data(check: ConstraintCheck) -> CheckJson:
     """Return one constraint, with its request and its offer."""
     return {
         "constraint": check.constraint,
@@ -192,7 +206,7 @@ def check_data(check: ConstraintCheck) -> to.CheckJson:
     }
 
 
-def _change(change: LiftingChange) -> to.WouldTakeJson:
+def _change(change: LiftingChange) -> WouldTakeJson:
     return {
         "words": change.words,
         "would_be_first": change.first,
@@ -200,7 +214,7 @@ def _change(change: LiftingChange) -> to.WouldTakeJson:
     }
 
 
-def amounts_data(amounts: Amounts) -> to.AmountsJson:
+def amounts_data(amounts: Amounts) -> AmountsJson:
     """Return amounts in the units of all JSON output; mapping files have memory in GB."""
     memory = _number(amounts.mem)
     return {
@@ -217,7 +231,7 @@ def _number(amount: Any) -> float | None:
     return amount if math.isfinite(amount) else None
 
 
-def origin_data(origin: Origin) -> to.OriginJson:
+def origin_data(origin: Origin) -> OriginJson:
     """Return the origin of a value; line and column are from 1, or 0 for the whole file."""
     return {
         "kind": origin.kind,
@@ -229,7 +243,7 @@ def origin_data(origin: Origin) -> to.OriginJson:
     }
 
 
-def problem_data(problem: Problem) -> to.ProblemJson:
+def problem_data(problem: Problem) -> ProblemJson:
     """Return a problem of a file, and its place."""
     return {
         "file": problem.file,

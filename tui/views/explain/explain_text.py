@@ -75,7 +75,7 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
 def copy_json(view: ExplainView) -> None:
     """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
-    from rowtui.core.engine.api.json_views import explanation_of
+    from rowtui.core.engine.api.json.directories import explanation_of
 
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:

@@ -1,0 +1,10 @@
+"""What the command line prints with `--json`: every object, each field with one name and one unit.
+
+Each module has the types of one noun; this package makes no values (`core/engine/api/json/` and the
+commands do). Units, unless a docstring states others: memory in MB (2^20 bytes), durations in
+seconds (`..._seconds`), times as ISO 8601 in UTC (`..._at`), costs in hours of one CPU or one GPU.
+A field without a value is null; no field is left out unless it is `NotRequired`.
+`docs/make_schema.py` writes these types as JSON Schemas (docs/schema/).
+"""
+
+VERSION = 1

@@ -1,0 +1,121 @@
+"""JSON objects of directories and groups: their statuses, failures and scans."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from rowtui.core.base.json.amounts import CostJson, JobReferenceJson
+
+
+class FailureJson(TypedDict):
+    """How the job of a failed directory ended. `exit_code` is the command's own.
+
+    `job`: the job's id as in `JobReferenceJson`.
+    """
+
+    exit_code: int | None
+    signal: str | None
+    reason: str
+    job: str | None
+    cluster: str
+
+
+class DirectoryJson(TypedDict):
+    """A directory and its status for an action.
+
+    `status`: completed, submitted, eligible, waiting; failed, not reached or cancelled for an
+    eligible directory whose last job ended so, with the `reason`. `job`: the job with which the
+    directory is submitted. `value`: its JSON value.
+    """
+
+    name: str
+    action: str
+    status: str | None
+    failed: FailureJson | None
+    reason: str | None
+    job: JobReferenceJson | None
+    value: Any
+
+
+class GroupJson(TypedDict):
+    """Directories that one job processes, in order, and what the action asks for that job.
+
+    `number`: from 1. `status`: that of all its directories, null if they differ. Amounts are those
+    of workflow.toml: the mapper may change them. `memory_mb`: null where the action states none.
+    """
+
+    action: str
+    number: int
+    directories: list[DirectoryJson]
+    directory_count: int
+    status: str | None
+    processes: int
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    walltime_seconds: int
+    cost: CostJson
+
+
+class ActionStatusJson(TypedDict):
+    """Directories of an action by status. `eligible` includes `failed`, `not_reached`, `cancelled`.
+
+    `problem`: why they cannot be counted.
+    """
+
+    name: str
+    index: int
+    completed: int
+    submitted: int
+    eligible: int
+    waiting: int
+    failed: int
+    not_reached: int
+    cancelled: int
+    remaining_cost: CostJson
+    problem: str | None
+
+
+class WaitingJobsJson(TypedDict):
+    """How many jobs of a network wait for inputs: most of them have no directory yet."""
+
+    waiting: int
+
+
+class StatusJson(TypedDict):
+    """`show status`. `bad`: directories that are set aside, by name, and why.
+
+    `network`: of a project with network.toml.
+    """
+
+    version: int
+    project: str
+    directories: int
+    bad: dict[str, str]
+    actions: list[ActionStatusJson]
+    network: WaitingJobsJson | None
+
+
+class DirectoryNamesJson(TypedDict):
+    """`show directories` without an action: names. `bad`: as in `StatusJson`."""
+
+    version: int
+    directories: list[str]
+    bad: dict[str, str]
+
+
+class GroupsJson(TypedDict):
+    """`show directories --action`: the groups of an action, with their directories."""
+
+    version: int
+    action: str
+    groups: list[GroupJson]
+
+
+class ScanJson(TypedDict):
+    """`scan`: directories looked at; found complete and lost ones, by action."""
+
+    version: int
+    scanned: int
+    found: dict[str, int]
+    lost: dict[str, int]

@@ -1,0 +1,363 @@
+"""JSON objects of networks and their runs."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from rowtui.core.base.json.amounts import CostJson
+from rowtui.core.base.json.directories import FailureJson
+from rowtui.core.base.json.jobs import JobJson
+from rowtui.core.base.json.mapping import ProblemJson
+
+
+class LimitsJson(TypedDict):
+    """What a run may charge without asking again; null: no limit. `price` is in `currency`."""
+
+    cpu_hours: float | None
+    gpu_hours: float | None
+    price: float | None
+    currency: str | None
+    jobs_in_queue: int | None
+    destinations: list[str] | None
+    until: str | None
+    failures: int | None
+    failures_in_a_row: int | None
+
+
+class ChargesJson(TypedDict):
+    """What the submitted jobs of a run ask for (`charged`; `prices` by currency), and failures."""
+
+    charged: CostJson
+    prices: dict[str, float]
+    jobs_in_queue: int
+    failures: int
+    failures_in_a_row: int
+
+
+class RunJson(ChargesJson):
+    """A run of a network. `holder`: the process that drives it. `why`: what it waits for.
+
+    `used`: what jobs that ended really took; null: not known.
+    """
+
+    id: str
+    status: str
+    created_at: str
+    holder: str | None
+    why: str | None
+    limits: LimitsJson
+    used: CostJson | None
+    priority: str
+    execution: str
+
+
+class DimensionJson(TypedDict):
+    """A dimension of a node and its number of values."""
+
+    name: str
+    size: int | None
+
+
+class NetworkNodeJson(TypedDict):
+    """A source, node or sink. `states`: jobs by state. `critical_seconds`: on the longest way.
+
+    `home`: the node whose directories it uses; `lists`: jobs that will make more samples.
+    """
+
+    name: str
+    kind: str
+    action: str | None
+    home: str | None
+    dimensions: list[DimensionJson]
+    samples: int
+    lists: int
+    states: dict[str, int]
+    level: int
+    needed: bool
+    critical_seconds: float | None
+
+
+class LinkJson(TypedDict):
+    """A link into an input of a node."""
+
+    source: str
+    target: str
+    input: str
+    output: str
+    collapse: list[str]
+    expand: str | None
+    require: str | None
+
+
+class FailedSampleJson(TypedDict):
+    """A sample whose job failed, and how many jobs are lost for it."""
+
+    node: str
+    directory: str
+    failed: FailureJson
+    lost: int
+    log_path: str | None
+
+
+class StepJson(TypedDict):
+    """A node on the longest way that is left."""
+
+    node: str
+    seconds: float
+    jobs: int
+
+
+class EstimateJson(TypedDict):
+    """When a run may be done. `basis`: of the run times. `growing`: lists will add jobs."""
+
+    seconds_left: float
+    done_at: str
+    critical_path: list[StepJson]
+    basis: str
+    jobs: int
+    growing: bool
+
+
+class RefusedJobsJson(TypedDict):
+    """Jobs of a node that no plan would have now."""
+
+    node: str
+    jobs: int
+    reason: str
+
+
+class NetworkJson(TypedDict):
+    """`network show`. `retired`: directories of samples that no source has.
+
+    `left`: what jobs that were not sent yet will ask for.
+    """
+
+    version: int
+    name: str
+    run: RunJson | None
+    changed: bool
+    retired: int
+    jobs: int
+    nodes: list[NetworkNodeJson]
+    links: list[LinkJson]
+    failures: list[FailedSampleJson]
+    estimate: EstimateJson | None
+    left: CostJson
+    refused: list[RefusedJobsJson]
+    problems: list[str]
+    notices: list[str]
+
+
+class SampleJson(TypedDict):
+    """One sample of a node, and the state of its job."""
+
+    directory: str
+    values: dict[str, Any]
+    state: str | None
+    reason: str | None
+    log_path: str | None
+
+
+class SamplesJson(TypedDict):
+    """`network show NODE`: samples from `offset` on, of `total`."""
+
+    version: int
+    node: str
+    total: int
+    offset: int
+    samples: list[SampleJson]
+
+
+class HolderJson(TypedDict):
+    """The process that drives a run."""
+
+    host: str
+    pid: int
+    since: str
+
+
+class ListedRunJson(TypedDict):
+    """A run as its journal has it. A run that cannot be read has status `bad`, and `why`."""
+
+    id: str
+    status: str
+    name: NotRequired[str]
+    user: NotRequired[str]
+    created_at: NotRequired[str]
+    at: NotRequired[str]
+    holder: NotRequired[HolderJson | None]
+    submitted: NotRequired[int]
+    failed: NotRequired[int]
+    limits: NotRequired[LimitsJson]
+    charged: NotRequired[CostJson]
+    prices: NotRequired[dict[str, float]]
+    jobs_in_queue: NotRequired[int]
+    failures: NotRequired[int]
+    failures_in_a_row: NotRequired[int]
+    why: NotRequired[str]
+    hint: NotRequired[str | None]
+
+
+class RunsJson(TypedDict):
+    """`network runs`: newest first."""
+
+    version: int
+    runs: list[ListedRunJson]
+
+
+class EventFailureJson(TypedDict):
+    """A sample whose job failed just now."""
+
+    node: str
+    directory: str
+    failed: FailureJson
+
+
+class RunEventJson(TypedDict):
+    """One line of `network run`. The first, `run`, has the `id`; the others have what applies.
+
+    `jobs`: those that are sent. `states`: jobs of the network by state.
+    """
+
+    event: str
+    id: NotRequired[str]
+    at: NotRequired[str]
+    sentence: NotRequired[str]
+    success: NotRequired[bool]
+    plan: NotRequired[str]
+    jobs: NotRequired[list[JobJson]]
+    completed: NotRequired[int]
+    cancelled: NotRequired[int]
+    new: NotRequired[int]
+    published: NotRequired[int]
+    failed: NotRequired[list[EventFailureJson]]
+    states: NotRequired[dict[str, int]]
+    charged: NotRequired[CostJson]
+    prices: NotRequired[dict[str, float]]
+    jobs_in_queue: NotRequired[int]
+    failures: NotRequired[int]
+    failures_in_a_row: NotRequired[int]
+
+
+class SimulatedNodeJson(TypedDict):
+    """What one job of a node asks for, and how long it runs. `basis`: where that is from."""
+
+    name: str
+    jobs: int
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    seconds: float
+    basis: str
+    measured_jobs: int
+    refused: str | None
+
+
+class SimulatedMachineJson(TypedDict):
+    """Machines of one kind. `number`: null for as many as wanted."""
+
+    name: str
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    price_per_hour: float | None
+    number: int | None
+    boot_seconds: float
+    whole: bool
+
+
+class UnplacedJson(TypedDict):
+    """Jobs of a node that fit on no machine."""
+
+    node: str
+    jobs: int
+
+
+class OrderResultJson(TypedDict):
+    """What one scheduling plug-in comes to; without an `error` all fields are there.
+
+    `held_up`: jobs that need one that fits on no machine.
+    """
+
+    plugin: str
+    summary: str
+    error: str | None
+    makespan_seconds: NotRequired[float]
+    cost: NotRequired[CostJson]
+    idle_cpu_hours: NotRequired[float]
+    utilisation: NotRequired[float]
+    jobs: NotRequired[int]
+    ended: NotRequired[int]
+    reruns: NotRequired[int]
+    machines_used: NotRequired[int]
+    unplaced: NotRequired[list[UnplacedJson]]
+    held_up: NotRequired[int]
+
+
+class GanttRowJson(TypedDict):
+    """A row of a chart. Each cell: the node (null: none), and the share of the time."""
+
+    label: str
+    cells: list[list[Any]]
+
+
+class GanttJson(TypedDict):
+    """A chart of one order. `cell_seconds`: of one cell."""
+
+    plugin: str
+    by: str
+    cell_seconds: float
+    rows: list[GanttRowJson]
+
+
+class NetworkSimulationJson(TypedDict):
+    """`network run --simulate`. No order takes less than `least_seconds`."""
+
+    version: int
+    network: str
+    jobs: int
+    completed: int
+    assumed_lists: int
+    assumed_entries: int
+    failures: float
+    seed: int
+    nodes: list[SimulatedNodeJson]
+    machines: list[SimulatedMachineJson]
+    notices: list[str]
+    critical_path_seconds: float
+    least_seconds: float
+    plugins: list[OrderResultJson]
+    left_out: list[str]
+    gantt: GanttJson | None
+
+
+class NodeHomeJson(TypedDict):
+    """Whose directories a node uses, and why."""
+
+    node: str
+    home: str
+    why: str
+
+
+class NetworkCheckJson(TypedDict):
+    """`network check`. `jobs`: null where they cannot be counted."""
+
+    version: int
+    ok: bool
+    problems: list[ProblemJson]
+    notices: list[str]
+    jobs: int | None
+    directories: list[NodeHomeJson]
+
+
+class RetiredJson(TypedDict):
+    """`network retire`: directories of samples that no source has; `needed`: by which run.
+
+    `trash`: where those that were `moved` are.
+    """
+
+    version: int
+    retired: list[str]
+    needed: dict[str, str]
+    moved: list[str]
+    trash: str | None

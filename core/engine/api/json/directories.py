@@ -1,0 +1,130 @@
+"""Directories, groups, failures and explanations of placements as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.json import VERSION
+from rowtui.core.engine.api.json.values import cost_of
+from rowtui.core.submission.plan.model import job_label
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json.directories import DirectoryJson, FailureJson, GroupJson
+    from rowtui.core.base.json.mapping import ExplainedJson, GroupsDecisionJson
+    from rowtui.core.groups.model import JobRequest, Status
+    from rowtui.core.project.planning.asked import AskedAmounts
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import (
+        PlacementExplanation,
+    )
+    from rowtui.core.state.model import LastEnd, Submitted
+
+
+def bad_of(project: Project) -> dict[str, str]:
+    """The directories that are set aside, by name, and why."""
+    directories = project.state.directories
+    return {directories.name(position): why for position, why in directories.bad.items()}
+
+
+def directory_of(
+    project: Project,
+    action: str,
+    position: int,
+    status: Status | None,
+    submitted: Submitted | None = None,
+) -> DirectoryJson:
+    """One directory of an action. `submitted`: the job with which it is submitted."""
+    from rowtui.core.groups.model import ENDED, Status
+
+    directories = project.state.directories
+    end = project.state.ends.get(action, {}).get(position) if status in ENDED else None
+    return {
+        "name": directories.name(position),
+        "action": action,
+        "status": None if status is None else status.value,
+        "failed": failure_of(end) if end is not None and status is Status.FAILED else None,
+        "reason": None if end is None else end.reason,
+        "job": None
+        if submitted is None
+        else {
+            "cluster": submitted.cluster,
+            "id": job_label(submitted.job_id, submitted.token),
+            "token": submitted.token or None,
+        },
+        "value": directories.value(position),
+    }
+
+
+def failure_of(end: LastEnd) -> FailureJson:
+    """How the last job of a directory ended."""
+    return failed_for(end.reason, job_label(end.job_id, end.token), end.cluster)
+
+
+def failed_for(reason: str, job: str | None, cluster: str) -> FailureJson:
+    """A failure by the reason on record."""
+    from rowtui.core.submission.sending.fence import command_end
+
+    found = command_end(reason, ended=False)
+    return {
+        "exit_code": found.exit_code,
+        "signal": found.signal,
+        "reason": reason,
+        "job": job,
+        "cluster": cluster,
+    }
+
+
+def group_of(
+    request: JobRequest, asked: AskedAmounts, number: int, directories: list[DirectoryJson]
+) -> GroupJson:
+    """A group and what its job asks for, as mapping files have it. `number`: from 1."""
+    from rowtui.core.project.planning.asked import as_asked
+
+    group = request.group
+    if asked.refused:  # what the action itself asks for
+        asked = as_asked(request)
+    statuses = {it["status"] for it in directories}
+    return {
+        "action": group.action.name,
+        "number": number,
+        "directories": directories,
+        "directory_count": len(group.indices),
+        "status": statuses.pop() if len(statuses) == 1 else None,
+        "processes": request.processes,
+        "cpus": asked.cpus,
+        "memory_mb": asked.memory_mb,
+        "gpus": asked.gpus,
+        "walltime_seconds": asked.walltime_seconds,
+        "cost": cost_of(asked.cost),
+    }
+
+
+def explanation_of(explanation: PlacementExplanation, action: str, about: str) -> ExplainedJson:
+    """An explanation as `rowtui explain --json` prints one. `about`: which directories."""
+    from rowtui.core.mapping.model.decision_json import decision_data, problem_data
+
+    decisions: list[GroupsDecisionJson] = []
+    if explanation.decision is not None:
+        decisions.append(
+            {
+                "groups": [[explanation.group, explanation.group]],
+                "directory_count": explanation.directories,
+                "first_directory": explanation.first,
+                **decision_data(explanation.decision, explanation.loads),
+            }
+        )
+    return {
+        "version": VERSION,
+        "action": action,
+        "about": about,
+        "group_count": explanation.groups,
+        "why_not": None,
+        "files": [
+            {"name": name, "trusted": trusted, "because": because}
+            for name, (trusted, because) in zip(
+                explanation.files, explanation.trusted, strict=False
+            )
+        ],
+        "problems": [problem_data(each) for each in explanation.problems],
+        "decisions": decisions,
+    }

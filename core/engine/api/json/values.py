@@ -1,0 +1,77 @@
+"""Plain values as JSON: times, costs, places and transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.base.json.amounts import CostJson, PlaceJson
+    from rowtui.core.base.json.copies import TransferJson
+    from rowtui.core.project.views.views import (
+        TransferView,
+    )
+    from rowtui.core.submission.plan.model import (
+        PlannedDestination,
+    )
+
+
+_CPU_HOURS = ("core-hours", "CPU-hours")  # the unit of packings without prices
+
+
+_HOUR = 3600
+
+
+def utc(at: float | None) -> str | None:
+    """`2026-11-22T18:00:00.123Z` for epoch seconds; None where they are 0 or no time."""
+    from datetime import UTC, datetime
+
+    if not at:
+        return None
+    try:
+        text = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return None
+    return text.replace("+00:00", "Z")
+
+
+def cost_of(cost: Cost, price: float | None = None, currency: str = "") -> CostJson:
+    """A cost, with what it is in money where that is known."""
+    return {
+        "cpu_hours": cost.cpu_hours,
+        "gpu_hours": cost.gpu_hours,
+        "price": price,
+        "currency": (currency or None) if price is not None else None,
+    }
+
+
+def cost_in(unit: str, value: float, hours: Cost) -> CostJson:
+    """A cost that packing counts in `unit`: a currency, or CPU-hours. `hours`: of the same jobs."""
+    if unit in _CPU_HOURS:
+        return cost_of(Cost(value, hours.gpu_hours))
+    return cost_of(hours, value, unit)
+
+
+def place_of(destination: PlannedDestination) -> PlaceJson:
+    """Where jobs go."""
+    return {"cluster": destination.cluster, "partition": destination.partition or None}
+
+
+def transfers_of(views: Sequence[TransferView]) -> list[TransferJson]:
+    """What is copied to clusters."""
+    return [
+        {
+            "cluster": view.cluster,
+            "place": view.place,
+            "files": view.files,
+            "size": view.size,
+            "first": list(view.first),
+            "unchanged": view.unchanged,
+            "conflicts": list(view.conflicts),
+            "back": list(view.back),
+            "notices": list(view.notices),
+        }
+        for view in views
+    ]
