@@ -33,6 +33,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.row_files import clean_row_files
 from rowtui.core.submission.plan.model import JobStep
@@ -313,7 +314,9 @@ class Seed:
                 await asyncio.sleep(RECONCILED)
                 continue
             project.packing = PACKED if self.packs_now() else False
-            plan = project.plan(project.workflow.actions, limit=self.chance.randint(*PORTION))
+            plan = plan_submission(
+                project, project.workflow.actions, limit=self.chance.randint(*PORTION)
+            )
             self.outcome.plans += 1
             bundles = [job.bundle.token for job in plan.jobs if job.bundle is not None]
             self.outcome.bundles += len(set(bundles))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.engine.local.lists import RequestedList
+from rowtui.core.engine.local.cuts import RequestedList
 from rowtui.core.engine.local.pages import ListPages
 from rowtui.core.groups.model import Status
 from rowtui.core.project.project import Project

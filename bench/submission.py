@@ -20,6 +20,7 @@ from pathlib import Path
 from rowtui.core.clusters.polling.description_cache import remember_description
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.clusters.schedulers.slurm.describe import describe_over
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 
 from bench.machine import machine
@@ -108,7 +109,7 @@ async def floors(here: RemoteProjects, jobs: int) -> list[Measured]:
     cluster, scheduler = project.reach.known(NAME), project.reach.scheduler(NAME)
     assert cluster is not None
     assert scheduler is not None
-    (job,) = project.plan(project.workflow.actions).jobs
+    (job,) = plan_submission(project, project.workflow.actions).jobs
     few = asyncio.Semaphore(scheduler.at_once)
 
     async def send(number: int) -> None:

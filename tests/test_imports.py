@@ -244,10 +244,13 @@ DEAR = {
 @pytest.mark.parametrize(
     ("arguments", "further"),
     [
-        (("show", "status", "--all"), {"core.groups.select", "core.project.mapping_files"}),
+        (
+            ("show", "status", "--all"),
+            {"core.groups.select", "core.project.mapping_files", "core.project.statuses"},
+        ),
         (
             ("show", "status", "d03", "d04"),
-            {"core.groups.select", "core.project.mapping_files"},
+            {"core.groups.select", "core.project.mapping_files", "core.project.statuses"},
         ),
         (("show", "directories"), {"cli.show.listing"}),
         (("show", "directories", "-a", "two", "--eligible"), {"cli.show.listing"}),

@@ -23,6 +23,7 @@ from rowtui.core.clusters.config.user_config import Added, add_entry, own_file
 from rowtui.core.engine.api.json.clusters import node_kind_of
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.context.clusters import entry_toml, live_node_types
+from rowtui.core.project.planning.plan import project_problems
 
 if TYPE_CHECKING:
     import argparse
@@ -224,7 +225,7 @@ def _project(project: Project) -> Iterator[DoctorFinding]:
 
 def _set_aside(project: Project) -> dict[str, str]:
     """Return the directories whose values cannot be used, by name, and why."""
-    from rowtui.core.engine.api.json.directories import bad_of
+    from rowtui.core.engine.api.json.values import bad_of
 
     try:
         project.synchronise()
@@ -246,7 +247,7 @@ def _problems(project: Project) -> Iterator[DoctorFinding]:
                 hint = f"'rowtui doctor --cluster {visible(cluster.name)} --connect' asks"
                 yield DoctorFinding("partitions", WARNING, text, hint)
                 return
-        problems = project.problems()
+        problems = project_problems(project)
     except RowtuiError as error:
         yield DoctorFinding("problems", ERROR, error.message, error.hint)
         problems = project.configured.problems  # these problems may be the reason

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.statuses import project_status
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +74,7 @@ def _tell(root: Path, out: Output) -> int:
     project = _open(root)
     while True:
         _show_status(project, out)
-        plan = project.plan(project.workflow.actions)
+        plan = plan_submission(project, project.workflow.actions)
         if not plan.jobs:
             break
         out.print(f"$ rowtui submit    # {plural(len(plan.jobs), 'job')}, at most {plan.cost}")
@@ -110,7 +112,7 @@ def _show_status(project: Project, out: Output) -> None:
     from rowtui.cli.show.status import status_lines
     from rowtui.core.groups.status import status_counts
 
-    rows = [(row, status_counts(row)) for row in project.status().rows]
+    rows = [(row, status_counts(row)) for row in project_status(project).rows]
     out.print()
     out.print("$ rowtui show status")
     out.lines(status_lines(rows, out, header=True))
@@ -176,7 +178,7 @@ def drive(root: str) -> int:
 
     out = Output(color="never", progress=False)
     project = _open(Path(root))
-    plan = project.plan(project.workflow.actions[:1])
+    plan = plan_submission(project, project.workflow.actions[:1])
     done = asyncio.run(_submit_and_follow(project, plan, out))
     project.close()
     return 0 if done else 1

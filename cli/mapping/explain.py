@@ -12,6 +12,7 @@ from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import action_not_found, chosen_positions, open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.project.planning.plan import project_problems
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.json:
         say_problems(project.mapping, out)
         concerned = {action.index for action in actions}
-        out.problems(each for each in project.problems() if each.action in concerned)
+        out.problems(each for each in project_problems(project) if each.action in concerned)
     asked = _asked(args)
     found = _alike(project, groups.groups, asked)
     why_not = None if args.why_not is None else _destination(project, args.why_not)

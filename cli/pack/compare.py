@@ -25,6 +25,7 @@ from rowtui.cli.project.open import say_mapping_problems
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.plans import packed_of
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def compare(
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
     with busy_with(project, out, "Planning"):
-        plan = project.plan(actions, among, limit=args.n)
+        plan = plan_submission(project, actions, among, limit=args.n)
     planning = time.monotonic() - began
     say_mapping_problems(project, out)
     for sentence in plan.skipped:

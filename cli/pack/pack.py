@@ -10,6 +10,7 @@ from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.project.planning.plan import pack_submission
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         return compare(args, out, project, actions, among)
     with busy_with(project, out, "Planning and packing"):
-        packed = project.pack(actions, choice, among, limit=args.n)
+        packed = pack_submission(project, actions, choice, among, limit=args.n)
     say_mapping_problems(project, out)
     for sentence in packed.plan.skipped:
         out.warn(sentence)

@@ -100,7 +100,7 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
         import json
 
         from rowtui.core.base.json import VERSION
-        from rowtui.core.engine.api.json.directories import bad_of
+        from rowtui.core.engine.api.json.values import bad_of
 
         found: to.DirectoryNamesJson = {
             "version": VERSION,

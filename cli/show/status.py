@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.table import Row, TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
 from rowtui.core.base.text import count, plural
+from rowtui.core.project.statuses import keep_texts, project_status
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     project = open_project(args, out)
     say_configuration_problems(project, out)
     among = chosen_positions(project, args.directories, out)
-    table = project.status(among)
+    table = project_status(project, among)
     counted = [(row, status_counts(row, among)) for row in table.rows]
     counted = [(row, counts) for row, counts in counted if matches(args.action, row.action.name)]
     if not counted and not args.json:
@@ -88,7 +89,7 @@ def keep_for_next_time(
     for coloured in (False, True):
         lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)
         texts[text_key(coloured=coloured)] = "".join(f"{line}\n" for line in lines)
-    project.keep_texts(texts)
+    keep_texts(project, texts)
 
 
 def status_lines(
@@ -133,8 +134,7 @@ def print_json(
     import json
 
     from rowtui.core.base.json import VERSION
-    from rowtui.core.engine.api.json.directories import bad_of
-    from rowtui.core.engine.api.json.values import cost_of
+    from rowtui.core.engine.api.json.values import bad_of, cost_of
 
     document: to.StatusJson = {
         "version": VERSION,

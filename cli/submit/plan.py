@@ -13,6 +13,7 @@ from rowtui.cli.submit.review import scripts_of
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, full_cost, visible
+from rowtui.core.project.planning.plan import plan_submission
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             return 0
     among = chosen_positions(project, args.directories, out)
     with busy_with(project, out, "Planning"):
-        plan = project.plan(actions, among, limit=args.n)
+        plan = plan_submission(project, actions, among, limit=args.n)
     say_mapping_problems(project, out)
     if args.diff:
         from rowtui.cli.submit.review import show_changes

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.core.base.text import visible
+from rowtui.core.project.planning.plan import plan_submission
 
 if TYPE_CHECKING:
     import argparse
@@ -40,6 +41,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 
     with busy_with(project, out, "Planning"):
-        plan = project.plan(actions, among, limit=args.n)
+        plan = plan_submission(project, actions, among, limit=args.n)
     say_mapping_problems(project, out)
     return send_if_confirmed(args, project, plan, out, PlanMessages())

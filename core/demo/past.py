@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rowtui.core.demo.simulation import FAILURES, DemoWork, SimulatedJob
+from rowtui.core.project.planning.plan import plan_submission
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
@@ -49,14 +50,14 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
     for name in simulation.clusters:  # otherwise the order of job numbers would vary
         vars(project.reach.scheduler(name))["at_once"] = 1
     equilibrate, sample, analyze, render, _ = project.workflow.actions
-    stuck = await _sent(project, project.plan([sample], limit=max(1, jobs // 10)))
+    stuck = await _sent(project, plan_submission(project, [sample], limit=max(1, jobs // 10)))
     begin = now()
     for at, job in enumerate(stuck):
         job.sent = begin + at * APART
         job.reason, job.not_before = STUCK, WAITED + LASTED + STAYS
     now.skip(WAITED)
     for action in (equilibrate, sample, analyze, render):
-        sent = await _sent(project, project.plan([action], limit=jobs))
+        sent = await _sent(project, plan_submission(project, [action], limit=jobs))
         for at, job in enumerate(sent):
             job.sent = begin + WAITED + _when(at / len(sent)) + action.index * APART
             if at % FAILS == FAILS - 1:

@@ -23,6 +23,7 @@ from rowtui.core.project.planning.plan import (
     without_broken,
 )
 from rowtui.core.project.planning.requests import FirstGroups, choose_groups
+from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.submission.plan.planner import LaunchMethod, PlanError, Planner, PlanRefusal
 from rowtui.core.submission.scripts.script_parts import NameLines
 
@@ -179,8 +180,6 @@ def _names_of(part: Sequence[Group], number: int, directories: Directories) -> S
 
 def _names(directories: Directories, positions: Any) -> Sequence[str]:
     """Return the names at these positions, as `NameLines` where they can be taken at once."""
-    from rowtui.core.state.directories import StoredDirectories
-
     numpy_has_them = not isinstance(positions, (array, tuple))
     if numpy_has_them and isinstance(directories, StoredDirectories) and directories.table.width:
         from rowtui.core.base.lean_numpy import np

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
+from rowtui.core.clusters.schedulers.local.load import local_load
+from rowtui.core.clusters.schedulers.local.machine import machine_capacity
+from rowtui.core.clusters.schedulers.slurm.load import slurm_load
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
@@ -33,6 +36,8 @@ from rowtui.core.mapping.model.request import (
     WhatIf,
 )
 from rowtui.core.project.context.credentials import this_person
+from rowtui.core.project.inputs import input_gigabytes
+from rowtui.core.project.planning.placing import in_use, with_job
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
@@ -178,13 +183,9 @@ class ProjectMapping:
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         if cluster.scheduler == "slurm":
-            from rowtui.core.clusters.schedulers.slurm.load import slurm_load
-
             transport = self.project.reach.transport(cluster)
             return await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
         if cluster.scheduler == "local":
-            from rowtui.core.clusters.schedulers.local.load import local_load
-
             return await asyncio.to_thread(local_load, cluster=cluster.name)
         return None
 
@@ -202,8 +203,6 @@ class ProjectMapping:
 
         Raises: RowtuiError.
         """
-        from rowtui.core.clusters.schedulers.local.machine import machine_capacity
-
         found = {}
         for each in self.clusters.values():
             if each.is_this_machine:
@@ -214,15 +213,11 @@ class ProjectMapping:
     def count_in_use(self) -> None:
         """Compute what this user's submitted jobs hold in each pool."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.planning.placing import in_use
-
             self.facts = self.facts._replace(in_use=in_use(self))
 
     def hold(self, job: MappingRequest) -> None:
         """Count a job that is about to be submitted in its pools."""
         if self.mapper.configuration.of_kind("pools"):
-            from rowtui.core.project.planning.placing import with_job
-
             held = with_job(self.facts.in_use, self.mapper, job)
             self.facts = self.facts._replace(in_use=held)
 
@@ -255,8 +250,6 @@ class ProjectMapping:
         if "app" in reads:
             plain = plain._replace(jobs=_submitted(self.project, self.person.name))
         if reads & _INPUTS:
-            from rowtui.core.project.inputs import input_gigabytes
-
             inputs = self.mapper.inputs_of(plain)
             size = input_gigabytes(self.project, job, inputs, directories)
             plain = plain._replace(input_size=size)

@@ -1,8 +1,9 @@
-"""An open project: workflow, state, cluster and scheduler in one object for commands and screens.
+"""An open project, the context of every verb: its workflow, state, clusters and caches.
 
-The object connects the other packages: it keeps the state in step with the disk, returns statuses
-and groups, and makes plans. `jobs.py` holds everything that involves a scheduler. Expensive values
-(the cluster, launchers, sort orders) are computed on first use.
+The object keeps the state in step with the disk. A verb is a function that takes the project, in a
+module of its own: `statuses`, `planning/plan`, `retry`, `scan`, `explaining`. `jobs.py` holds
+everything that involves a scheduler. Expensive values (the cluster, launchers, sort orders) are
+computed on first use.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from rowtui.core.groups.model import ActionStatus, Group, Status, StatusTable
-from rowtui.core.groups.status import action_status, chosen_from, status_table, with_status
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.groups.form import cut_groups
+from rowtui.core.groups.model import ActionStatus, Group, Status
+from rowtui.core.groups.status import action_status, chosen_from, with_status
+from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.planning.caches import StatusRows
+from rowtui.core.project.planning.caches import StatusRows, keep_orders, stored_order
 from rowtui.core.project.summary import (
     has_open_journals,
     unchanged_generation,
     write_summary,
 )
-from rowtui.core.project.workflows import current_workflow
+from rowtui.core.project.workflows import compiled_workflow, current_workflow
+from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State
-from rowtui.core.state.store.store import Store
+from rowtui.core.state.store.store import NotSavedError, Store
 from rowtui.core.state.store.stored import Identity, identity_of
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.model import Action, Workflow
@@ -39,8 +44,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
     from rowtui.core.project.planning.asked import MappedCosts
-    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.planning.requests import Requests
+    from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.review.budgets import ChargedHours
     from rowtui.core.submission.plan.model import Plan
     from rowtui.core.workspace.sync import Disk
@@ -174,7 +178,6 @@ class Project(ClusterContext):
 
         `unused` holds the problems of the file until they are fixed.
         """
-        from rowtui.core.base.errors import InvalidFileError
         from rowtui.core.workflow.load import load_workflow
 
         identity = identity_of(self.workflow.path)
@@ -205,7 +208,6 @@ class Project(ClusterContext):
         if not (full or check_values) and self._use_unchanged():
             self._advance()
             return
-        from rowtui.core.project.workflows import compiled_workflow
         from rowtui.core.workspace.sync import synchronise
 
         _make_workspace(self.root, self.workflow.workspace)
@@ -225,8 +227,6 @@ class Project(ClusterContext):
         self.use(synced.state)
         is_first = before is None or not len(before.directories)
         if is_first and synced.saved and len(synced.stored.directories) >= STORED_ORDER_FROM:
-            from rowtui.core.project.planning.caches import keep_orders
-
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
             write_summary(self.root, self.workflow.workspace, synced.stored)
@@ -240,7 +240,6 @@ class Project(ClusterContext):
         """Return rebuilt records, with the jobs that the open journals contain."""
         if not has_open_journals(str(self.root)):
             return state
-        from rowtui.core.base.errors import RowtuiError
         from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
 
         try:
@@ -259,21 +258,6 @@ class Project(ClusterContext):
             return False
         self.use(stored.state)
         return True
-
-    def keep_texts(self, texts: dict[str, str]) -> None:
-        """Keep the text of the status table for as long as nothing changes.
-
-        The text is not kept while jobs are submitted, because their end leaves no sign on disk;
-        while files have problems to report; or with mapping files, because the table's costs depend
-        on them.
-        """
-        if self._has_mapping_files():
-            return
-        stored = self.store.load().stored
-        if stored is None or stored.state.generation != self.state.generation:
-            return
-        if not (self.workflow.problems or any(self.state.submitted.values())):
-            write_summary(self.root, self.workflow.workspace, stored, texts)
 
     def disk(self, progress: Progress | None) -> Disk:
         """Return the settings for reading the workspace, with the allowed parallel requests."""
@@ -299,7 +283,6 @@ class Project(ClusterContext):
     def close(self) -> None:
         """Update Row's files. A file that cannot be saved gives a notice."""
         from rowtui.core.state.row.export import export_row_files
-        from rowtui.core.state.store.store import NotSavedError
 
         try:
             for notice in export_row_files(self.store).notices:
@@ -316,33 +299,7 @@ class Project(ClusterContext):
 
         return load_launchers(self.environment)
 
-    def problems(self) -> tuple[Problem, ...]:
-        """Return all problems of workflow.toml and clusters.toml, for this cluster."""
-        from rowtui.core.clusters.check import check_workflow
-
-        known = [cluster.name for cluster in self.configured.clusters]
-        checked = check_workflow(self.workflow, self.cluster, self.launchers, known)
-        return (*self.configured.problems, *self.workflow.problems, *checked)
-
     # Statuses and groups
-
-    def status(self, among: Sequence[int] | None = None) -> StatusTable:
-        """Return the status of all directories, or of those at these positions, for every action.
-
-        Costs are those of a plan, with the amounts that mapping files give to the jobs.
-        """
-        if among is not None:
-            rows = status_table(self.workflow, self.state, among).rows
-        else:
-            rows = tuple(self.status_row(action) for action in self.workflow.actions)
-        if self._has_mapping_files():
-            rows = self._mapped_costs.of(self, rows, among)
-        return StatusTable(rows, len(self.state.directories), len(self.state.directories.bad))
-
-    def _has_mapping_files(self) -> bool:
-        from rowtui.core.project.mapping_files import has_mapping_files
-
-        return has_mapping_files(self.root, self.environment)
 
     @cached_property
     def charged_hours(self) -> ChargedHours:
@@ -352,7 +309,8 @@ class Project(ClusterContext):
         return ChargedHours(self.jobs.journal, self.jobs.plan)
 
     @cached_property
-    def _mapped_costs(self) -> MappedCosts:
+    def mapped_costs(self) -> MappedCosts:
+        """Return the remaining costs with the amounts that mapping files give to the jobs."""
         from rowtui.core.project.planning.asked import MappedCosts
 
         return MappedCosts()
@@ -391,9 +349,6 @@ class Project(ClusterContext):
         among: Sequence[int] | None = None,
     ) -> GroupCut:
         """Return the groups of `groups` lazily: each is formed on access. Raises: as `groups`."""
-        from rowtui.core.base.errors import RowtuiError
-        from rowtui.core.groups.form import cut_groups
-
         row = self.status_row(action, among)
         members = with_status(row, tuple(statuses))
         if row.problem and not members:
@@ -403,70 +358,17 @@ class Project(ClusterContext):
 
     def order(self, action: Action) -> ActionOrder | None:
         """Return the stored order of all directories for an action; None if not worthwhile."""
-        from rowtui.core.state.directories import StoredDirectories
-
         sort_by, directories = action.group.sort_by, self.state.directories
         if not sort_by or len(directories) < STORED_ORDER_FROM:
             return None
         if isinstance(directories, StoredDirectories) and not directories.file:
             return None  # some directories are only planned, and not in the cache
         if sort_by not in self._orders:
-            from rowtui.core.project.planning.caches import stored_order
-
             assert isinstance(directories, StoredDirectories)
             self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)
         return self._orders[sort_by]
 
-    # Submission
-
-    def requests(
-        self,
-        actions: Sequence[Action],
-        among: Sequence[int] | None = None,
-        *,
-        only: Mapping[int, Collection[int]] | None = None,
-        limit: int | None = None,
-    ) -> Requests:
-        """Return job requests for the eligible directories of these actions, in order.
-
-        `only`: action index -> numbers of the chosen groups, from 0. A bad action does not stop the
-        others: it adds a sentence to `problems`. Raises: RowtuiError if a directory would be
-        submitted twice.
-        """
-        from rowtui.core.project.planning.requests import form_requests
-
-        return form_requests(self, actions, among, only=only, limit=limit)
-
-    def plan(
-        self,
-        actions: Sequence[Action],
-        among: Sequence[int] | None = None,
-        *,
-        only: Mapping[int, Collection[int]] | None = None,
-        limit: int | None = None,
-    ) -> Plan:
-        """Return the plan of what would be submitted. Raises: PlanError, RowtuiError."""
-        from rowtui.core.project.planning.plan import plan_submission
-
-        return plan_submission(self, actions, among, only=only, limit=limit)
-
-    def pack(
-        self,
-        actions: Sequence[Action],
-        choice: PackChoice,
-        among: Sequence[int] | None = None,
-        *,
-        only: Mapping[int, Collection[int]] | None = None,
-        limit: int | None = None,
-        go_on: Callable[[], bool] = lambda: True,
-    ) -> PackedPlan:
-        """Return the plan in bundles. A better packing is searched while `go_on` returns True.
-
-        Raises: PlanError, RowtuiError.
-        """
-        from rowtui.core.project.planning.packing import pack_submission
-
-        return pack_submission(self, actions, choice, among, only=only, limit=limit, go_on=go_on)
+    # Caches of verbs
 
     @cached_property
     def mapping(self) -> ProjectMapping:
@@ -510,8 +412,6 @@ def _make_workspace(root: Path, workspace: Path) -> None:
 
     If this fails, the code that reads the workspace reports the error.
     """
-    from rowtui.core.network.definition.find import has_network
-
     if not workspace.exists() and has_network(root):
         with contextlib.suppress(OSError):
             workspace.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.api.engine import ProjectSnapshot
-from rowtui.core.engine.local import InProcessEngine, arrivals
-from rowtui.core.engine.local import live_cut as cuts
+from rowtui.core.engine.local import InProcessEngine, arrivals, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project

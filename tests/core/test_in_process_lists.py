@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.api.engine import AS_IS, ListAsked
-from rowtui.core.engine.local import InProcessEngine
-from rowtui.core.engine.local import live_cut as cuts
+from rowtui.core.engine.local import InProcessEngine, cuts
 from rowtui.core.groups.model import Status
 from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project

@@ -12,6 +12,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.engine.api.engine import QueueAsked, QueueRow, RowKey
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.sending.fence import seconds_of_job
 
@@ -47,7 +48,7 @@ async def engine(project: Project) -> AsyncIterator[InProcessEngine]:
     """Six jobs, of which as many run as this machine has cores; none ends by itself."""
     engine = InProcessEngine(project)
     await engine.refresh()
-    async for _ in engine.submit(project.plan(project.workflow.actions)):
+    async for _ in engine.submit(plan_submission(project, project.workflow.actions)):
         pass
     await engine.refresh()
     yield engine
@@ -178,16 +179,16 @@ async def test_work_that_is_begun_again_while_its_end_is_noticed_stays_under_way
     async def ended(event: asyncio.Event) -> None:
         await event.wait()
 
-    waiting = asyncio.create_task(engine._briefly("a look", lambda: ended(first)))
+    waiting = asyncio.create_task(engine._polls.briefly("a look", lambda: ended(first)))
     await asyncio.sleep(0)
-    work = engine._under_way["a look"]
+    work = engine._polls.under_way["a look"]
     first.set()
     while not work.done():  # noqa: ASYNC110 - who waits for it must not run in between
         await asyncio.sleep(0)
-    again = engine._begin("a look", lambda: ended(second))
+    again = engine._polls.begin("a look", lambda: ended(second))
     assert again is not None
     await waiting
-    assert engine._under_way["a look"] is again
+    assert engine._polls.under_way["a look"] is again
     second.set()
-    await engine._wait_for([again], 10, "workflow")
+    await engine._polls.wait_for([again], 10, "workflow")
     await engine.close()

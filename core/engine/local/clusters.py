@@ -12,7 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import visible
 from rowtui.core.project.context.cluster_views import ClusterNodes, ClustersView
+from rowtui.core.project.context.clusters import live_node_types, look_at_clusters
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -36,8 +38,6 @@ class ClustersWork:
 
     async def view(self) -> ClustersView:
         """Return all clusters as they are known now."""
-        from rowtui.core.project.context.clusters import look_at_clusters
-
         await self._briefly("loads", self._ask_loads, WAIT_SECONDS)
         async with self._turn:
             return await asyncio.to_thread(look_at_clusters, self._project)
@@ -57,9 +57,6 @@ class ClustersWork:
         return await asyncio.shield(asked)
 
     async def _ask_nodes(self, name: str) -> ClusterNodes:
-        from rowtui.core.base.text import visible
-        from rowtui.core.project.context.clusters import live_node_types
-
         project = self._project
         cluster = project.reach.known(name)
         if cluster is None:

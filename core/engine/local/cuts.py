@@ -8,11 +8,13 @@ without changes stays the same object.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import with_status
 from rowtui.core.project.project import STORED_ORDER_FROM
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -31,6 +33,53 @@ class _Kept(NamedTuple):
     row: ActionStatus  # the status that it was cut from
     cut: GroupCut
     nbytes: int
+
+
+class ListedRows(NamedTuple):
+    """Rows in the requested order. `of`: how many there are without the filter.
+
+    `order` has a position (of a directory) or an index (of a group) for each row; None: 0, 1, 2...
+    `pointers`: the ones that the filter or the order names; `sizes`: the number of groups of each
+    size.
+    """
+
+    order: Any
+    of: int
+    pointers: tuple[str, ...] = ()
+    sizes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Return how many rows there are."""
+        return self.of if self.order is None else len(self.order)
+
+    def page(self, start: int, length: int) -> list[int]:
+        """Return `length` rows of the list from `start` on."""
+        start, stop = max(0, start), max(0, start + length)
+        if self.order is None:
+            return list(range(start, min(stop, self.of)))
+        return [int(one) for one in self.order[start:stop].tolist()]
+
+    def find(self, what: int) -> int | None:
+        """Return the place of a position or index in the list; None if it is not in the list."""
+        if self.order is None:
+            return what if 0 <= what < self.of else None
+        found = (self.order == what).nonzero()[0]
+        return int(found[0]) if len(found) else None
+
+
+class RequestedList(NamedTuple):
+    """The requested list. When `go_on` returns False, the work ends with `Superseded`."""
+
+    action: Action
+    statuses: tuple[Status, ...]
+    asked: ListAsked = AS_IS
+    go_on: Callable[[], bool] = lambda: True
+
+    @property
+    def key(self) -> Hashable:
+        """Return the cache key of the list."""
+        return self.action.index, self.statuses, self.asked
 
 
 class Cuts:

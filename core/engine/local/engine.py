@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,27 +58,22 @@ from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.logs import Logs
 from rowtui.core.engine.local.pages import ListPages
+from rowtui.core.engine.local.polling import ClusterPolls
 from rowtui.core.engine.local.queue import QueueWork
-from rowtui.core.engine.local.review import ReviewWork
 from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
-from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.views.follow import Changes, look_at_touched
 from rowtui.core.project.views.needs import MappingReview, ProjectNeeds, review, trust
 from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
-from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.engine.local.network import NetworkWork
+    from rowtui.core.engine.local.plans import PlanWork
     from rowtui.core.project.project import Project
-
-LOAD_SECONDS = 60.0  # between two polls of a cluster's load
-PATIENCE_SECONDS = 1.0  # for clusters; after that, the known state is shown
-START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started by then
 
 
 class InProcessEngine:
@@ -95,19 +89,17 @@ class InProcessEngine:
         say = partial(self._changes.say, "completed")
         self._arrivals = Arrivals(project, self._records, say, self._tidy)
         self._turn = SavedTurn(self._records, self._arrivals)  # the lock for decisions
-        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by cluster
+        self._polls = ClusterPolls(project, self._turn, self._changes.say)
         self._pages = ListPages(project)
-        self._review = ReviewWork(project, self._turn)
         self._pages.generation = generation
         self._queue = QueueWork(project)
-        self._clusters = ClustersWork(project, self._turn, self._briefly)
+        self._clusters = ClustersWork(project, self._turn, self._polls.briefly)
         self._snapshots = Snapshots(project, ProjectNeeds(project))
         self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._packings = 0
         self._questions = OpenQuestions()
-        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._network: NetworkWork | None = None
+        self._planning: PlanWork | None = None
         follow_network(project)
         project.person = self._questions.asker
         project.wait = self._wait
@@ -120,7 +112,7 @@ class InProcessEngine:
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         self._loop = asyncio.get_running_loop()
-        await self._briefly("prepare", self._prepare)
+        await self._polls.briefly("prepare", self._prepare)
         async with self._records:
             touched = self._changes.take_touched()
             taken = not (full or touched) and await asyncio.to_thread(self._take_arrivals)
@@ -128,7 +120,7 @@ class InProcessEngine:
             async with self._turn:
                 await asyncio.to_thread(self._synchronise, full, touched)
         self._changes.directories_may_have_changed()
-        await self._ask_for_jobs(now=full)
+        await self._polls.ask_for_jobs(now=full)
         async with self._records:
             snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
         self._arrivals.save()
@@ -140,102 +132,6 @@ class InProcessEngine:
         with contextlib.suppress(RowtuiError):  # the snapshot reports what is missing
             await asyncio.to_thread(lambda: project.recognised)
             await project.reach.prepare()
-
-    async def _briefly(
-        self,
-        name: str,
-        work: Callable[[], Coroutine[Any, Any, None]],
-        seconds: float = PATIENCE_SECONDS,
-    ) -> None:
-        """Start work for clusters and wait a little: a cluster may be slow, or may need a login.
-
-        Work that is running is neither started nor waited for again.
-        """
-        if (task := self._begin(name, work)) is not None:
-            await self._wait_for([task], seconds, "workflow")
-
-    def _begin(
-        self, name: str, work: Callable[[], Coroutine[Any, Any, None]]
-    ) -> asyncio.Task[None] | None:
-        """Start work; return None while work of this name is running.
-
-        Raises: the error of the previous work of this name, if that work ended after the wait for
-        it.
-        """
-        task = self._under_way.pop(name, None)
-        if task is not None and not task.done():
-            self._under_way[name] = task
-            return None
-        if task is not None:
-            task.result()
-        self._under_way[name] = asyncio.create_task(work(), name=name)
-        return self._under_way[name]
-
-    async def _wait_for(
-        self, tasks: Collection[asyncio.Task[None]], seconds: float, word: str
-    ) -> None:
-        """Wait a little for tasks; `word` is announced when one ends later."""
-        done, late = await asyncio.wait(tasks, timeout=seconds)
-        for task in late:
-            task.add_done_callback(lambda _: self._changes.say(word))
-        for task in done:
-            if self._under_way.get(task.get_name()) is task:  # unless a newer task has replaced it
-                del self._under_way[task.get_name()]
-        for task in done:
-            task.result()
-
-    async def _ask_for_jobs(
-        self, *, now: bool = False, everywhere: bool = False, may_send: bool = False
-    ) -> None:
-        """Poll the queues that are due, and wait a little for the answers.
-
-        Each cluster is polled and its answer recorded separately: a cluster that is slow or waits
-        for a login delays no other, neither now nor at the next poll.
-        """
-        queues = self._project.jobs.queues
-        if not (everywhere or self._project.has_jobs_to_ask_for()):
-            return
-        names = queues.names(everywhere=everywhere)
-        sure = queues.looks.all_names()
-        ask = partial(self._ask_cluster, now=now, may_send=may_send)
-        mark = " now" * now + " and send on" * may_send
-        begun = [self._begin(f"queue of {one}{mark}", partial(ask, one)) for one in names & sure]
-        here = partial(self._ask_here, names - sure, ask)
-        begun.append(self._begin(f"queue here{mark}", here))
-        tasks = [task for task in begun if task is not None]
-        if tasks:
-            await self._wait_for(tasks, PATIENCE_SECONDS, "jobs")
-
-    async def _ask_here(
-        self, names: Collection[str], ask: Callable[[str], Coroutine[Any, Any, None]]
-    ) -> None:
-        """Poll the cluster of this machine, and others that can be found only from here."""
-        looks = self._project.jobs.queues.looks
-        here = await asyncio.to_thread(self._project.here)
-        known = looks.all_names()
-        rest = {*names, *([here.name] if here is not None else [])} - known
-        await asyncio.gather(*(ask(name) for name in rest))
-
-    async def _ask_cluster(self, name: str, *, now: bool, may_send: bool = False) -> None:
-        """Poll one cluster, and record its answer.
-
-        The records are free while the cluster is slow.
-        """
-        jobs = self._project.jobs
-        async with self._asking[name]:
-            answers = await jobs.queues.ask_cluster(name, now=now, may_send=may_send)
-            answers = await jobs.fetched(answers)
-            async with self._turn:
-                await asyncio.to_thread(jobs.enter, answers)
-        if why := jobs.queues.unanswered.get(name):
-            self._project.notice(f"{name} could not be asked: {why}")
-
-    async def _ask_for_new(self, name: str) -> None:
-        """Poll one cluster soon after the user submitted jobs there; no other cluster is polled."""
-        await asyncio.sleep(START_SECONDS)
-        with contextlib.suppress(RowtuiError, OSError):  # the next poll reports the error
-            await self._ask_cluster(name, now=True)
-        self._changes.say("jobs")
 
     async def groups(
         self,
@@ -299,51 +195,20 @@ class InProcessEngine:
         what_if: WhatIfAsked | None = None,
     ) -> PlacementExplanation:
         """Explain where a group's job would go; with a `problem` if this cannot be determined."""
-        project = self._project
-        self._pages.action(action_index)
-        await self._briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
-        async with self._turn:
-            action = self._pages.action(action_index)  # the workflow may have changed by now
-            try:
-                groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
-            except RowtuiError as error:
-                return PlacementExplanation(
-                    self._pages.generation,
-                    action_index,
-                    group + 1,
-                    0,
-                    0,
-                    "",
-                    None,
-                    problem=str(error),
-                )
-            return await asyncio.to_thread(
-                explain_group,
-                project,
-                action,
-                groups,
-                group,
-                generation=self._pages.generation,
-                what_if=what_if,
-            )
+        return await self._plans.explain(action_index, statuses, group, what_if)
 
     async def edit_workflow(self, asked: EditAsked) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
-        from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+        return await self._plans.edit_workflow(asked, partial(self._synchronise, False, ()))
 
-        async with self._turn:
-            if asked.undo:
-                edit = await asyncio.to_thread(edit_back, self._project, asked)
-            else:
-                action = self._pages.action(asked.action_index)
-                groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
-                write = partial(edit_for_what_if, self._project, action, groups, asked)
-                edit = await asyncio.to_thread(write)
-            if edit.written:  # so that the next answer matches the written file
-                # the next refresh reports the error
-                with contextlib.suppress(RowtuiError, OSError):
-                    await asyncio.to_thread(self._synchronise, False, ())
-        return edit
+    @property
+    def _plans(self) -> PlanWork:
+        """Create the object at the first request, so that the first snapshot loads less."""
+        if self._planning is None:
+            from rowtui.core.engine.local.plans import PlanWork
+
+            self._planning = PlanWork(self._project, self._turn, self._pages, self._polls)
+        return self._planning
 
     async def mapping_file(self, place: str) -> MappingReview:
         """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
@@ -363,11 +228,7 @@ class InProcessEngine:
         directories: Sequence[str] | None = None,
     ) -> Plan:
         """Return what would be submitted. Raises: RowtuiError with every problem at once."""
-        actions, only = self._chosen(action_index, groups)
-        async with self._turn:
-            among = None if directories is None else self._pages.positions(directories)
-            plan = partial(self._project.plan, actions, among, only=only, limit=limit)
-            return await asyncio.to_thread(plan)
+        return await self._plans.plan(action_index, groups, limit, directories=directories)
 
     async def pack(
         self,
@@ -376,24 +237,8 @@ class InProcessEngine:
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`.
-
-        A newer request ends the search of an older one, which returns its best result so far.
-        """
-        self._packings += 1
-        newest = self._packings
-        actions, only = self._chosen(action_index, groups)
-        pack = partial(self._project.pack, actions, choice, only=only, limit=limit)
-        async with self._turn:
-            return await asyncio.to_thread(pack, go_on=lambda: self._packings == newest)
-
-    def _chosen(
-        self, action_index: int | None, groups: Sequence[int] | None
-    ) -> tuple[Sequence[Action], Mapping[int, Collection[int]] | None]:
-        if action_index is None:
-            return self._project.workflow.actions, None
-        only = None if groups is None else {action_index: set(groups)}
-        return (self._pages.action(action_index),), only
+        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`."""
+        return await self._plans.pack(action_index, groups, limit, choice)
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """Return what a plan would copy to clusters without access to the project's folder."""
@@ -402,34 +247,24 @@ class InProcessEngine:
     async def failed_jobs(
         self, action_index: int, groups: Sequence[int] | None
     ) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups of failed directories failed.
-
-        Raises: RowtuiError.
-        """
-        async with self._turn:
-            return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
+        """Return the jobs in which these groups failed. Raises: RowtuiError."""
+        return await self._plans.failed_jobs(action_index, groups)
 
     async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
         """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
-        from rowtui.core.project.failed_jobs import ChosenFailures
-        from rowtui.core.project.retry import plan_again
-
-        project = self._project
-        choice = ChosenFailures(project.workflow.actions, tokens=frozenset(tokens))
-        async with self._turn:
-            return (await asyncio.to_thread(plan_again, project, choice, change)).plan
+        return await self._plans.plan_again(tokens, change)
 
     def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         """Yield the checks of a plan."""
-        return self._review.checks(plan)
+        return self._plans.checks(plan)
 
     async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
         """Return the script that was submitted last."""
-        return await self._review.before(asked)
+        return await self._plans.before(asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
         """Return the plan without these jobs. Raises: RowtuiError if no job is left."""
-        left = await self._review.without(plan, tokens)
+        left = await self._plans.without(plan, tokens)
         if self._network is not None:
             self._network.planned_less(plan, left)
         return left
@@ -438,12 +273,12 @@ class InProcessEngine:
         self, plan: Plan, folder: str, *, overwrite: bool = False
     ) -> ExportedFiles:
         """Write a plan to a folder. Raises: RowtuiError."""
-        return await self._review.export(plan, folder, overwrite=overwrite)
+        return await self._plans.export(plan, folder, overwrite=overwrite)
 
     async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan. Closing the iterator stops between two jobs."""
         # The user has confirmed sending, so unfinished earlier submissions may be completed.
-        await self._ask_for_jobs(may_send=True)
+        await self._polls.ask_for_jobs(may_send=True)
         network = self._network
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
         try:
@@ -452,11 +287,12 @@ class InProcessEngine:
                     yield step
         finally:
             for name in {job.destination.cluster for job in plan.jobs}:
-                self._begin(f"queue of {name} with new jobs", partial(self._ask_for_new, name))
+                ask = partial(self._polls.ask_for_new, name)
+                self._polls.begin(f"queue of {name} with new jobs", ask)
 
     async def jobs(self, *, now: bool = False) -> JobsView:
         """Return the project's newest jobs, counts of all jobs, and all clusters."""
-        await self._ask_for_jobs(now=now, everywhere=True)
+        await self._polls.ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
             jobs = self._project.jobs
             view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
@@ -565,7 +401,7 @@ class InProcessEngine:
         if self._network is None:
             from rowtui.core.engine.local.network import NetworkWork
 
-            ask = partial(self._ask_for_jobs, may_send=True)
+            ask = partial(self._polls.ask_for_jobs, may_send=True)
             self._network = NetworkWork(self._project, self._turn, ask, self._changes.say)
         return self._network
 
@@ -641,10 +477,7 @@ class InProcessEngine:
         await self._queue.close()
         self._changes.close()
         self._clusters.close()
-        tasks = [*self._under_way.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._polls.close()
         await self._arrivals.close()
         async with self._turn:
             await asyncio.to_thread(self._project.close)

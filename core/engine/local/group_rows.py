@@ -11,9 +11,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.engine.api.engine import GroupSummary
-from rowtui.core.groups.request import job_cost
+from rowtui.core.groups.request import job_cost, job_requests
+from rowtui.core.groups.select import whole_groups
 from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.project.planning.plan import counted_on
+from rowtui.core.state.model import LastEnd
+from rowtui.core.state.pointer_values import PointerTexts
+from rowtui.core.submission.plan.model import job_label
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rowtui.core.groups.form import GroupCut
     from rowtui.core.project.project import Project
-    from rowtui.core.state.pointer_values import PointerTexts
 
 
 class GroupVerdict(NamedTuple):
@@ -104,7 +109,6 @@ class GroupRows:
     ) -> tuple[GroupSummary, ...]:
         """The rows, with the reason of those that a plan leaves out since they are not whole."""
         import numpy as np
-        from rowtui.core.groups.select import whole_groups
 
         directories = self._project.state.directories
         known = self._homes.get(every.action.index)
@@ -129,9 +133,7 @@ class GroupRows:
         self, cut: GroupCut, numbers: Sequence[int], rows: Sequence[GroupSummary]
     ) -> tuple[GroupSummary, ...]:
         """Return the rows with the amounts from mapping files, and with the reasons of refusals."""
-        from rowtui.core.groups.request import job_requests
         from rowtui.core.project.planning.asked import shown_amounts
-        from rowtui.core.project.planning.plan import counted_on
 
         requests = job_requests([cut[number] for number in numbers])
         asked = shown_amounts(self._project, counted_on(self._project, requests))
@@ -155,7 +157,6 @@ class GroupRows:
         pointers = action.group.sort_by
         if not pointers:
             return [""] * len(positions)
-        from rowtui.core.state.pointer_values import PointerTexts
 
         directories = self._project.state.directories
         if self._directories is not directories:
@@ -186,7 +187,6 @@ class GroupRows:
         return known[3]
 
     def _made(self, action: Action, mapped: bool) -> VerdictOf:
-        from rowtui.core.clusters.partition import choose_partition
         from rowtui.core.project.planning.asked import machine_refusal
 
         cluster = self._project.jobs.queues.here()
@@ -207,3 +207,9 @@ class GroupRows:
             return GroupVerdict(warning="; ".join(choice.warnings))
 
         return verdict_of
+
+
+def end_detail(end: LastEnd) -> str:
+    """Return how a directory's last job ended, for its row."""
+    label = job_label(end.job_id, end.token)
+    return f"{end.reason} (job {label})" if label else end.reason

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
+from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import (
     DirectoriesPage,
     DirectoryRow,
     FailedJob,
     GroupsPage,
 )
-from rowtui.core.engine.local.cuts import Cuts
-from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, unknown_cluster
-from rowtui.core.engine.local.lists import ListedRows, Lists, RequestedList, end_detail
+from rowtui.core.engine.local.cuts import Cuts, ListedRows, RequestedList
+from rowtui.core.engine.local.group_rows import GroupRows, VerdictOf, end_detail, unknown_cluster
+from rowtui.core.engine.local.lists import Lists
 from rowtui.core.groups.model import ENDED, ActionStatus, Status
 from rowtui.core.groups.request import job_cost
+from rowtui.core.project.failed_jobs import cause_of
 from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.state.model import LastEnd, positions
+from rowtui.core.state.pointer_values import PointerTexts
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -186,8 +189,6 @@ class ListPages:
         positions: Sequence[int],
         pointers: tuple[str, ...] = (),
     ) -> DirectoriesPage:
-        from rowtui.core.state.pointer_values import PointerTexts
-
         row = self._project.status_row(action)
         pointers = tuple(dict.fromkeys((*pointers, *listed.pointers)))[:MOST_POINTERS]
         directories = self._project.state.directories
@@ -203,8 +204,6 @@ class ListPages:
 
         Each job has all directories that it did not complete, because all of them are retried.
         """
-        from rowtui.core.project.failed_jobs import cause_of
-
         action = self.action(index)
         cut = self.cut(action, (Status.FAILED,))
         chosen = (
@@ -238,8 +237,6 @@ class ListPages:
     def _directory_row(
         self, action: Action, row: ActionStatus, position: int, fields: tuple[str, ...]
     ) -> DirectoryRow:
-        from rowtui.core.base.values import compact
-
         state = self._project.state
         status = row.status_of(position) or Status.WAITING
         job = state.submitted.get(action.name, {}).get(position)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import ActionSummary, ProjectSnapshot
 from rowtui.core.groups.model import ActionStatus
+from rowtui.core.project.planning.plan import project_problems
+from rowtui.core.project.statuses import project_status
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Condition, GroupRule, Resources
 
@@ -66,8 +69,6 @@ def describe_grouping(group: GroupRule) -> str:
 
 
 def _conditions(conditions: tuple[Condition, ...]) -> str:
-    from rowtui.core.base.values import compact
-
     if not conditions:
         return "always"
     return " and ".join(
@@ -99,7 +100,7 @@ class Snapshots:
         shown_bad = [
             (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
         ]
-        rows = project.status().rows
+        rows = project_status(project).rows
         return ProjectSnapshot(
             generation=generation,
             at=time.time(),
@@ -142,7 +143,7 @@ def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
     found = project.workflow.problems
     if cluster:
         with contextlib.suppress(RowtuiError):  # its partitions are not known yet
-            found = project.problems()
+            found = project_problems(project)
     unused = (
         problem._replace(message=f"not used as it is now: {problem.message}")
         for problem in project.unused

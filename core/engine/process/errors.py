@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import signal
 import sys
+import time
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,9 +78,6 @@ def from_value(told: SentError) -> Exception:
 
 def write_down(error: BaseException) -> None:
     """Write an error with its traceback to the log, which is standard error here."""
-    import time
-    import traceback
-
     when = time.strftime("%Y-%m-%d %H:%M:%S")
     sys.stderr.write(f"{when} " + "".join(traceback.format_exception(error)))
     sys.stderr.flush()

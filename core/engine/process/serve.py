@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import importlib
 import os
 import select
 import signal
@@ -41,8 +42,6 @@ def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any
     Raises: RowtuiError, OSError.
     """
     if options.demo is not None:
-        import importlib
-
         opened: tuple[ProjectOpened, Callable[[], Any]] = importlib.import_module(DEMO).open_demo(
             options
         )

@@ -12,6 +12,7 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
+import json
 import sys
 import types
 import typing
@@ -21,6 +22,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import visible
+from rowtui.core.engine.api.engine import Engine
 
 # The classes of an engine's answers, found by walking the type hints of `Engine`.
 #
@@ -58,8 +60,6 @@ _PLAIN = (str, int, float, bool, bytes, type(None))
 @cache
 def table() -> ClassTable:
     """Return the classes of `Engine`. Raises: UnknownTypeError for one that cannot be recorded."""
-    from rowtui.core.engine.api.engine import Engine
-
     by_name: dict[str, RecordedClass] = {}
     by_class: dict[type, RecordedClass] = {}
     methods: dict[str, Mapping[str, Any]] = {}
@@ -199,8 +199,6 @@ def _as_bytes(text: Any) -> bytes:
 
 
 def _in_order(items: list[Any]) -> list[Any]:
-    import json
-
     return sorted(items, key=lambda it: json.dumps(it, sort_keys=True))
 
 

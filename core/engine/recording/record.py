@@ -7,10 +7,14 @@ its own, and a full disk ends the recording, not the dashboard.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import getpass
 import hashlib
 import inspect
 import os
 import re
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -180,9 +184,6 @@ _BY_NAME = (
 
 def words_of_this_person() -> list[str]:
     """Return the names of this user and machine, and the path of the home folder."""
-    import getpass
-    import socket
-
     found = [socket.gethostname(), str(Path.home())]
     try:
         found.append(getpass.getuser())
@@ -289,9 +290,6 @@ class RecordingEngine:
 
     async def close(self) -> None:
         """Close the engine, then the file."""
-        import asyncio
-        import contextlib
-
         try:
             await self._engine.close()
         finally:

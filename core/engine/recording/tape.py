@@ -7,6 +7,7 @@ another user may be truncated, damaged, or expand to gigabytes. Format: docs/for
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import zlib
@@ -167,7 +168,5 @@ def _line(entry: dict[str, Any], data: bytes, number: int, shown: str) -> TapeLi
 
 def key_of(asked: Any) -> str:
     """Return a lookup key for a request."""
-    import hashlib
-
     text = json.dumps(asked, sort_keys=True)
     return text if len(text) < 200 else hashlib.sha256(text.encode()).hexdigest()

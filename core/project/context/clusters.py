@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.builtin import LOCAL
+from rowtui.core.clusters.config.node_types import node_types_for, this_machine
 from rowtui.core.clusters.config.show import node_types_toml, toml_string
 from rowtui.core.clusters.config.user_config import ClusterPlace, cluster_places
 from rowtui.core.clusters.model import Cluster, NodeType, Partition
@@ -42,8 +43,6 @@ async def live_node_types(
     Raises: RowtuiError, LoginError if the cluster cannot be asked.
     """
     if cluster.scheduler in ("local", "bash"):
-        from rowtui.core.clusters.config.node_types import this_machine
-
         kind = this_machine(environment)
         return FoundNodes((FoundKind(kind, 1, example="this machine"),))
     if cluster.scheduler != "slurm":
@@ -209,8 +208,6 @@ def _described(project: Project, cluster: Cluster, away: str) -> tuple[Cluster, 
 
 
 def _kinds(project: Project, cluster: Cluster, note: str) -> tuple[tuple[NodeType, ...], str]:
-    from rowtui.core.clusters.config.node_types import node_types_for
-
     if cluster.node_types:
         return cluster.node_types, ""
     found: dict[str, NodeType] = {}

@@ -16,11 +16,23 @@ from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.commands import Transport
+from rowtui.core.clusters.commands import LocalTransport, Transport
+from rowtui.core.clusters.config.builtin import LOCAL
+from rowtui.core.clusters.config.load_remote import ssh_target
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.paths import remote_path
+from rowtui.core.clusters.polling.description_cache import (
+    described_cluster,
+    needs_description,
+    remember_description,
+)
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
+from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
+from rowtui.core.clusters.schedulers.slurm.describe import describe_over
+from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, Nobody
+from rowtui.core.mirror.model import CopyFailure, MirrorError
+from rowtui.core.project.context.credentials import Door
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
 if TYPE_CHECKING:
@@ -61,8 +73,6 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
 
     Raises: RowtuiError if the scheduler is not installed, or its plug-in fails.
     """
-    from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
-
     return make_scheduler(cluster.scheduler, cluster.name, transport, QUERY_SECONDS)
 
 
@@ -92,8 +102,6 @@ class Connections:
         Such a cluster is reached over SSH, or is this machine's own queue, or the default cluster
         of jobs.
         """
-        from rowtui.core.clusters.config.builtin import LOCAL
-
         cluster = self.around.configured.named(name)
         if cluster is not None and (self.is_remote(cluster) or name == LOCAL.name):
             return cluster
@@ -123,11 +131,6 @@ class Connections:
 
         Raises: RowtuiError if the partitions are not known yet.
         """
-        from rowtui.core.clusters.polling.description_cache import (
-            described_cluster,
-            needs_description,
-        )
-
         if not self.is_remote(cluster):
             return cluster
         if not needs_description(cluster):
@@ -153,18 +156,11 @@ class Connections:
 
         Without an argument, the default cluster of jobs is asked. Raises: RowtuiError.
         """
-        from rowtui.core.clusters.polling.description_cache import (
-            described_cluster,
-            needs_description,
-            remember_description,
-        )
-
         cluster = cluster or self.around.recognised.cluster
         if not (self.is_remote(cluster) and needs_description(cluster)):
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        from rowtui.core.clusters.schedulers.slurm.describe import describe_over
 
         described = await describe_over(self.transport(cluster))
         if described is None:
@@ -179,7 +175,6 @@ class Connections:
         cluster = self.known(name)
         if cluster is None or cluster.remote is None:
             return "here"
-        from rowtui.core.clusters.config.load_remote import ssh_target
 
         return str(ssh_target(cluster.remote))
 
@@ -222,15 +217,12 @@ class Connections:
     def transport(self, cluster: Cluster) -> Transport:
         """Return the transport that runs commands on a cluster."""
         if not self.is_remote(cluster):
-            from rowtui.core.clusters.commands import LocalTransport
-
             return LocalTransport(log=self.log)
         return self._connection(cluster)
 
     def _connection(self, cluster: Cluster) -> Connection:
         if cluster.name not in self._connections:
             from rowtui.core.clusters.transports.reach import transport_for
-            from rowtui.core.project.context.credentials import Door
 
             assert cluster.remote is not None
             door = Door(cluster.remote, partial(self._person, cluster.name))
@@ -264,8 +256,6 @@ class Connections:
 
     def _person(self, name: str) -> Asker:
         """Return the asker for a cluster's login prompts; without a wanted login it refuses all."""
-        from rowtui.core.clusters.transports.login import Nobody
-
         person = self.around.person
         asked_for = self._wanted[name] or (self.around.always_ask and not self._quiet[name])
         if person is None or not asked_for:
@@ -329,8 +319,6 @@ class Connections:
     @contextlib.contextmanager
     def explained(self, name: str) -> Iterator[None]:
         """Raise the login error in place of a broken connection, if the login was the cause."""
-        from rowtui.core.mirror.model import CopyFailure, MirrorError
-
         try:
             yield
         except MirrorError as error:
@@ -345,8 +333,6 @@ class Connections:
 
     def _shared_folder(self, cluster: Cluster) -> Path | None:
         """Return the project's folder on the cluster, if the cluster shares the folder."""
-        from rowtui.core.clusters.paths import remote_path
-
         assert cluster.remote is not None
         found = remote_path(self.root, cluster.remote.paths)
         return None if found is None else Path(found)

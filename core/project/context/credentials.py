@@ -9,12 +9,16 @@ up. The user is asked only while they want to log in or a command of theirs runs
 from __future__ import annotations
 
 import asyncio
+import grp
 import os
+import pwd
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.core.clusters.config.load_remote import ssh_target
+from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.mapping.model.request import Person
 from rowtui.core.secrets.model import Secret
 
@@ -28,8 +32,6 @@ if TYPE_CHECKING:
 
 def this_person() -> Person:
     """Return the user of this process with the names of their Unix groups, the main group first."""
-    from rowtui.core.clusters.schedulers.local.machine import user_name
-
     return Person(user_name(), _names((os.getegid(), *os.getgroups())))
 
 
@@ -43,8 +45,6 @@ def person_named(name: str, roles: tuple[str, ...] | None = None) -> Person:
 
 def unix_groups(name: str) -> tuple[str, ...]:
     """Return the names of a user's groups on this machine."""
-    import pwd
-
     try:
         main = pwd.getpwnam(name).pw_gid
         return _names((main, *os.getgrouplist(name, main)))
@@ -54,8 +54,6 @@ def unix_groups(name: str) -> tuple[str, ...]:
 
 def _names(numbers: Iterable[int]) -> tuple[str, ...]:
     """Return the names of groups, each number once. A group without a name cannot be matched."""
-    import grp
-
     names = []
     for number in dict.fromkeys(numbers):
         try:
@@ -103,15 +101,10 @@ class Door:
 
     def _is_asked_by_it(self, prompt: Prompt) -> bool:
         """Whether the cluster itself asks. A jump host must not receive the cluster's password."""
-        from rowtui.core.clusters.config.load_remote import ssh_target
-
         return prompt.machine == str(ssh_target(self._remote))
 
     async def _stored(self) -> Secret | None:
         """Return the password for this machine, by its name in clusters.toml or ~/.ssh/config."""
-        import os
-
-        from rowtui.core.clusters.config.load_remote import ssh_target
         from rowtui.core.clusters.transports.ssh_config import read_settings
         from rowtui.core.secrets.service import open_service
 

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost, visible
+from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import ActionStatus, Group, JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.groups.status import chosen_from
+from rowtui.core.mapping.model.decision import MappingOutcome
+from rowtui.core.mapping.model.reasons import outcome_sentence, what_to_do
 from rowtui.core.project.planning.plan import maps
+from rowtui.core.submission.plan.apply_placement import placed
 from rowtui.core.submission.plan.plan import job_memory_mb
 
 if TYPE_CHECKING:
@@ -99,8 +103,6 @@ class AmountsOfJobs:
             if cluster and (why := machine_refusal(cluster, request.action.resources, size)):
                 return AskedAmounts(refused=why)
             return _asked(request, job_memory_mb(request, None))
-        from rowtui.core.mapping.model.decision import MappingOutcome
-        from rowtui.core.submission.plan.apply_placement import placed
 
         placement = self._mapping.expected(request, self._directories)
         # the job runs later, and its amounts are not known yet
@@ -174,7 +176,6 @@ def machine_refusal(cluster: Cluster, resources: Resources, directories: int) ->
     """Return why this machine's own queue can never run a job on this many directories, or ""."""
     if not cluster.is_this_machine:
         return ""
-    from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 
     cpus, gpus = resources.total_cpus(directories), resources.total_gpus(directories)
     each = resources.memory_per_gpu_mb if gpus else resources.memory_per_cpu_mb
@@ -218,7 +219,5 @@ def _asked(request: JobRequest, memory_mb: int | None) -> AskedAmounts:
 
 
 def _reason(placement: Placement) -> str:
-    from rowtui.core.mapping.model.reasons import outcome_sentence, what_to_do
-
     hint = what_to_do(placement)
     return outcome_sentence(placement) + (f"; {hint}" if hint else "")

@@ -16,6 +16,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.include import included
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.groups.order import ActionOrder, action_order, order_from_bytes, order_to_bytes
+from rowtui.core.groups.request import is_linear
 from rowtui.core.groups.status import is_renewed, status_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,4 @@ def _is_of(row: ActionStatus, action: Action) -> bool:
 
 
 def _needs_order_for_cost(action: Action) -> bool:
-    from rowtui.core.groups.request import is_linear
-
     return action.group.split_by_sort_key and not is_linear(action.resources)

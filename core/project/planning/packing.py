@@ -29,7 +29,7 @@ from rowtui.core.packing.model import (
     ResourceAmounts,
     bundle_seconds,
 )
-from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers
+from rowtui.core.packing.pack import ROUNDING, installed_packers, pack
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
 from rowtui.core.project.planning.pack_terms import (
@@ -50,7 +50,6 @@ from rowtui.core.project.planning.pack_views import (
     LeftAlone,
     PackChoice,
     PackedDestination,
-    PackedPlan,
 )
 from rowtui.core.submission.bundles.bundles import (
     BundleLayout,
@@ -65,7 +64,6 @@ from rowtui.core.workflow.toml_file import did_you_mean
 if TYPE_CHECKING:
     from rowtui.core.packing.model import Packer
     from rowtui.core.project.project import Project
-    from rowtui.core.workflow.model import Action
 
 SHOWN_TYPES = 10  # most node types that a refusal names
 
@@ -432,27 +430,6 @@ class PlanPacking:
             proven=found.proven and found.jobs > 0,
             took=found.took,
         )
-
-
-def pack_submission(
-    project: Project,
-    actions: Sequence[Action],
-    choice: PackChoice,
-    among: Sequence[int] | None = None,
-    *,
-    only: Mapping[int, Collection[int]] | None = None,
-    limit: int | None = None,
-    go_on: GoOn = lambda: True,
-) -> PackedPlan:
-    """See `Project.pack`."""
-    from rowtui.core.project.planning.plan import plan_submission
-
-    installed = installed_packers()
-    for left_out in installed.left_out:
-        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
-    packing = PlanPacking(project, choice, installed.packers, go_on)
-    plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
-    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
 
 
 def _packed(found: _Found) -> Packed:

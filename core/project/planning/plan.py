@@ -12,8 +12,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.check import check_workflow
+from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
+from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.project.planning.pack_views import PackedPlan
+from rowtui.core.project.planning.requests import form_requests
+from rowtui.core.submission.plan.arrays import MOST_TASKS
+from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
+from rowtui.core.submission.plan.plan import make_plan
 from rowtui.core.submission.plan.planner import PlanError, Setting
 from rowtui.core.submission.scripts.quote import bash_complaint
 
@@ -21,15 +31,17 @@ if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.groups.model import JobRequest
+    from rowtui.core.packing.model import GoOn
+    from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.planning.packing import PlanPacking
     from rowtui.core.project.planning.placing import Mapped
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.apply_placement import PlacedRequest
-    from rowtui.core.submission.plan.model import Plan, PlannedJob, RefusedWork
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
     from rowtui.core.submission.plan.planner import PackedJobs
     from rowtui.core.workflow.model import Action
 
-    Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]  # see `Setting.pack`
+    Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]
 
 T = TypeVar("T")
 
@@ -56,25 +68,56 @@ def plan_submission(
     limit: int | None = None,
     packing: PlanPacking | None = None,
 ) -> Plan:
-    """Return the plan for the eligible directories of these actions. See `Project.requests`.
+    """Return the plan for the eligible directories of these actions. See `form_requests`.
 
     `packing` puts the plan's jobs into bundles (None: as the project is configured). Raises:
     PlanError if none of the actions can be submitted; RowtuiError.
     """
 
     def form(usable: Sequence[Action]) -> Formed:
-        found = project.requests(usable, among, only=only, limit=limit)
+        found = form_requests(project, usable, among, only=only, limit=limit)
         formed = formed_requests(project, counted_on(project, found.requests), found.problems)
         return formed._replace(refused=(*found.refused, *formed.refused))
 
     return plan_formed(project, actions, form, packing, among)
 
 
+def pack_submission(
+    project: Project,
+    actions: Sequence[Action],
+    choice: PackChoice,
+    among: Sequence[int] | None = None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+    go_on: GoOn = lambda: True,
+) -> PackedPlan:
+    """Return the plan in bundles. A better packing is searched while `go_on` returns True.
+
+    Raises: PlanError, RowtuiError.
+    """
+    from rowtui.core.packing.pack import installed_packers, packers
+    from rowtui.core.project.planning.packing import PlanPacking
+
+    installed = installed_packers()
+    for left_out in installed.left_out:
+        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
+    packing = PlanPacking(project, choice, installed.packers, go_on)
+    plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
+    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
+
+
+def project_problems(project: Project) -> tuple[Problem, ...]:
+    """Return all problems of workflow.toml and clusters.toml, for the project's cluster."""
+    known = [cluster.name for cluster in project.configured.clusters]
+    checked = check_workflow(project.workflow, project.cluster, project.launchers, known)
+    return (*project.configured.problems, *project.workflow.problems, *checked)
+
+
 def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[JobRequest]:
     """Return the requests with their attempts: in a network, a job that failed is retried."""
     if not has_network(project.root):
         return requests
-    from rowtui.core.project.failed_jobs import with_attempts
 
     return with_attempts(project, requests)
 
@@ -105,9 +148,6 @@ def plan_formed(
     `among`: the positions of the chosen directories, None for all. Raises: PlanError if none of the
     actions can be submitted; RowtuiError.
     """
-    from rowtui.core.clusters.schedulers.local.machine import user_name
-    from rowtui.core.submission.plan.plan import make_plan
-
     user = user_name()
 
     def make(usable: Sequence[Action], left_out: Sequence[Problem]) -> Plan:
@@ -131,10 +171,6 @@ def refused_actions(
     project: Project, problems: Sequence[Problem], among: Sequence[int] | None
 ) -> tuple[list[RefusedWork], list[Problem]]:
     """Return the jobs of actions that cannot be submitted, with problems; and other problems."""
-    from rowtui.core.base.errors import RowtuiError
-    from rowtui.core.groups.model import Status
-    from rowtui.core.submission.plan.model import RefusedAt, RefusedWork
-
     found: list[RefusedWork] = []
     others: list[Problem] = []
     name = project.state.directories.name
@@ -169,7 +205,7 @@ def without_broken(
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
-    problems = [problem for problem in project.problems() if problem.severity == "error"]
+    problems = [problem for problem in project_problems(project) if problem.severity == "error"]
     everywhere = [problem for problem in problems if problem.action is None]
     if everywhere:  # the chosen cluster may be the one whose configuration cannot be read
         raise PlanError(tuple(everywhere))
@@ -256,7 +292,6 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     """
     if cluster.scheduler != "slurm":
         return 0
-    from rowtui.core.submission.plan.arrays import MOST_TASKS
 
     wanted = project.arrays
     if wanted is None:

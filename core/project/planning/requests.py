@@ -71,7 +71,12 @@ def form_requests(
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
 ) -> Requests:
-    """See `Project.requests`."""
+    """Return job requests for the eligible directories of these actions, in order.
+
+    `only`: action index -> numbers of the chosen groups, from 0. A bad action does not stop the
+    others: it adds a sentence to `problems`. Raises: RowtuiError if a directory would be submitted
+    twice.
+    """
     chosen = choose_groups(project, actions, among, only=only, limit=limit)
     requests = job_requests(chain.from_iterable(chosen.parts))
     return Requests(requests, chosen.refused, chosen.problems)
@@ -85,7 +90,7 @@ def choose_groups(
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
 ) -> ChosenGroups:
-    """Return the groups of `Project.requests`. Actions that `limit` excludes are not evaluated.
+    """Return the groups of `form_requests`. Actions that `limit` excludes are not evaluated.
 
     Raises: RowtuiError if a directory would be submitted twice.
     """

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.views.views import JobView
 from rowtui.core.submission.sending.fence import without_directory
 
@@ -95,7 +95,6 @@ def unable_to_start(job: JobView) -> ReasonExplanation | None:
 
 @lru_cache(maxsize=1024)
 def _explained(state: JobState, reason: str) -> ReasonExplanation:
-    from rowtui.core.clusters.schedulers.base import Job
     from rowtui.core.clusters.schedulers.reasons import explain  # large tables, seldom needed
 
     return explain(Job(0, state, reason=reason), 0.0)

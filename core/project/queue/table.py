@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol, cast
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_known_fields
 from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
 from rowtui.core.project.queue.entries import Fold, Foreign, Listed, QueueEntry
@@ -274,8 +275,6 @@ class QueueTable:
 
 
 def _test(text: str) -> tuple[Callable[[QueueEntry], bool] | None, str]:
-    from rowtui.core.base.errors import RowtuiError
-
     try:
         return read_filter(text), ""
     except RowtuiError as error:

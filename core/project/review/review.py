@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.slurm.accounting import ask_allocations
 from rowtui.core.project.review.budgets import (
     ALLOCATION,
     BUDGET,
@@ -186,7 +187,6 @@ def _allocations(
         cluster = project.reach.known(name)
         if cluster is None:
             return f"{visible(name)} cannot be asked from here"
-        from rowtui.core.clusters.schedulers.slurm.accounting import ask_allocations
 
         return await ask_allocations(project.reach.transport(cluster), accounts)
 

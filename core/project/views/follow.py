@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.mapping_files import mapping_paths
+from rowtui.core.project.scan import look_again
 from rowtui.core.workspace.watch import FileWatcher, Stamp
 
 if TYPE_CHECKING:
@@ -164,8 +165,6 @@ def look_at_touched(project: Project, touched: Sequence[str]) -> None:
     Actions whose job on the directory has not ended are left out: a product exists from its first
     byte on, and only the end of the job shows that the product is whole.
     """
-    from rowtui.core.project.scan import look_again
-
     names = [os.fsencode(name) for name in touched]
     with contextlib.suppress(RowtuiError):  # the next synchronisation reports the problem
         look_again(project, names)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 
 from tests.eventually import eventually_async
@@ -78,7 +79,7 @@ async def test_one_plan_goes_to_two_clusters_over_ssh(project: Project) -> None:
     # given clusters that nobody described but themselves
     await project.reach.prepare()
     # when everything is planned and sent
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     assert plan.skipped == ()
     assert {(job.action, str(job.destination)) for job in plan.jobs} == {
         ("small", "alpha/cpu"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.groups.model import Status
 from rowtui.core.project.explaining import explain_group
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import RefusedAt
 
@@ -42,7 +43,7 @@ def test_a_job_with_a_gpu_has_no_place_on_a_machine_without(project: Project, ma
         own.mkdir(parents=True)
         (own / "here.yml").write_text(mapping)
 
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     explained = explain_group(
         project,
         project.workflow.actions[0],

@@ -12,8 +12,10 @@ from rowtui.core.base.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import StatusCounts, status_counts
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
+from rowtui.core.project.statuses import project_status
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import decode_completed, decode_submitted
 from rowtui.core.state.store.stored import Stored
@@ -71,7 +73,7 @@ async def submitted(project: Project, names: str | None = None) -> list[str]:
     if names is not None:
         positions = [project.state.directories.position(name) for name in names]
         among = [position for position in positions if position is not None]
-    plan = project.plan(project.workflow.actions, among)
+    plan = plan_submission(project, project.workflow.actions, among)
     steps = [step async for step in project.jobs.submit(plan)]
     assert not any(step.error for step in steps)
     return [job.token for job in plan.jobs]
@@ -88,7 +90,7 @@ async def all_ended(project: Project, tokens: list[str]) -> None:
 
 
 def counts(project: Project, index: int = 0) -> StatusCounts:
-    return status_counts(project.status().rows[index])
+    return status_counts(project_status(project).rows[index])
 
 
 def test_a_project_is_found_from_any_folder_below_it(home: Home) -> None:
@@ -111,13 +113,13 @@ def test_statuses_and_groups_follow_the_workflow(home: Home) -> None:
 
 def test_a_plan_says_everything_and_sends_nothing(home: Home) -> None:
     project = home.open()
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     assert [job.directories for job in plan.jobs] == [("c", "b"), ("a",)]
     assert {job.destination.cluster for job in plan.jobs} == {"local"}
-    assert [job.directories for job in project.plan(project.workflow.actions, limit=1).jobs] == [
-        ("c", "b")
-    ]
-    (only,) = project.plan(project.workflow.actions, only={0: {1}}).jobs
+    assert [
+        job.directories for job in plan_submission(project, project.workflow.actions, limit=1).jobs
+    ] == [("c", "b")]
+    (only,) = plan_submission(project, project.workflow.actions, only={0: {1}}).jobs
     assert only.directories == ("a",)
     assert project.jobs.records() == []
     assert not (home.root / ".row/rowtui/plans").exists()
@@ -178,7 +180,7 @@ async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: H
 
 async def test_two_plans_for_the_same_directories_send_them_once(home: Home) -> None:
     first, second = home.open(), home.open()
-    plans = [project.plan(project.workflow.actions) for project in (first, second)]
+    plans = [plan_submission(project, project.workflow.actions) for project in (first, second)]
     steps = []
     for project, plan in zip((first, second), plans, strict=True):
         steps.append([step async for step in project.jobs.submit(plan)])
@@ -231,17 +233,17 @@ def test_one_bad_action_stops_no_other(home: Home) -> None:
     extra = '[[action]]\nname = "bad"\ncommand = "x {directory}"\nlaunchers = ["nolauncher"]\n'
     (home.root / "workflow.toml").write_text(WORKFLOW + extra)
     project = home.open()
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     assert {job.action for job in plan.jobs} == {"one"}
     assert any("nolauncher" in sentence for sentence in plan.skipped)
     with pytest.raises(PlanError, match="nolauncher"):
-        project.plan(project.workflow.actions[2:])
+        plan_submission(project, project.workflow.actions[2:])
 
 
 def test_an_unknown_cluster_is_an_error_that_names_the_known_ones(home: Home) -> None:
     project = home.open("locl")
     with pytest.raises(RowtuiError, match="cluster 'locl' not found"):
-        project.plan(project.workflow.actions)
+        plan_submission(project, project.workflow.actions)
     # What needs no cluster goes on.
     assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
 

@@ -19,7 +19,9 @@ from rowtui.core.project.change import (
     parse_memory,
     parse_walltime,
 )
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.statuses import project_status
 from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.state.row.postcard import encode_submitted
@@ -40,7 +42,7 @@ def failing(tmp_path: Path) -> Failing:
 
 
 def everything(project: Project) -> Plan:
-    return project.plan(project.workflow.actions)
+    return plan_submission(project, project.workflow.actions)
 
 
 def directories(plan: Plan) -> list[tuple[str, ...]]:
@@ -86,7 +88,7 @@ def test_what_failed_in_different_ways_is_not_put_together(failing: Failing) -> 
     project = failing.open()
     for names, reason in ((("a", "b"), OUT_OF_MEMORY), (("c", "d"), TIME_LIMIT)):
         among = [at for at in map(project.state.directories.position, names) if at is not None]
-        only = project.plan(project.workflow.actions, among)
+        only = plan_submission(project, project.workflow.actions, among)
         failing.fail(project, only, reason, complete=names[:1])
     assert directories(failing.again(project).plan) == [("b",), ("d",)]
 
@@ -129,7 +131,7 @@ def test_what_a_failed_job_did_not_reach_goes_with_it_and_what_was_cancelled_mus
     project = failing.open()
     ends = {"b": LastOutcome.NOT_REACHED, "c": LastOutcome.CANCELLED, "d": LastOutcome.CANCELLED}
     jobs = failing.fail(project, everything(project), "exit code 2", outcomes=ends)
-    row = project.status().rows[0]
+    row = project_status(project).rows[0]
     assert status_counts(row)[2:] == (5, 0, 2, 1, 2)
     assert directories(failing.again(project).plan) == [("a", "b"), ("e",)]
     assert directories(failing.again(project, tokens=[jobs[1].token]).plan) == [("c", "d")]

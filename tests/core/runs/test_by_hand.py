@@ -11,6 +11,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
@@ -97,7 +98,7 @@ def opened(root: Path) -> Project:
 
 def submit(project: Project, *, limit: int | None = None) -> Plan:
     """Send what is eligible, as `rowtui submit` does."""
-    plan = project.plan(project.workflow.actions, limit=limit)
+    plan = plan_submission(project, project.workflow.actions, limit=limit)
 
     async def send() -> None:
         async for _ in project.jobs.submit(plan):
@@ -296,7 +297,7 @@ def test_a_driver_takes_in_what_a_person_sends(root: Path) -> None:
 
 def test_what_was_not_sent_costs_nothing(root: Path) -> None:
     project = opened(root)
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     submit(opened(root))  # somebody was faster
     networks = Networks(project)
     taken = networks.take_plan(plan)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind, PlanAnswer
@@ -298,7 +299,7 @@ def test_what_is_run_by_hand_meanwhile_runs_once(here: Path) -> None:
         if told.kind is MessageKind.BEGUN:
             other = Project.open(root, cluster="local")
             other.synchronise()
-            plan = other.plan(other.workflow.actions[:1], limit=4)
+            plan = plan_submission(other, other.workflow.actions[:1], limit=4)
             async for _ in other.jobs.submit(plan):
                 by_hand = True
 

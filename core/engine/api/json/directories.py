@@ -6,24 +6,19 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.json import VERSION
 from rowtui.core.engine.api.json.values import cost_of
+from rowtui.core.groups.model import ENDED, Status
+from rowtui.core.project.planning.asked import as_asked
 from rowtui.core.submission.plan.model import job_label
+from rowtui.core.submission.sending.fence import command_end
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import DirectoryJson, FailureJson, GroupJson
     from rowtui.core.base.json.mapping import ExplainedJson, GroupsDecisionJson
-    from rowtui.core.groups.model import JobRequest, Status
+    from rowtui.core.groups.model import JobRequest
     from rowtui.core.project.planning.asked import AskedAmounts
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import (
-        PlacementExplanation,
-    )
+    from rowtui.core.project.views.views import PlacementExplanation
     from rowtui.core.state.model import LastEnd, Submitted
-
-
-def bad_of(project: Project) -> dict[str, str]:
-    """The directories that are set aside, by name, and why."""
-    directories = project.state.directories
-    return {directories.name(position): why for position, why in directories.bad.items()}
 
 
 def directory_of(
@@ -34,8 +29,6 @@ def directory_of(
     submitted: Submitted | None = None,
 ) -> DirectoryJson:
     """One directory of an action. `submitted`: the job with which it is submitted."""
-    from rowtui.core.groups.model import ENDED, Status
-
     directories = project.state.directories
     end = project.state.ends.get(action, {}).get(position) if status in ENDED else None
     return {
@@ -62,8 +55,6 @@ def failure_of(end: LastEnd) -> FailureJson:
 
 def failed_for(reason: str, job: str | None, cluster: str) -> FailureJson:
     """A failure by the reason on record."""
-    from rowtui.core.submission.sending.fence import command_end
-
     found = command_end(reason, ended=False)
     return {
         "exit_code": found.exit_code,
@@ -78,8 +69,6 @@ def group_of(
     request: JobRequest, asked: AskedAmounts, number: int, directories: list[DirectoryJson]
 ) -> GroupJson:
     """A group and what its job asks for, as mapping files have it. `number`: from 1."""
-    from rowtui.core.project.planning.asked import as_asked
-
     group = request.group
     if asked.refused:  # what the action itself asks for
         asked = as_asked(request)

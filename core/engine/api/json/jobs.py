@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.json import VERSION
 from rowtui.core.engine.api.json.values import cost_of, utc
+from rowtui.core.submission.sending.fence import begun_at, command_end, seconds_of_job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,13 +15,8 @@ if TYPE_CHECKING:
     from rowtui.core.base.json.amounts import JobAmountsJson
     from rowtui.core.base.json.jobs import JobJson, JobsJson
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import (
-        JobView,
-    )
-    from rowtui.core.submission.plan.model import (
-        Plan,
-        PlannedJob,
-    )
+    from rowtui.core.project.views.views import JobView
+    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 class JobRecords(NamedTuple):
@@ -91,8 +87,6 @@ def walltime_of(job: PlannedJob) -> int:
 
 def job_of(view: JobView, known: JobRecords) -> JobJson:
     """A job that was sent."""
-    from rowtui.core.submission.sending.fence import begun_at, command_end
-
     record = view.record
     job = known.planned.get(record.token)
     ended = not view.state.active and bool(record.ended_at)
@@ -145,8 +139,6 @@ def _unknown_amounts(view: JobView) -> JobAmountsJson:
 
 def elapsed_of(view: JobView, root: Path) -> float | None:
     """Seconds for which a job runs or ran: by the marks of an ended job, else the scheduler's."""
-    from rowtui.core.submission.sending.fence import seconds_of_job
-
     seconds = None if view.state.active else seconds_of_job(root, view.record.token)
     return view.elapsed if seconds is None else round(seconds, 3)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.engine.api.json.jobs import JobRecords, job_of
 from rowtui.core.engine.api.json.plans import hours_of
 from rowtui.core.engine.api.json.values import cost_of, utc
+from rowtui.core.submission.sending.fence import command_end, signal_name
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.jobs import ClusterQueueJson, QueueRowJson
     from rowtui.core.clusters.schedulers.base import Job
-    from rowtui.core.project.views.views import (
-        ClusterView,
-    )
+    from rowtui.core.project.views.views import ClusterView
 
 
 class Queued(NamedTuple):
@@ -47,10 +48,6 @@ def cluster_queue(
 
 def queue_row(row: Queued, cluster: str, known: JobRecords | None, now: float) -> QueueRowJson:
     """One job of a queue: what is on record of it, and what the scheduler says."""
-    from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.clusters.schedulers.reasons import explain
-    from rowtui.core.submission.sending.fence import command_end, signal_name
-
     job = row.job
     told = explain(job, now)
     views = [] if known is None else [known.views[it] for it in row.tokens if it in known.views]

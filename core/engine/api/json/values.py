@@ -10,6 +10,7 @@ from rowtui.core.base.text import Cost
 if TYPE_CHECKING:
     from rowtui.core.base.json.amounts import CostJson, PlaceJson
     from rowtui.core.base.json.copies import TransferJson
+    from rowtui.core.project.project import Project
     from rowtui.core.project.views.views import (
         TransferView,
     )
@@ -75,3 +76,9 @@ def transfers_of(views: Sequence[TransferView]) -> list[TransferJson]:
         }
         for view in views
     ]
+
+
+def bad_of(project: Project) -> dict[str, str]:
+    """The directories that are set aside, by name, and why."""
+    directories = project.state.directories
+    return {directories.name(position): why for position, why in directories.bad.items()}

@@ -12,6 +12,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.context.copies import _read_staged, _remove_staged
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import encode_names
 
@@ -69,7 +70,7 @@ def project(login: LoginNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 async def carry_out(project: Project, action: str) -> list[str]:
-    plan = project.plan([one for one in project.workflow.actions if one.name == action])
+    plan = plan_submission(project, [one for one in project.workflow.actions if one.name == action])
     steps = [step async for step in project.jobs.submit(plan)]
     assert [step.error for step in steps if step.error] == []
     return [step.message for step in steps if not step.token]
@@ -85,7 +86,7 @@ async def ended(project: Project) -> None:
 
 async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_path: Path) -> None:
     # given what would be copied
-    (view,) = await project.copies.preview(project.plan(project.workflow.actions[:1]))
+    (view,) = await project.copies.preview(plan_submission(project, project.workflow.actions[:1]))
     assert view.files == 2 + len(NAMES)
     assert view.place.startswith(str(tmp_path / "there"))
     assert view.back == ("out",)
@@ -116,7 +117,7 @@ async def test_what_changed_on_both_sides_stops_the_submission(
 ) -> None:
     await carry_out(project, "one")
     await ended(project)
-    (view,) = await project.copies.preview(project.plan(project.workflow.actions))
+    (view,) = await project.copies.preview(plan_submission(project, project.workflow.actions))
     (project.root / "tools/run.sh").write_text("echo mine\n")
     (Path(view.place) / "tools/run.sh").write_text("echo theirs, longer\n")
 
@@ -132,7 +133,7 @@ async def test_what_changed_on_both_sides_stops_the_submission(
 async def test_results_that_cannot_be_fetched_stay_submitted(
     project: Project, login: LoginNode, tmp_path: Path
 ) -> None:
-    plan = project.plan(project.workflow.actions[:1])
+    plan = plan_submission(project, project.workflow.actions[:1])
     async for _ in project.jobs.submit(plan):
         pass
     (view,) = await project.copies.preview(plan)

@@ -11,6 +11,7 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
 from rowtui.core.project.planning.plan import Formed, plan_formed
+from rowtui.core.project.planning.requests import form_requests
 from rowtui.core.project.project import Project
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.model import Plan
@@ -65,7 +66,7 @@ def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
     return plan_formed(
         project,
         actions,
-        lambda usable: Formed(project.requests(usable).requests),
+        lambda usable: Formed(form_requests(project, usable).requests),
         into_pilot(project, view),
     )
 

@@ -12,6 +12,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+from rowtui.core.project.planning.plan import pack_submission, plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
@@ -112,7 +113,7 @@ def make(
 
 def pack(project: Project, *, action: str = "one", **choice: object) -> PackedPlan:
     actions = [it for it in project.workflow.actions if action in ("*", it.name)]
-    return project.pack(actions, PackChoice(budget=0.0, **choice))  # type: ignore[arg-type]
+    return pack_submission(project, actions, PackChoice(budget=0.0, **choice))  # type: ignore[arg-type]
 
 
 async def submit(project: Project, packed: PackedPlan) -> list[str]:
@@ -221,12 +222,12 @@ async def test_without_node_types_it_is_said_how_to_find_them(make: Make) -> Non
 
 async def test_a_file_may_say_that_plans_are_packed(make: Make) -> None:
     project = make(clusters=CLUSTERS + "[cluster.packing]\nlargest_bundle = 5\n")
-    plan = project.plan(project.workflow.actions[:1])
+    plan = plan_submission(project, project.workflow.actions[:1])
     tokens = [job.bundle.token for job in plan.jobs if job.bundle]
     assert len(tokens) == 24 - tokens.count("")
     assert max(map(tokens.count, tokens)) <= 5
     project.packing = False
-    plan = project.plan(project.workflow.actions[:1])
+    plan = plan_submission(project, project.workflow.actions[:1])
     assert not any(job.bundle for job in plan.jobs)
 
 

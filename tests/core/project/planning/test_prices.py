@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.project.planning.plan import pack_submission, plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits, Spent, fits
 from rowtui.core.submission.plan.model import Plan
@@ -49,7 +50,7 @@ def planned(
         (tmp_path / "project/workspace" / name).mkdir(parents=True)
     (tmp_path / "project/workflow.toml").write_text(WORKFLOW)
     project = Project.open(tmp_path / "project", cluster="local")
-    return project, project.plan(project.workflow.actions)
+    return project, plan_submission(project, project.workflow.actions)
 
 
 def test_a_job_that_goes_alone_costs_what_the_cheapest_node_that_holds_it_does(
@@ -75,7 +76,7 @@ def test_a_bundle_costs_what_packing_says_and_counts_once(
 ) -> None:
     project, _ = planned(tmp_path, monkeypatch, ("large", 16, 3.0))
 
-    plan = project.pack(project.workflow.actions, PackChoice()).plan
+    plan = pack_submission(project, project.workflow.actions, PackChoice()).plan
 
     (packed,) = plan.packed
     prices = prices_of(project, plan)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import POLL_VARIABLE
 
@@ -56,7 +57,7 @@ def calls(project: Project) -> int:
 
 async def test_a_shared_queue_is_asked_once_for_all(project: Project, slurm: SlurmCluster) -> None:
     # given two jobs that run, which were verified when they were sent
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     async for _ in project.jobs.submit(plan):
         pass
     before = calls(project)
@@ -98,7 +99,7 @@ async def test_jobs_that_were_sent_since_the_last_look_are_left_to_the_next(
     project: Project,
 ) -> None:
     await project.jobs.queues.ask()
-    async for _ in project.jobs.submit(project.plan(project.workflow.actions)):
+    async for _ in project.jobs.submit(plan_submission(project, project.workflow.actions)):
         pass
     before = calls(project)
 
@@ -120,11 +121,11 @@ async def test_only_some_clusters_are_asked_on_demand(project: Project) -> None:
 async def test_the_dashboard_asks_the_queue_once_soon_after_a_submission(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rowtui.core.engine.local.engine.START_SECONDS", 0.0)
+    monkeypatch.setattr("rowtui.core.engine.local.polling.START_SECONDS", 0.0)
     engine = InProcessEngine(project)
     await engine.refresh()
     await engine.jobs()  # the next look is due in a minute
-    async for _ in engine.submit(project.plan(project.workflow.actions)):
+    async for _ in engine.submit(plan_submission(project, project.workflow.actions)):
         pass
     before = calls(project)
 

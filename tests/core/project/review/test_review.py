@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.engine.local import InProcessEngine
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.review.before import asked_for
 from rowtui.core.project.review.budgets import (
@@ -71,7 +72,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 
 def planned(project: Project) -> Plan:
     project.synchronise()
-    return project.plan(project.workflow.actions)
+    return plan_submission(project, project.workflow.actions)
 
 
 async def checks_of(engine: InProcessEngine, plan: Plan) -> dict[str, PlanCheck]:
@@ -235,7 +236,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     (root / "workflow.toml").write_text(WORKFLOW.replace('value_file = "v.json"', ""))
     project = Project.open(root, cluster="local", environment={"HOME": str(monkey)})
     project.synchronise()
-    plan = project.plan(project.workflow.actions[:1])
+    plan = plan_submission(project, project.workflow.actions[:1])
     jobs = list(plan.jobs)
     jobs[1] = replace(jobs[1], depends_on=(jobs[0].token,))
     jobs[2] = replace(jobs[2], depends_on=(jobs[1].token,))

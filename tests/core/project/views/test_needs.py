@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.statuses import project_status
 from rowtui.core.project.views.needs import (
     MOST_CAUSES,
     OTHER_CAUSES,
@@ -23,13 +25,13 @@ CODE = "tools:\n  one:\n    cores: 2 * len(directories)\n"
 def causes(failing: Failing, needs: ProjectNeeds | None = None) -> tuple[FailureCause, ...]:
     project = failing.open()
     project.synchronise()
-    return (needs or ProjectNeeds(project)).failures(project.status().rows)
+    return (needs or ProjectNeeds(project)).failures(project_status(project).rows)
 
 
 def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: Path) -> None:
     failing = Failing.make(tmp_path)
     project = failing.open()
-    plan = project.plan(project.workflow.actions)  # (a, b), (c, d), (e)
+    plan = plan_submission(project, project.workflow.actions)  # (a, b), (c, d), (e)
     assert causes(failing) == ()
     first, *rest = plan.jobs
     failing.fail(project, plan.__class__("one", *_parts(plan), (first,), plan.cost), "time limit")
@@ -43,7 +45,7 @@ def test_failed_directories_are_counted_by_cause_the_commonest_first(tmp_path: P
     (failing.root / "workspace" / "e" / "x").touch()  # completed by hand
     project = failing.open()
     project.synchronise(full=True)
-    counted = ProjectNeeds(project).failures(project.status().rows)
+    counted = ProjectNeeds(project).failures(project_status(project).rows)
     assert counted[0].directories == counted[1].directories == 2
 
 
@@ -55,7 +57,7 @@ def test_many_causes_are_told_as_a_few_and_the_rest_together(tmp_path: Path) -> 
     names = [f"d{number:02}" for number in range(2 * (MOST_CAUSES + 2))]
     failing = Failing.make(tmp_path, names)
     project = failing.open()
-    plan = project.plan(project.workflow.actions)
+    plan = plan_submission(project, project.workflow.actions)
     for number, job in enumerate(plan.jobs):
         only = plan.__class__(str(number), *_parts(plan), (job,), plan.cost)
         failing.fail(project, only, f"exit code {number + 1}")
@@ -68,9 +70,9 @@ def test_many_causes_are_told_as_a_few_and_the_rest_together(tmp_path: Path) -> 
 def test_what_was_counted_is_not_counted_again_until_it_changes(tmp_path: Path) -> None:
     failing = Failing.make(tmp_path)
     project = failing.open()
-    failing.fail(project, project.plan(project.workflow.actions), "exit code 2")
+    failing.fail(project, plan_submission(project, project.workflow.actions), "exit code 2")
     needs = ProjectNeeds(project)
-    rows = project.status().rows
+    rows = project_status(project).rows
     assert needs.failures(rows)[0] is needs.failures(rows)[0]
 
 

@@ -9,7 +9,9 @@ from rowtui.core.base.text import Cost
 from rowtui.core.mapping.files.sources import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.statuses import project_status
 from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
@@ -203,14 +205,14 @@ def test_the_status_table_has_the_costs_of_a_plan(root: Path) -> None:
         (root / "workspace" / name / "value.json").write_text('{"node": "state", "t": 3}')
 
     def costs(project: Project) -> list[Cost]:
-        return [row.remaining_cost for row in project.status().rows]
+        return [row.remaining_cost for row in project_status(project).rows]
 
     assert costs(Project.open(root, cluster="local"))[0] == Cost(2 * TENTH)
     project = project_with(root, BY_VALUE)
 
     found = costs(project)[0]
 
-    plan = project.plan([project.workflow.actions[0]])
+    plan = plan_submission(project, [project.workflow.actions[0]])
     assert found == plan.cost == Cost(6 * TENTH)
     every = costs(project_with(root, "tools:\n  one:\n    cores: 5\n"))[0]
     assert every.cpu_hours == pytest.approx(10 * TENTH)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution.autopilot import Autopilot, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.estimate import Estimate, Estimator, PathStep, estimate
@@ -211,7 +212,7 @@ def test_time_that_jobs_have_run_already_counts(root: Path) -> None:
     running = opened(root, cores=4)
     running.begin()
     project = running.project
-    plan = project.plan(project.workflow.named("measure"))
+    plan = plan_submission(project, project.workflow.named("measure"))
     first, second = plan.jobs
     assert [len(job.directories) for job in plan.jobs] == [2, 2]
     state, _ = reserved(project.state, plan.jobs)

@@ -1,0 +1,195 @@
+"""Plans for a screen: explanations, plans, packings, retries, and the review of a plan."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.project.explaining import explain_group
+from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.planning.plan import pack_submission, plan_submission
+from rowtui.core.project.retry import plan_again
+from rowtui.core.project.review.before import ScriptsBefore
+from rowtui.core.project.review.review import review, scheduler_kinds
+from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
+from rowtui.core.project.review.without import export_plan, without
+from rowtui.core.project.views.views import PlacementExplanation
+from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+
+if TYPE_CHECKING:
+    from rowtui.core.engine.local.pages import ListPages
+    from rowtui.core.engine.local.polling import ClusterPolls
+    from rowtui.core.groups.model import Status
+    from rowtui.core.project.change import AmountChange
+    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.views.views import Edit, EditAsked, FailedJob, WhatIfAsked
+    from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.workflow.model import Action
+
+LOAD_SECONDS = 60.0  # between two polls of a cluster's load
+
+
+class PlanWork:
+    """The plans of one engine. `turn`: the lock of the project's records."""
+
+    def __init__(
+        self, project: Project, turn: asyncio.Lock, pages: ListPages, polls: ClusterPolls
+    ) -> None:
+        self._project = project
+        self._turn = turn
+        self._pages = pages
+        self._polls = polls
+        self._packings = 0
+        self._before: ScriptsBefore | None = None
+
+    async def explain(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int,
+        what_if: WhatIfAsked | None = None,
+    ) -> PlacementExplanation:
+        """Explain where a group's job would go; with a `problem` if this cannot be determined."""
+        project = self._project
+        self._pages.action(action_index)
+        await self._polls.briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
+        async with self._turn:
+            action = self._pages.action(action_index)  # the workflow may have changed by now
+            try:
+                groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
+            except RowtuiError as error:
+                return PlacementExplanation(
+                    self._pages.generation,
+                    action_index,
+                    group + 1,
+                    0,
+                    0,
+                    "",
+                    None,
+                    problem=str(error),
+                )
+            return await asyncio.to_thread(
+                explain_group,
+                project,
+                action,
+                groups,
+                group,
+                generation=self._pages.generation,
+                what_if=what_if,
+            )
+
+    async def edit_workflow(self, asked: EditAsked, synchronise: Callable[[], None]) -> Edit:
+        """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
+        async with self._turn:
+            if asked.undo:
+                edit = await asyncio.to_thread(edit_back, self._project, asked)
+            else:
+                action = self._pages.action(asked.action_index)
+                groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
+                write = partial(edit_for_what_if, self._project, action, groups, asked)
+                edit = await asyncio.to_thread(write)
+            if edit.written:  # so that the next answer matches the written file
+                # the next refresh reports the error
+                with contextlib.suppress(RowtuiError, OSError):
+                    await asyncio.to_thread(synchronise)
+        return edit
+
+    async def plan(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        *,
+        directories: Sequence[str] | None = None,
+    ) -> Plan:
+        """Return what would be submitted. Raises: RowtuiError with every problem at once."""
+        actions, only = self._chosen(action_index, groups)
+        async with self._turn:
+            among = None if directories is None else self._pages.positions(directories)
+            plan = partial(plan_submission, self._project, actions, among, only=only, limit=limit)
+            return await asyncio.to_thread(plan)
+
+    async def pack(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        choice: PackChoice,
+    ) -> PackedPlan:
+        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`.
+
+        A newer request ends the search of an older one, which returns its best result so far.
+        """
+        self._packings += 1
+        newest = self._packings
+        actions, only = self._chosen(action_index, groups)
+        pack = partial(pack_submission, self._project, actions, choice, only=only, limit=limit)
+        async with self._turn:
+            return await asyncio.to_thread(pack, go_on=lambda: self._packings == newest)
+
+    def _chosen(
+        self, action_index: int | None, groups: Sequence[int] | None
+    ) -> tuple[Sequence[Action], Mapping[int, Collection[int]] | None]:
+        if action_index is None:
+            return self._project.workflow.actions, None
+        only = None if groups is None else {action_index: set(groups)}
+        return (self._pages.action(action_index),), only
+
+    async def failed_jobs(
+        self, action_index: int, groups: Sequence[int] | None
+    ) -> tuple[FailedJob, ...]:
+        """Return the jobs in which these groups of failed directories failed.
+
+        Raises: RowtuiError.
+        """
+        async with self._turn:
+            return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
+
+    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
+        """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
+        project = self._project
+        choice = ChosenFailures(project.workflow.actions, tokens=frozenset(tokens))
+        async with self._turn:
+            return (await asyncio.to_thread(plan_again, project, choice, change)).plan
+
+    async def checks(self, plan: Plan) -> AsyncIterator[PlanCheck]:
+        """See `Engine.review`. Clusters are queried without holding the lock of the records."""
+        async with contextlib.aclosing(review(self._project, plan)) as checks:
+            async for check in checks:
+                yield check
+
+    async def before(self, asked: ScriptAsked) -> ScriptBefore | None:
+        """See `Engine.script_before`."""
+        async with self._turn:
+            if self._before is None:
+                jobs = self._project.jobs
+                self._before = ScriptsBefore(jobs.journal, jobs.plan)
+            return await asyncio.to_thread(self._before.find, asked)
+
+    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+        """See `Engine.without`."""
+        return await asyncio.to_thread(without, plan, frozenset(tokens))
+
+    async def export(self, plan: Plan, folder: str, *, overwrite: bool) -> ExportedFiles:
+        """See `Engine.export_plan`."""
+        return await asyncio.to_thread(self._export, plan, folder, overwrite)
+
+    def _export(self, plan: Plan, folder: str, overwrite: bool) -> ExportedFiles:
+        place = Path(os.path.expanduser(folder))
+        if not place.is_absolute():
+            place = self._project.root / place
+        kinds = scheduler_kinds(self._project, plan)
+        return export_plan(plan, place, kinds, overwrite=overwrite)
