@@ -11,6 +11,7 @@ from rowtui.cli.loop import run as run_async
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
     from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.project import Project
 
 
@@ -31,7 +31,7 @@ def act(
     args: argparse.Namespace,
     out: Output,
     verb: Verb,
-    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+    tell: Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
 ) -> int:
     """Apply the verb to the chosen jobs; 1 if a job was not accepted."""
     if not (args.jobs or args.action or args.all):
@@ -58,13 +58,13 @@ def act(
 async def _tell(
     project: Project,
     jobs: Sequence[JobView],
-    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+    tell: Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
 ) -> list[tuple[str, JobAnswer]]:
     """Return each cluster's answer; the requests are sent to all clusters at the same time."""
     tokens: dict[str, list[str]] = {}
     for job in jobs:
         tokens.setdefault(job.record.cluster, []).append(job.record.token)
-    answers = await asyncio.gather(*(tell(project.jobs, each) for each in tokens.values()))
+    answers = await asyncio.gather(*(tell(project, each) for each in tokens.values()))
     return [(name, answer) for name, given in zip(tokens, answers, strict=True) for answer in given]
 
 
@@ -105,7 +105,7 @@ def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, ou
 
 def cancel(args: argparse.Namespace, out: Output) -> int:
     """Cancel the chosen jobs; 1 if one could not be cancelled."""
-    return act(args, out, CANCEL, lambda jobs, tokens: jobs.cancel(tokens))
+    return act(args, out, CANCEL, cancel_jobs)
 
 
 # `rowtui hold`: keep waiting jobs of this project from starting.
@@ -113,7 +113,7 @@ def cancel(args: argparse.Namespace, out: Output) -> int:
 
 def hold(args: argparse.Namespace, out: Output) -> int:
     """Hold the chosen jobs; 1 if one could not be held."""
-    return act(args, out, HOLD, lambda jobs, tokens: jobs.hold(tokens))
+    return act(args, out, HOLD, hold_jobs)
 
 
 # `rowtui release`: let held jobs of this project start.
@@ -121,4 +121,4 @@ def hold(args: argparse.Namespace, out: Output) -> int:
 
 def release(args: argparse.Namespace, out: Output) -> int:
     """Release the chosen jobs; 1 if one could not be released."""
-    return act(args, out, RELEASE, lambda jobs, tokens: jobs.release(tokens))
+    return act(args, out, RELEASE, release_jobs)

@@ -218,7 +218,7 @@ def _of_action(
             again.append(_group(known, group, tokens, [ends[at] for at in group.indices]))
     if not (action.group.submit_whole and again):
         return again, ()
-    every = project.groups(action, tuple(Status))
+    every = project.cut(action, tuple(Status)).page()
     kept, left_out = whole_groups([it.group for it in again], every, project.state.directories)
     whole = {group.indices for group in kept}
     return [it for it in again if it.group.indices in whole], tuple(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,12 +20,9 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
 from rowtui.core.clusters.schedulers.base import (
     Job,
-    JobAnswer,
     JobKey,
     JobState,
     QueueSnapshot,
-    Scheduler,
-    is_in_bundle,
     token_in_queue,
 )
 from rowtui.core.project.queue.queues import Answers, Queues
@@ -33,11 +30,9 @@ from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_en
 from rowtui.core.project.views.views import JobsView, JobView, LogTail
 from rowtui.core.state.store.store import NotSavedError
 from rowtui.core.state.store.stored import Stored
-from rowtui.core.submission.bundles.pilot_model import is_pilot
 from rowtui.core.submission.plan.json import load_plan
 from rowtui.core.submission.plan.model import (
     CLOCKS_DIFFER,
-    OPEN,
     SENT,
     JobRecord,
     JobStep,
@@ -47,8 +42,8 @@ from rowtui.core.submission.plan.model import (
 from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
-from rowtui.core.submission.sending.in_queue import find_requests, refuse_unknown_jobs
-from rowtui.core.submission.sending.journal import SEEN, Journal, job_records
+from rowtui.core.submission.sending.in_queue import refuse_unknown_jobs
+from rowtui.core.submission.sending.journal import Journal, job_records
 from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
 from rowtui.core.submission.sending.site import Access
 
@@ -192,116 +187,6 @@ class Jobs:
             return current._replace(uncertain=False) if current.lineage == lineage else current
 
         await asyncio.to_thread(store.commit, certain)
-
-    async def cancel(
-        self, tokens: Sequence[str], *, for_run: bool = False
-    ) -> tuple[JobAnswer, ...]:
-        """Cancel these jobs if the job ids are still theirs: Slurm reuses ids after a crash.
-
-        `for_run`: a network's run cancels the jobs; otherwise the run no longer handles them.
-        """
-        if self.project.network is not None and not for_run:
-            await asyncio.to_thread(self.project.network.cancelling, tokens)
-        rest, answers = await self._taken_out(tokens)
-        told = await self._tell(rest, lambda scheduler, keys: scheduler.cancel(keys))
-        return (*answers, *told)
-
-    async def _taken_out(self, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
-        """Take requests that have not started out of bundles that continue to run.
-
-        Also returns the tokens of all other jobs. A bundle is among them if all of its jobs are
-        cancelled.
-        """
-        if not any(map(is_in_bundle, tokens)):
-            return list(tokens), []
-        records = await asyncio.to_thread(self.records)
-        others = {
-            token_in_queue(record.token)
-            for record in records
-            if record.step in OPEN
-            and (is_in_bundle(record.token) or is_pilot(record.token))
-            and record.token not in tokens
-        }
-        # all jobs of a pilot end with the pilot
-        others -= {token for token in tokens if is_pilot(token)}
-        rest = [token for token in tokens if token_in_queue(token) not in others]
-        wanted = set(tokens) - set(rest)
-        answers = []
-        for record in records:
-            if record.token not in wanted:
-                continue
-            access = await self.project.reach.access(record.cluster)
-            try:
-                runner = await access.site.abandon(record.token) if access else "?"
-            except OSError as error:
-                runner = error.strerror or str(error)
-            why = "it runs in a bundle with others: cancel them all, or let it end"
-            answers.append(JobAnswer(record.key, why if runner else "", record.member))
-        return rest, answers
-
-    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Hold these jobs, so that they do not start; for a bundle, the whole bundle is held."""
-        answers = await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
-        done = {answer.job for answer in answers if not answer.error}
-        await asyncio.to_thread(self._note_held, frozenset(tokens), done)
-        return answers
-
-    def _note_held(self, tokens: Collection[str], keys: Collection[JobKey]) -> None:
-        """Journal that the user held these jobs, so that they are not released automatically."""
-        now = time.time()
-        for record in self.records():
-            if record.token not in tokens or record.key not in keys:
-                continue
-            with self.journal.hold(record.plan_id):
-                last = self.journal.latest(record.plan_id).get(record.token)
-                if last is not None and last.step is JobStep.ACCEPTED:
-                    self.journal.append([last._replace(at=now, detail=SEEN)])
-
-    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Release these jobs, so that they can start."""
-        return await self._tell(tokens, lambda scheduler, keys: scheduler.release(keys))
-
-    async def _tell(
-        self,
-        tokens: Sequence[str],
-        what: Callable[[Scheduler, Sequence[JobKey]], Awaitable[tuple[JobAnswer, ...]]],
-    ) -> tuple[JobAnswer, ...]:
-        records = {record.token: record for record in await asyncio.to_thread(self.records)}
-        by_cluster: dict[str, dict[str, JobKey]] = {}
-        answers: list[JobAnswer] = []
-        for token in tokens:
-            record = records.get(token)
-            if record is None or not record.job_id:
-                answers.append(JobAnswer(JobKey(0), "the job has no id, so it cannot be named"))
-            else:
-                by_cluster.setdefault(record.cluster, {})[token] = record.key
-        for name, keys in by_cluster.items():
-            scheduler = self.project.reach.scheduler(name)
-            if scheduler is None:
-                why = f"{name} cannot be asked from here"
-                answers += [JobAnswer(key, why) for key in keys.values()]
-                continue
-            try:
-                found = await find_requests(scheduler, list(keys))
-            except (RowtuiError, OSError):  # the other clusters are still asked
-                found = None
-            if found is None:
-                why = f"whether the id still is this job's cannot be asked: {name} does not answer"
-                answers += [JobAnswer(key, why) for key in keys.values()]
-                continue
-            theirs = {
-                token: any(job.key == key for job in found.get(token, ()))
-                for token, key in keys.items()
-            }
-            answers += [
-                JobAnswer(key, "the cluster knows no such job of ours any more")
-                for token, key in keys.items()
-                if not theirs[token]
-            ]
-            wanted = [key for token, key in keys.items() if theirs[token]]
-            answers += await what(scheduler, list(dict.fromkeys(wanted)))
-            self.queues.submitted(name)
-        return tuple(answers)
 
     # Reading jobs
 

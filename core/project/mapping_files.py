@@ -44,5 +44,11 @@ def mapping_paths(project: Project) -> tuple[Path, ...]:
         if own is not None:
             with contextlib.suppress(OSError):
                 paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
-        paths += map(Path, project.known_mapping_places())
+        paths += map(Path, known_mapping_places(project))
     return tuple(dict.fromkeys(paths))
+
+
+def known_mapping_places(project: Project) -> tuple[str, ...]:
+    """Return the mapping files on disk, as far as they were read already, without reading."""
+    mapping = vars(project).get("mapping")
+    return () if mapping is None else mapping.known_places()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.groups.form import cut_groups
-from rowtui.core.groups.model import ActionStatus, Group, Status
+from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import action_status, chosen_from, with_status
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.cluster_context import ClusterContext
@@ -129,13 +129,8 @@ class Project(ClusterContext):
         """
         root = find_project(start or Path.cwd())
         store = Store(root)
-        return cls(
-            workflow=current_workflow(root, store),
-            store=store,
-            cluster_name=cluster,
-            io_threads=io_threads,
-            environment=environment,
-        )
+        workflow = current_workflow(root, store)
+        return cls(workflow, store, cluster, io_threads, environment)
 
     @property
     def root(self) -> Path:
@@ -154,11 +149,6 @@ class Project(ClusterContext):
     def known_state(self) -> State | None:
         """Return the records if they were read already, without reading."""
         return self._state
-
-    def known_mapping_places(self) -> tuple[str, ...]:
-        """Return the mapping files on disk, as far as they were read already, without reading."""
-        mapping = self.__dict__.get("mapping")
-        return () if mapping is None else mapping.known_places()
 
     def notice(self, text: str) -> None:
         """Add a notice that the user sees once."""
@@ -206,7 +196,8 @@ class Project(ClusterContext):
         own files. Raises: RowtuiError, OSError.
         """
         if not (full or check_values) and self._use_unchanged():
-            self._advance()
+            if self.network is not None:
+                self.network.advance()
             return
         from rowtui.core.workspace.sync import synchronise
 
@@ -230,9 +221,6 @@ class Project(ClusterContext):
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
             write_summary(self.root, self.workflow.workspace, synced.stored)
-        self._advance()
-
-    def _advance(self) -> None:
         if self.network is not None:
             self.network.advance()
 
@@ -330,25 +318,17 @@ class Project(ClusterContext):
         """Return the row if it was computed already and is still valid."""
         return self._rows.known(action)
 
-    def groups(
-        self,
-        action: Action,
-        statuses: Collection[Status],
-        among: Sequence[int] | None = None,
-    ) -> tuple[Group, ...]:
-        """Return the groups of an action's directories with these statuses, in order.
-
-        Raises: RowtuiError if the groups cannot be computed or ordered.
-        """
-        return self.cut(action, statuses, among).page()
-
     def cut(
         self,
         action: Action,
         statuses: Collection[Status],
         among: Sequence[int] | None = None,
     ) -> GroupCut:
-        """Return the groups of `groups` lazily: each is formed on access. Raises: as `groups`."""
+        """Return the groups of an action's directories with these statuses, in order.
+
+        Each group is formed on access. Raises: RowtuiError if the groups cannot be computed or
+        ordered.
+        """
         row = self.status_row(action, among)
         members = with_status(row, tuple(statuses))
         if row.problem and not members:

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from rowtui.core.state.store.stored import Stored
 
-VERSION = 3
+# The fields of a summary. A summary of another version of rowtui has others, and is not used.
+FIELDS = (
+    "generation",
+    "workspace",
+    "workspace_mtime_ns",
+    "value_file",
+    "stamps",
+    "files",
+    "texts",
+)
 FILE = "summary.json"
 # Value files are checked one by one for as many directories as in `synchronise`.
 MOST_STAMPS = 1_000
@@ -60,7 +69,7 @@ def _current(root: str) -> dict[str, Any] | None:
     try:
         with open(os.path.join(own, FILE), "rb") as file:
             summary: dict[str, Any] = json.load(file)
-        if summary["version"] == VERSION and _still_holds(root, own, summary):
+        if tuple(summary) == FIELDS and _still_holds(root, own, summary):
             return summary
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
@@ -176,7 +185,6 @@ def write_summary(
     files.append(row / "directories.json")
     files += configuration_files(os.environ)
     summary = {
-        "version": VERSION,
         "generation": stored.state.generation,
         "workspace": str(workspace),
         "workspace_mtime_ns": stored.workspace_mtime_ns,

@@ -56,7 +56,7 @@ def decided(
 ) -> dict[str, Decision]:
     """The decision for each group of an action, by the group's first directory."""
     (action,) = project.workflow.named(name)
-    groups: tuple[Group, ...] = project.groups(action, statuses)
+    groups: tuple[Group, ...] = project.cut(action, statuses).page()
     return {
         project.state.directories.name(job.group.indices[0]): project.mapping.decide(
             job, person=person

@@ -21,7 +21,7 @@ from rowtui.core.engine.api.engine import (
 )
 from rowtui.core.engine.local.queue import acted
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.entries import Foreign
+from rowtui.core.project.queue.rows import Foreign
 from rowtui.core.project.queue.views import DetailPart
 
 if TYPE_CHECKING:

@@ -26,16 +26,8 @@ if TYPE_CHECKING:
     from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.queue.needs import QueueNeed
-    from rowtui.core.project.queue.views import (
-        Acted,
-        ChosenJobs,
-        JobDetail,
-        MarkedRow,
-        QueueAsked,
-        QueuePage,
-        QueueRow,
-        RowKey,
-    )
+    from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
+    from rowtui.core.project.queue.views import Acted, ChosenJobs, JobDetail, QueueAsked, QueuePage
     from rowtui.core.project.review.views import (
         Budget,
         CheckState,
@@ -143,9 +135,8 @@ _HOMES = {
     "project.planning.pack_views": "PackChoice PackedPlan",
     "project.context.questions": "LoginQuestion Withdrawn",
     "project.queue.needs": "QueueNeed",
-    "project.queue.views": (
-        "Acted ChosenJobs JobDetail MarkedRow QueueAsked QueuePage QueueRow RowKey"
-    ),
+    "project.queue.rows": "MarkedRow QueueRow RowKey",
+    "project.queue.views": "Acted ChosenJobs JobDetail QueueAsked QueuePage",
     "project.review.views": (
         "Budget PlanCheck CheckState ExportedFiles PlanFinding ScriptAsked ScriptBefore"
     ),

@@ -17,11 +17,7 @@ from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine.api.engine import (
     AS_IS,
-    Acted,
     AmountChange,
-    ChosenJobs,
-    ClusterNodes,
-    ClustersView,
     DirectoriesPage,
     Edit,
     EditAsked,
@@ -29,22 +25,16 @@ from rowtui.core.engine.api.engine import (
     FailedJob,
     GraphJobState,
     GroupsPage,
-    JobDetail,
     JobsView,
-    JobView,
     ListAsked,
     LogTail,
-    MarkedRow,
     NetworkView,
     PackChoice,
     PackedPlan,
     PlacementExplanation,
     PlanCheck,
     ProjectSnapshot,
-    QueueAsked,
-    QueuePage,
     RedoView,
-    RowKey,
     RunLimits,
     SamplesPage,
     ScriptAsked,
@@ -64,9 +54,9 @@ from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
+from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.project.views.follow import Changes, look_at_touched
 from rowtui.core.project.views.needs import MappingReview, ProjectNeeds, review, trust
-from rowtui.core.project.views.views import ROW, LogHit, LogPage, LogState
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
 
@@ -100,6 +90,20 @@ class InProcessEngine:
         self._questions = OpenQuestions()
         self._network: NetworkWork | None = None
         self._planning: PlanWork | None = None
+        # Requests that one part answers without any other.
+        self.queue = self._queue.page
+        self.queue_all = self._queue.all_of
+        self.queue_marked = self._queue.marked
+        self.queue_chosen = self._queue.chosen
+        self.queue_act = self._queue.act
+        self.job_detail = self._queue.detail
+        self.find_job = self._queue.find
+        self.job_named = self._queue.named
+        self.clusters = self._clusters.view
+        self.cluster_nodes = self._clusters.nodes
+        self.log_look = self._logs.look
+        self.log_page = self._logs.page
+        self.log_find = self._logs.find
         follow_network(project)
         project.person = self._questions.asker
         project.wait = self._wait
@@ -298,57 +302,17 @@ class InProcessEngine:
             view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
         return await self._queue.take(view)
 
-    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """Return a page of the jobs of all clusters, as of the last `jobs`."""
-        return await self._queue.page(asked, start, length)
-
-    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """Return the rows with jobs that are `active` or `failed`."""
-        return await self._queue.all_of(asked, which)
-
-    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Return rows in their present state."""
-        return await self._queue.marked(keys)
-
-    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """Return the jobs that a verb would apply to."""
-        return await self._queue.chosen(keys, verb)
-
-    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release the jobs of these rows."""
-        return await self._queue.act(keys, verb)
-
-    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """Return what its scheduler reports about a job."""
-        return await self._queue.detail(key, estimate=estimate)
-
-    async def find_job(self, action: str, directory: str) -> JobView | None:
-        """Return the newest job of an action with this directory."""
-        return await self._queue.find(action, directory)
-
-    async def job_named(self, label: str) -> JobView | None:
-        """Return the job with this name in its scheduler."""
-        return await self._queue.named(label)
-
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
-        return await self._project.jobs.cancel(tokens)
+        return await cancel_jobs(self._project, tokens)
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Hold these jobs."""
-        return await self._project.jobs.hold(tokens)
+        return await hold_jobs(self._project, tokens)
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Release these jobs."""
-        return await self._project.jobs.release(tokens)
-
-    async def clusters(self) -> ClustersView:
-        """Return the clusters as they are known now."""
-        return await self._clusters.view()
-
-    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
-        """Return the nodes of a cluster. Raises: RowtuiError."""
-        return await self._clusters.nodes(cluster)
+        return await release_jobs(self._project, tokens)
 
     async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
         """Return the commands run here and on clusters since that number."""
@@ -367,20 +331,6 @@ class InProcessEngine:
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
         """Answer a question of a login."""
         self._questions.answer(number, answers)
-
-    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log now."""
-        return await self._logs.look(token, earlier=earlier, width=width)
-
-    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
-        return await self._logs.page(token, start, length, width=width)
-
-    async def log_find(
-        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
-    ) -> LogHit:
-        """Return the next row with this text. Raises: RowtuiError."""
-        return await self._logs.find(token, text, start, backwards=backwards, width=width)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """Return the last lines of a job's log."""

@@ -19,7 +19,8 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
 from rowtui.core.clusters.schedulers.detail import Everybody, ask_detail, ask_everybody
 from rowtui.core.project.queue.book import QueueBook
-from rowtui.core.project.queue.entries import Foreign, QueueEntry
+from rowtui.core.project.queue.rows import Foreign, MarkedRow, QueueEntry, QueueRow, RowKey
+from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.project.queue.views import (
     EVERYBODY,
     MOST_SHOWN,
@@ -27,11 +28,8 @@ from rowtui.core.project.queue.views import (
     ChosenJobs,
     DetailPart,
     JobDetail,
-    MarkedRow,
     QueueAsked,
     QueuePage,
-    QueueRow,
-    RowKey,
 )
 from rowtui.core.project.views.views import JobsView, JobView
 from rowtui.core.submission.sending.fence import seconds_of_job
@@ -134,14 +132,13 @@ class QueueWork:
     async def act(self, keys: Sequence[RowKey], verb: str) -> Acted:
         """Cancel, hold or release each of the jobs; a refusal does not stop the others."""
         tokens = await self._aside(self._book.tokens, keys, verb)
-        jobs = self._project.jobs
-        does = {"cancel": jobs.cancel, "hold": jobs.hold, "release": jobs.release}[verb]
-        answers = await does(tokens) if tokens else ()
+        does = {"cancel": cancel_jobs, "hold": hold_jobs, "release": release_jobs}[verb]
+        answers = await does(self._project, tokens) if tokens else ()
         return acted(answers)
 
     # On demand
 
-    async def detail(self, key: RowKey, *, estimate: bool) -> JobDetail:
+    async def detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         """Return what the scheduler reported about a row's job, at most a minute ago."""
         kept = self._details.get(key)
         now = self._clock()

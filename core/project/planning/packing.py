@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rowtui.core.base import errors
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for, packing_for
-from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults
+from rowtui.core.clusters.model import NodeType, PackingDefaults
 from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
     Demand,
@@ -32,22 +31,20 @@ from rowtui.core.packing.model import (
 from rowtui.core.packing.pack import ROUNDING, installed_packers, pack
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
+from rowtui.core.project.planning.pack_results import PackedBundle, PackedThere
 from rowtui.core.project.planning.pack_terms import (
     alone_cost,
     by_cpus,
     charge,
+    cluster_named,
     core_share_mb,
     cpu_hours,
     demand_of,
     node_type_of,
     seconds_of,
-    type_view,
     unit_of,
 )
 from rowtui.core.project.planning.pack_views import (
-    BundleView,
-    LaneView,
-    LeftAlone,
     PackChoice,
     PackedDestination,
 )
@@ -56,7 +53,7 @@ from rowtui.core.submission.bundles.bundles import (
     with_bundles,
 )
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
-from rowtui.core.submission.plan.model import Packed, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -66,37 +63,6 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 SHOWN_TYPES = 10  # most node types that a refusal names
-
-
-class _Made(NamedTuple):
-    """One bundle: the index of its node type, its cost, and the amounts of each lane."""
-
-    layout: BundleLayout
-    node_type: int
-    cost: float
-    lanes: tuple[ResourceAmounts, ...]
-
-
-@dataclass
-class _Found:
-    """The packing result for the jobs of one destination.
-
-    Positions are in the list that was packed.
-    """
-
-    destination: PlannedDestination
-    kinds: tuple[NodeType, ...]
-    unit: str
-    packer: str = ""
-    jobs: int = 0
-    bundles: int = 0
-    alone: float = 0.0
-    cost: float = 0.0
-    bound: float = 0.0
-    proven: bool = True
-    took: float = 0.0
-    made: list[_Made] = field(default_factory=list)
-    left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
 
 class PlanPacking:
@@ -121,7 +87,7 @@ class PlanPacking:
         self._choice = choice or PackChoice()
         self._wanted = choice is not None
         self._others = others
-        self._found: list[_Found] = []
+        self._found: list[PackedThere] = []
         self._before: tuple[PlannedJob, ...] = ()
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
@@ -147,24 +113,18 @@ class PlanPacking:
                 self._found.append(self._pack_there(destination, positions, defaults, own))
             left -= 1
         layouts = [made.layout for found in self._found for made in found.made]
-        packed = tuple(_packed(found) for found in self._found if found.jobs)
+        packed = tuple(found.summary() for found in self._found if found.jobs)
         return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
 
-    def _cluster(self, name: str) -> Cluster | None:
-        project = self._project
-        if project.cluster.name == name:
-            return project.cluster
-        return project.reach.known(name) or project.configured.named(name)
-
     def _defaults(self, destination: PlannedDestination) -> PackingDefaults | None:
-        cluster = self._cluster(destination.cluster)
+        cluster = cluster_named(self._project, destination.cluster)
         return None if cluster is None else packing_for(cluster, destination.partition)
 
     def _refuse_unknown_types(self, there: Collection[PlannedDestination]) -> None:
         """Refuse a chosen node type that no destination has, if any destination has node types."""
         known: dict[str, None] = {}
         for destination in there if self._choice.node_types else ():
-            cluster = self._cluster(destination.cluster)
+            cluster = cluster_named(self._project, destination.cluster)
             if cluster is not None:
                 kinds = node_types_for(cluster, destination.partition)
                 known.update(dict.fromkeys(kind.name for kind in kinds))
@@ -221,10 +181,10 @@ class PlanPacking:
         positions: Sequence[int],
         defaults: PackingDefaults | None,
         deadline: float,
-    ) -> _Found:
-        cluster = self._cluster(destination.cluster)
+    ) -> PackedThere:
+        cluster = cluster_named(self._project, destination.cluster)
         kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
-        found = _Found(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
+        found = PackedThere(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
         self._refuse_small_hints(kinds, positions)
         if not kinds:
             name = visible(destination.cluster)
@@ -258,7 +218,7 @@ class PlanPacking:
 
     def _pack_group(
         self,
-        found: _Found,
+        found: PackedThere,
         positions: Sequence[int],
         defaults: PackingDefaults,
         deadline: float,
@@ -300,7 +260,7 @@ class PlanPacking:
         return self._others or {}
 
     def _limit(self, destination: PlannedDestination) -> int | None:
-        cluster = self._cluster(destination.cluster)
+        cluster = cluster_named(self._project, destination.cluster)
         partitions = cluster.partitions if cluster is not None else ()
         limits = (
             it.maximum_walltime_seconds for it in partitions if it.name == destination.partition
@@ -309,7 +269,7 @@ class PlanPacking:
 
     def _take(
         self,
-        found: _Found,
+        found: PackedThere,
         result: PackResult,
         positions: Sequence[int],
         classes: Sequence[int],
@@ -328,7 +288,7 @@ class PlanPacking:
             total = reduce(ResourceAmounts.plus, amounts)
             layout = self._layout(own, kind, total, factor)
             cost = charge(kind, total, bundle_seconds(bundle, problem.demands))
-            found.made.append(_Made(layout, bundle.node_type, cost, amounts))
+            found.made.append(PackedBundle(layout, bundle.node_type, cost, amounts))
             found.cost += cost
         for unplaced in result.unplaced:
             those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
@@ -382,70 +342,10 @@ class PlanPacking:
 
     def _warnings(self) -> tuple[str, ...]:
         """Return a sentence for each reason for which jobs are not packed."""
-        sentences = []
-        for found in self._found:
-            for positions, why in found.left:
-                first = visible(self._before[positions[0]].name)
-                jobs = plural(len(positions), "job")
-                start = f"pack: {visible(str(found.destination))}: {jobs} not packed"
-                sentences.append(f"{start}, from {first} on: {why}")
-        return tuple(sentences)
+        return tuple(it for found in self._found for it in found.warnings(self._before))
 
     def destinations(self, jobs: Sequence[PlannedJob]) -> tuple[PackedDestination, ...]:
         """Return the result for each destination, with the positions of jobs in the packed list."""
-        after = _positions(self._before, jobs)
-        return tuple(self._destination(found, jobs, after) for found in self._found)
-
-    def _destination(
-        self, found: _Found, jobs: Sequence[PlannedJob], after: Mapping[int, int]
-    ) -> PackedDestination:
-        bundles = []
-        for layout, kind, cost, amounts in found.made:
-            lanes = tuple(
-                LaneView(own, tuple(after[position] for position in lane), times)
-                for own, lane, times in zip(amounts, layout.lanes, layout.seconds, strict=True)
-            )
-            first = jobs[lanes[0].jobs[0]]
-            bundles.append(
-                BundleView(
-                    token=first.bundle.token if first.bundle else "",
-                    node_type=kind,
-                    used=ResourceAmounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
-                    # As submitted: a job that is alone on its node is an ordinary job.
-                    seconds=layout.longest if first.bundle else first.walltime_seconds,
-                    cost=cost,
-                    lanes=lanes,
-                )
-            )
-        limit = self._limit(found.destination)
-        return PackedDestination(
-            destination=found.destination,
-            packed=_packed(found),
-            node_types=tuple(type_view(kind, limit) for kind in found.kinds),
-            bundles=tuple(bundles),
-            left_alone=tuple(
-                LeftAlone(tuple(after[position] for position in those), why)
-                for those, why in found.left
-            ),
-            proven=found.proven and found.jobs > 0,
-            took=found.took,
-        )
-
-
-def _packed(found: _Found) -> Packed:
-    return Packed(
-        destination=found.destination,
-        packer=found.packer,
-        jobs=found.jobs,
-        bundles=found.bundles,
-        alone=found.alone,
-        cost=found.cost,
-        bound=found.bound,
-        unit=found.unit,
-    )
-
-
-def _positions(before: Sequence[PlannedJob], after: Sequence[PlannedJob]) -> dict[int, int]:
-    """Return where each job of the first list is in the second, by action and directories."""
-    there = {(job.action_index, job.directories): at for at, job in enumerate(after)}
-    return {at: there[(job.action_index, job.directories)] for at, job in enumerate(before)}
+        there = {(job.action_index, job.directories): at for at, job in enumerate(jobs)}
+        after = [there[job.action_index, job.directories] for job in self._before]
+        return tuple(it.view(jobs, after, self._limit(it.destination)) for it in self._found)

@@ -181,7 +181,7 @@ def refused_actions(
         jobs: tuple[tuple[str, ...], ...] = ()
         if problem.action not in seen:
             try:
-                groups = project.groups(action, (Status.ELIGIBLE,), among)
+                groups = project.cut(action, (Status.ELIGIBLE,), among).page()
                 jobs = tuple(tuple(map(name, group.indices)) for group in groups)
             except RowtuiError:
                 pass  # the action's directories cannot be listed either

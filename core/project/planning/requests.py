@@ -107,7 +107,7 @@ def choose_groups(
             cut = project.cut(action, (Status.ELIGIBLE,), among)
             part: Sequence[Group] = FirstGroups(cut, left if only is None else len(cut))
             if action.group.submit_whole and len(cut):
-                every = project.groups(action, tuple(Status))
+                every = project.cut(action, tuple(Status)).page()
                 part, left_out = whole_groups(cut.page(), every, project.state.directories)
                 name = project.state.directories.name
                 refused += (

@@ -15,20 +15,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import plural
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.project.queue.entries import Fold, Foreign, Listed, QueueEntry
 from rowtui.core.project.queue.needs import QueueNeed, queue_needs
-from rowtui.core.project.queue.rows import row_of
-from rowtui.core.project.queue.table import QueueTable, in_order, states_of
+from rowtui.core.project.queue.rows import (
+    Fold,
+    Foreign,
+    Listed,
+    MarkedRow,
+    QueueEntry,
+    RowKey,
+    in_order,
+    row_of,
+    states_of,
+)
+from rowtui.core.project.queue.table import QueueTable
 from rowtui.core.project.queue.views import (
     MOST_AGAIN,
     MOST_MARKED,
     MOST_SHOWN,
     PROJECT,
     ChosenJobs,
-    MarkedRow,
     QueueAsked,
     QueuePage,
-    RowKey,
 )
 from rowtui.core.project.views.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
 from rowtui.core.submission.plan.model import NO_ID, JobStep

@@ -1,15 +1,22 @@
-"""One row of the queue for a screen, from a job of the list or from a folded array or bundle."""
+"""The list of all jobs, and its rows: single jobs of any user, and folded arrays and bundles.
+
+The input is the scheduler's or the project's own view of a job. `QueueEntry` has the list's columns
+as attributes, for sorting and filtering; `row_of` gives the `QueueRow` that a screen shows. For a
+further column of the screen, `QueueRow` gets a field, with its value in `row_of`. Pure.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobState,
+)
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
-from rowtui.core.project.queue.entries import Fold, Listed, QueueEntry
-from rowtui.core.project.queue.table import states_of
-from rowtui.core.project.queue.views import QueueRow
 from rowtui.core.project.views.views import ClusterView, JobView
 from rowtui.core.submission.plan.model import NO_ID
 from rowtui.core.submission.sending.fence import without_directory
@@ -19,6 +26,281 @@ SHOWN_DIRECTORIES = 4
 
 WIDEST_TASKS = 40
 """Most characters of the numbers of an array's tasks."""
+
+NEAR_SECONDS = 15 * 60
+"""A job is near its limit with this many seconds or a quarter of its limit left."""
+
+
+class RowKey(NamedTuple):
+    """Identity of a row, independent of its index: the token, else cluster and id; and the task.
+
+    `folded`: the row stands for all jobs of an array or a bundle; `task` is None then.
+    """
+
+    cluster: str
+    id: int
+    task: int | None = None
+    token: str = ""
+    folded: bool = False
+
+    @property
+    def parent(self) -> RowKey | None:
+        """Return the key of the array or bundle that contains this job, None for any other job."""
+        if self.task is None:
+            return None
+        token = self.token.partition("~")[0].removesuffix(f".{self.task}") if self.token else ""
+        return RowKey(self.cluster, self.id, None, token, folded=True)
+
+
+class MarkedRow(NamedTuple):
+    """A marked row, and the number of its jobs in each state."""
+
+    key: RowKey
+    counts: tuple[tuple[JobState, int], ...]
+
+
+class QueueRow(NamedTuple):
+    """One job, or an array or bundle of jobs.
+
+    Times are in seconds; `start_estimate` and `as_of` (the time of the last poll) are epoch
+    seconds. `counts`: the number of jobs in each state. `tasks`: of a folded row, `1-64`. `view`:
+    the view of a job of this project (of a folded row's first job), with some of its directories.
+    `open`: the number of its directories that are not complete, -1 if unknown. `inside`: the row is
+    a job of the array or bundle above. `silent`: the cluster did not answer the last poll, and the
+    job has not ended.
+    """
+
+    key: RowKey
+    cluster: str
+    label: str
+    state: JobState
+    name: str
+    counts: tuple[tuple[JobState, int], ...] = ()
+    tasks: str = ""
+    size: int = 0
+    first: str = ""
+    partition: str = ""
+    nodes: str = ""
+    elapsed: int | None = None
+    limit: int | None = None
+    reason: str = ""
+    start_estimate: int | None = None
+    as_of: float | None = None
+    silent: bool = False
+    user: str = ""
+    view: JobView | None = None
+    open: int = -1
+    inside: bool = False
+
+    @property
+    def jobs(self) -> int:
+        """Return the number of jobs that the row stands for."""
+        return sum(number for _, number in self.counts)
+
+    @property
+    def marked(self) -> MarkedRow:
+        """Return the row's key and the states of its jobs."""
+        return MarkedRow(self.key, self.counts)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the job belongs to this project."""
+        return self.view is not None
+
+    @property
+    def left(self) -> int | None:
+        """Return the seconds to the job's limit, if the limit is near."""
+        if self.state is not JobState.RUNNING or self.elapsed is None or not self.limit:
+            return None
+        left = self.limit - self.elapsed
+        return max(0, left) if left <= min(NEAR_SECONDS, self.limit // 4) else None
+
+
+class Foreign(NamedTuple):
+    """A job of another user on a cluster."""
+
+    cluster: str
+    user: str
+    job: Job
+
+
+class QueueEntry:
+    """One job of the list. `whose`: 0 this project's, 1 this user's, 2 another user's."""
+
+    __slots__ = ("_words", "cluster", "job", "key", "seen", "state", "user", "view", "whose")
+
+    def __init__(
+        self,
+        key: RowKey,
+        whose: int,
+        *,
+        job: Job | None = None,
+        view: JobView | None = None,
+        user: str = "",
+    ) -> None:
+        self.key = key
+        self.cluster = key.cluster
+        self.whose = whose
+        self.job = job
+        self.view = view
+        self.user = user
+        seen = view if view is not None else job
+        assert seen is not None
+        self.seen: Job | JobView = seen  # the source of state, reason, times and nodes
+        self.state = seen.state
+        self._words = ""
+
+    @property
+    def word(self) -> str:
+        """Return the word for the job's state."""
+        return self.state.value
+
+    @property
+    def id(self) -> int:
+        """Return the scheduler's job id."""
+        return self.view.record.job_id if self.view is not None else self.key.id
+
+    @property
+    def number(self) -> int:
+        """Return the number of the array task, or in the bundle; 0 for other jobs."""
+        return self.key.task or 0
+
+    @property
+    def label(self) -> str:
+        """Return `4711`, `4711_3` or `4711.3`; `–` as long as the job has no id."""
+        if self.view is not None:
+            return self.view.record.label
+        assert self.job is not None
+        return str(self.job.key)
+
+    @property
+    def name(self) -> str:
+        """Return the action; for jobs of other projects, the job name."""
+        if self.view is not None:
+            return self.view.record.action
+        assert self.job is not None
+        return self.job.name
+
+    @property
+    def partition(self) -> str:
+        """Return the job's partition."""
+        if self.view is not None:
+            return self.view.record.partition
+        assert self.job is not None
+        return self.job.partition
+
+    @property
+    def nodes(self) -> str:
+        """Return the nodes on which the job runs."""
+        return self.seen.nodes
+
+    @property
+    def reason(self) -> str:
+        """Return why the job waits, or how it ended."""
+        return self.view.why if self.view is not None else self.seen.reason
+
+    @property
+    def first(self) -> str:
+        """Return the job's first directory."""
+        names = self.view.record.directories if self.view is not None else ()
+        return names[0] if names else ""
+
+    @property
+    def size(self) -> int:
+        """Return the job's number of directories."""
+        return self.view.size if self.view is not None else 0
+
+    @property
+    def elapsed(self) -> int:
+        """Return how many seconds the job has run."""
+        return self.seen.elapsed or 0
+
+    @property
+    def limit(self) -> int:
+        """Return the job's time limit in seconds; 0 if unknown."""
+        return self.seen.limit or 0
+
+    @property
+    def left(self) -> int:
+        """Return the seconds to the limit of a running job; a large number for other jobs."""
+        seen = self.seen
+        if seen.state is not JobState.RUNNING or seen.limit is None:
+            return 1 << 40
+        return seen.limit - (seen.elapsed or 0)
+
+    @property
+    def words(self) -> str:
+        """Return all shown text of the job in lower case; built on first use."""
+        if not self._words:
+            job, word = self.job, self.state.value
+            if self.view is None and job is not None:  # most jobs of a long queue
+                number = job.id if job.task is None else f"{job.id}_{job.task}"
+                said = f"{job.name}\n{job.partition}\n{job.nodes}\n{job.reason}\n{self.user}"
+                self._words = f"{self.cluster}\n{number}\n{word}\n{said}".lower()
+            else:
+                said = f"{self.name}\n{self.first}\n{self.partition}\n{self.nodes}\n{self.reason}"
+                self._words = f"{self.cluster}\n{self.label}\n{word}\n{said}".lower()
+        return self._words
+
+
+class Fold:
+    """An array or a bundle as one row, with those of its jobs that are listed.
+
+    `row`: the row for the screen, cached once it was requested.
+    """
+
+    __slots__ = ("entries", "key", "row")
+
+    def __init__(self, key: RowKey, entries: list[QueueEntry]) -> None:
+        self.key = key
+        self.entries = entries
+        self.row: QueueRow | None = None
+
+    @property
+    def whose(self) -> int:
+        """Return whose jobs they are; see `QueueEntry`."""
+        return self.entries[0].whose
+
+
+Listed = QueueEntry | Fold
+"""The content of one row of the list."""
+
+
+RANKS = {
+    state: at
+    for at, state in enumerate(
+        (
+            JobState.RUNNING,
+            JobState.COMPLETING,
+            JobState.SUSPENDED,
+            JobState.PENDING,
+            JobState.HELD,
+            JobState.RESERVED,
+            JobState.UNKNOWN,
+            JobState.FAILED,
+            JobState.TIMEOUT,
+            JobState.OUT_OF_MEMORY,
+            JobState.NODE_FAIL,
+            JobState.LOST,
+            JobState.REFUSED,
+            JobState.NOT_REACHED,
+            JobState.NEVER_SENT,
+            JobState.CANCELLED,
+            JobState.COMPLETED,
+        )
+    )
+}
+"""The state of a folded row is the first state of its jobs in this order."""
+
+
+def states_of(entries: Iterable[QueueEntry]) -> tuple[tuple[JobState, int], ...]:
+    """Return how many jobs are in each state, the most active state first."""
+    return in_order(Counter(one.state for one in entries))
+
+
+def in_order(counts: Mapping[JobState, int]) -> tuple[tuple[JobState, int], ...]:
+    """Return counts by state, the most active state first."""
+    return tuple(sorted(counts.items(), key=lambda it: RANKS[it[0]]))
 
 
 def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> QueueRow:
@@ -95,3 +377,9 @@ def _brief(view: JobView | None) -> JobView | None:
         return view
     names = view.record.directories[:SHOWN_DIRECTORIES]
     return view._replace(record=replace(view.record, directories=names), directories=view.size)
+
+
+# Elements of the list of all jobs: single jobs of any user, and folded arrays and bundles.
+#
+# The input is the scheduler's or the project's own view of a job; the result has the list's columns
+# as attributes. Pure.

@@ -16,14 +16,8 @@ from typing import Any, Protocol, cast
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import CONTAINS, Term, holds, parse_filter, with_known_fields
 from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
-from rowtui.core.project.queue.entries import Fold, Foreign, Listed, QueueEntry
-from rowtui.core.project.queue.views import (
-    EVERYBODY,
-    MINE,
-    PROJECT,
-    QueueAsked,
-    RowKey,
-)
+from rowtui.core.project.queue.rows import RANKS, Fold, Foreign, Listed, QueueEntry, RowKey
+from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobView
 
 # Filter of the queue's jobs, in the filter language of all lists (`core/base/filter.py`).
@@ -88,31 +82,6 @@ FOLD_FROM = 3
 KEPT_ORDERS = 4
 """Number of cached orders of one list: those of one screen, before and after a key."""
 
-RANKS = {
-    state: at
-    for at, state in enumerate(
-        (
-            JobState.RUNNING,
-            JobState.COMPLETING,
-            JobState.SUSPENDED,
-            JobState.PENDING,
-            JobState.HELD,
-            JobState.RESERVED,
-            JobState.UNKNOWN,
-            JobState.FAILED,
-            JobState.TIMEOUT,
-            JobState.OUT_OF_MEMORY,
-            JobState.NODE_FAIL,
-            JobState.LOST,
-            JobState.REFUSED,
-            JobState.NOT_REACHED,
-            JobState.NEVER_SENT,
-            JobState.CANCELLED,
-            JobState.COMPLETED,
-        )
-    )
-}
-"""The state of a folded row is the first state of its jobs in this order."""
 
 _NO_KEYS: Mapping[str, RowKey] = {}
 _WHOSE = {PROJECT: 0, MINE: 1, EVERYBODY: 2}
@@ -322,13 +291,3 @@ def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iter
         if (one.cluster, one.job.id) not in mine:
             key = RowKey(one.cluster, one.job.id, one.job.task)
             yield QueueEntry(key, 2, job=one.job, user=one.user)
-
-
-def states_of(entries: Iterable[QueueEntry]) -> tuple[tuple[JobState, int], ...]:
-    """Return how many jobs are in each state, the most active state first."""
-    return in_order(Counter(one.state for one in entries))
-
-
-def in_order(counts: Mapping[JobState, int]) -> tuple[tuple[JobState, int], ...]:
-    """Return counts by state, the most active state first."""
-    return tuple(sorted(counts.items(), key=lambda it: RANKS[it[0]]))

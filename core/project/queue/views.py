@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobAnswer, JobState
-from rowtui.core.project.views.views import FailedJob, JobView
+from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.project.queue.rows import QueueRow, RowKey
+from rowtui.core.project.views.views import FailedJob
 
 SORTS = (
     "active",
@@ -42,32 +43,9 @@ MOST_SHOWN = 50
 remain.
 """
 
-NEAR_SECONDS = 15 * 60
-"""A job is near its limit with this many seconds or a quarter of its limit left."""
 
 MOST_AGAIN = 2_000
 """Most failed jobs that are planned again at a time."""
-
-
-class RowKey(NamedTuple):
-    """Identity of a row, independent of its index: the token, else cluster and id; and the task.
-
-    `folded`: the row stands for all jobs of an array or a bundle; `task` is None then.
-    """
-
-    cluster: str
-    id: int
-    task: int | None = None
-    token: str = ""
-    folded: bool = False
-
-    @property
-    def parent(self) -> RowKey | None:
-        """Return the key of the array or bundle that contains this job, None for any other job."""
-        if self.task is None:
-            return None
-        token = self.token.partition("~")[0].removesuffix(f".{self.task}") if self.token else ""
-        return RowKey(self.cluster, self.id, None, token, folded=True)
 
 
 class QueueAsked(NamedTuple):
@@ -86,70 +64,6 @@ class QueueAsked(NamedTuple):
     folding: bool = True
     unfolded: frozenset[RowKey] = frozenset()
     follow: RowKey | None = None
-
-
-class MarkedRow(NamedTuple):
-    """A marked row, and the number of its jobs in each state."""
-
-    key: RowKey
-    counts: tuple[tuple[JobState, int], ...]
-
-
-class QueueRow(NamedTuple):
-    """One job, or an array or bundle of jobs.
-
-    Times are in seconds; `start_estimate` and `as_of` (the time of the last poll) are epoch
-    seconds. `counts`: the number of jobs in each state. `tasks`: of a folded row, `1-64`. `view`:
-    the view of a job of this project (of a folded row's first job), with some of its directories.
-    `open`: the number of its directories that are not complete, -1 if unknown. `inside`: the row is
-    a job of the array or bundle above. `silent`: the cluster did not answer the last poll, and the
-    job has not ended.
-    """
-
-    key: RowKey
-    cluster: str
-    label: str
-    state: JobState
-    name: str
-    counts: tuple[tuple[JobState, int], ...] = ()
-    tasks: str = ""
-    size: int = 0
-    first: str = ""
-    partition: str = ""
-    nodes: str = ""
-    elapsed: int | None = None
-    limit: int | None = None
-    reason: str = ""
-    start_estimate: int | None = None
-    as_of: float | None = None
-    silent: bool = False
-    user: str = ""
-    view: JobView | None = None
-    open: int = -1
-    inside: bool = False
-
-    @property
-    def jobs(self) -> int:
-        """Return the number of jobs that the row stands for."""
-        return sum(number for _, number in self.counts)
-
-    @property
-    def marked(self) -> MarkedRow:
-        """Return the row's key and the states of its jobs."""
-        return MarkedRow(self.key, self.counts)
-
-    @property
-    def ours(self) -> bool:
-        """Whether the job belongs to this project."""
-        return self.view is not None
-
-    @property
-    def left(self) -> int | None:
-        """Return the seconds to the job's limit, if the limit is near."""
-        if self.state is not JobState.RUNNING or self.elapsed is None or not self.limit:
-            return None
-        left = self.limit - self.elapsed
-        return max(0, left) if left <= min(NEAR_SECONDS, self.limit // 4) else None
 
 
 class QueuePage(NamedTuple):

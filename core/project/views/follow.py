@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.project.mapping_files import mapping_paths
+from rowtui.core.project.mapping_files import known_mapping_places, mapping_paths
 from rowtui.core.project.scan import look_again
 from rowtui.core.workspace.watch import FileWatcher, Stamp
 
@@ -67,7 +67,7 @@ class Changes:
         """Watch the current directories and mapping files, after the project was read again."""
         if self._names() != self._watched:
             self._renew.set()
-        if self._project.known_mapping_places() != self._mapping_places:
+        if known_mapping_places(self._project) != self._mapping_places:
             self._renew_mapping.set()
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ class Changes:
 
     async def _watch_mapping(self, paths: tuple[Path, ...]) -> None:
         """Watch these paths until the set of paths changes."""
-        self._mapping_places = self._project.known_mapping_places()
+        self._mapping_places = known_mapping_places(self._project)
         async with FileWatcher(paths) as watcher:
             # earlier changes are not reported: check the paths once more
             self.say("watching mapping")

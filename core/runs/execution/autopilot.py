@@ -26,6 +26,7 @@ from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
 from rowtui.core.runs.execution.execution import (
@@ -369,7 +370,7 @@ class Autopilot:
                 if each.token in meant and (action, position) not in meant[each.token]:
                     del meant[each.token]
         if meant:
-            await running.project.jobs.cancel(sorted(meant), for_run=True)
+            await cancel_jobs(running.project, sorted(meant), for_run=True)
 
     def _stuck(self, happened: Happened) -> bool:
         """Return whether nothing can happen any more without a decision of the user.

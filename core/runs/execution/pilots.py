@@ -24,6 +24,7 @@ from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
 from rowtui.core.project.planning.pack_terms import cluster_named
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, Round, RoundWork
 from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
@@ -265,7 +266,7 @@ class Pilots(Execution):
         ]
         wanted = [token for token in idle if token in loads and not loads[token].cpus]
         if wanted:
-            await work.project.jobs.cancel(wanted, for_run=True)
+            await cancel_jobs(work.project, wanted, for_run=True)
 
 
 def _loads(work: RoundWork) -> dict[str, _Load]:

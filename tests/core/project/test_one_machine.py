@@ -47,7 +47,7 @@ def test_a_job_with_a_gpu_has_no_place_on_a_machine_without(project: Project, ma
     explained = explain_group(
         project,
         project.workflow.actions[0],
-        project.groups(project.workflow.actions[0], tuple(Status)),
+        project.cut(project.workflow.actions[0], tuple(Status)).page(),
         0,
     )
 

@@ -14,6 +14,7 @@ from rowtui.core.groups.model import Status
 from rowtui.core.groups.status import StatusCounts, status_counts
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
 from rowtui.core.project.statuses import project_status
 from rowtui.core.state.model import Submitted
@@ -104,11 +105,11 @@ def test_statuses_and_groups_follow_the_workflow(home: Home) -> None:
     project = home.open()
     one, two = project.workflow.actions
     names = project.state.directories
-    groups = project.groups(one, (Status.ELIGIBLE,))
+    groups = project.cut(one, (Status.ELIGIBLE,)).page()
     assert [[names.name(at) for at in group.indices] for group in groups] == [["c", "b"], ["a"]]
     assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
     assert counts(project, 1) == (0, 0, 0, 3, 0, 0, 0)
-    assert project.groups(two, (Status.ELIGIBLE,)) == ()
+    assert project.cut(two, (Status.ELIGIBLE,)).page() == ()
 
 
 def test_a_plan_says_everything_and_sends_nothing(home: Home) -> None:
@@ -168,13 +169,13 @@ async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: H
     (token,) = await submitted(project, "a")
     # Its command runs: before that a signal may end it without a word from the job itself.
     await eventually_async((home.root / "began").exists)
-    (result,) = await project.jobs.cancel([token])
+    (result,) = await cancel_jobs(project, [token])
     assert result.error == ""
     await all_ended(project, [token])
     assert counts(project) == (0, 0, 3, 0, 0, 0, 1)
     (job,) = (await project.jobs.view()).jobs
     assert job.state is JobState.CANCELLED
-    (again,) = await project.jobs.cancel(["nobody-0"])
+    (again,) = await cancel_jobs(project, ["nobody-0"])
     assert "no id" in again.error
 
 

@@ -13,6 +13,7 @@ from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.limits.limits import RunLimits
@@ -320,7 +321,7 @@ def test_what_a_person_cancels_waits_until_it_is_retried(root: Path) -> None:
             other = opened(root)
             tokens = [it.token for it in other.state.submitted["simulate"].values()]
             cancelled.extend(tokens)
-            await other.jobs.cancel(tokens)
+            await cancel_jobs(other, tokens)
             await other.let_go()
 
     cancelled: list[str] = []

@@ -10,6 +10,7 @@ from pathlib import Path
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
 from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
@@ -165,7 +166,7 @@ def test_a_job_that_somebody_cancels_has_failed(here: Path) -> None:
         for record in project.jobs.records():
             sent = "state,t=2,r=1" in record.directories
             if sent and (root / "workspace/state,t=2,r=1/runs").exists():
-                await project.jobs.cancel([record.token])
+                await cancel_jobs(project, [record.token])
 
     last = asyncio.run(driven.to_the_end(cancel))
     assert last.kind is MessageKind.OVER

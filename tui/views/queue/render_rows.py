@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine.api.engine import QueueRow
-from rowtui.core.project.queue.views import NEAR_SECONDS
+from rowtui.core.project.queue.rows import NEAR_SECONDS
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,

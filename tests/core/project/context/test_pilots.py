@@ -13,6 +13,7 @@ from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilot
 from rowtui.core.project.planning.plan import Formed, plan_formed
 from rowtui.core.project.planning.requests import form_requests
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
@@ -110,7 +111,7 @@ async def test_to_cancel_requests_does_not_cancel_their_pilot(project: Project) 
     (view,) = await open_pilots(project)
     plan = for_pilot(project, view, "one")
     assert await submit(project, plan) == []
-    await project.jobs.cancel([job.token for job in plan.jobs])
+    await cancel_jobs(project, [job.token for job in plan.jobs])
     await project.jobs.ask()
     (still,) = await open_pilots(project)
     assert still.job_id == view.job_id
@@ -127,7 +128,7 @@ async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_bac
     assert plan.jobs == ()
     plan = for_pilot(project, view, "one")
     await submit(project, plan)
-    answers = await project.jobs.cancel([view.token, plan.jobs[0].token])
+    answers = await cancel_jobs(project, [view.token, plan.jobs[0].token])
     assert {answer.error for answer in answers} == {""}
     await until(project, lambda: not project.jobs.journal.open_plan_ids())
     assert await open_pilots(project) == ()

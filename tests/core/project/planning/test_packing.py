@@ -14,6 +14,7 @@ from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan import pack_submission, plan_submission
 from rowtui.core.project.project import Project
+from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.state.model import LastOutcome
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.plan.model import count_jobs
@@ -277,7 +278,7 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     assert all(job.state is JobState.PENDING for job in waiting)
     # when one that waits and one that runs are cancelled
     out, stays = waiting[-1].record, running[0].record
-    answers = await project.jobs.cancel([out.token, stays.token])
+    answers = await cancel_jobs(project, [out.token, stays.token])
     # then the first is out, and the second cannot be while others share its bundle
     told = {answer.error for answer in answers}
     assert told == {"", "it runs in a bundle with others: cancel them all, or let it end"}

@@ -13,9 +13,9 @@ from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.slurm.parse import job_state
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 from rowtui.core.project.queue.book import MOST_JOBS, QueueBook
-from rowtui.core.project.queue.entries import Foreign
 from rowtui.core.project.queue.needs import AT_ONCE, LONG, STUCK, queue_needs
-from rowtui.core.project.queue.views import SORTS, QueueAsked, QueueRow, RowKey
+from rowtui.core.project.queue.rows import Foreign, QueueRow, RowKey
+from rowtui.core.project.queue.views import SORTS, QueueAsked
 from rowtui.core.project.views.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.plan.model import JobRecord, JobStep
 

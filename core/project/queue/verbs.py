@@ -1,0 +1,144 @@
+"""Cancel, hold and release jobs of a project, by their tokens.
+
+A verb reaches a job only if the scheduler still has the job under its id: Slurm reuses ids after a
+crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.schedulers.base import (
+    JobAnswer,
+    JobKey,
+    Scheduler,
+    is_in_bundle,
+    token_in_queue,
+)
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.model import OPEN, JobStep
+from rowtui.core.submission.sending.in_queue import find_requests
+from rowtui.core.submission.sending.journal import SEEN
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+
+async def cancel_jobs(
+    project: Project, tokens: Sequence[str], *, for_run: bool = False
+) -> tuple[JobAnswer, ...]:
+    """Cancel these jobs if the job ids are still theirs: Slurm reuses ids after a crash.
+
+    `for_run`: a network's run cancels the jobs; otherwise the run no longer handles them.
+    """
+    if project.network is not None and not for_run:
+        await asyncio.to_thread(project.network.cancelling, tokens)
+    rest, answers = await _taken_out(project, tokens)
+    told = await _tell(project, rest, lambda scheduler, keys: scheduler.cancel(keys))
+    return (*answers, *told)
+
+
+async def _taken_out(project: Project, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
+    """Take requests that have not started out of bundles that continue to run.
+
+    Also returns the tokens of all other jobs. A bundle is among them if all of its jobs are
+    cancelled.
+    """
+    if not any(map(is_in_bundle, tokens)):
+        return list(tokens), []
+    records = await asyncio.to_thread(project.jobs.records)
+    others = {
+        token_in_queue(record.token)
+        for record in records
+        if record.step in OPEN
+        and (is_in_bundle(record.token) or is_pilot(record.token))
+        and record.token not in tokens
+    }
+    # all jobs of a pilot end with the pilot
+    others -= {token for token in tokens if is_pilot(token)}
+    rest = [token for token in tokens if token_in_queue(token) not in others]
+    wanted = set(tokens) - set(rest)
+    answers = []
+    for record in records:
+        if record.token not in wanted:
+            continue
+        access = await project.reach.access(record.cluster)
+        try:
+            runner = await access.site.abandon(record.token) if access else "?"
+        except OSError as error:
+            runner = error.strerror or str(error)
+        why = "it runs in a bundle with others: cancel them all, or let it end"
+        answers.append(JobAnswer(record.key, why if runner else "", record.member))
+    return rest, answers
+
+
+async def hold_jobs(project: Project, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    """Hold these jobs, so that they do not start; for a bundle, the whole bundle is held."""
+    answers = await _tell(project, tokens, lambda scheduler, keys: scheduler.hold(keys))
+    done = {answer.job for answer in answers if not answer.error}
+    await asyncio.to_thread(_note_held, project, frozenset(tokens), done)
+    return answers
+
+
+def _note_held(project: Project, tokens: Collection[str], keys: Collection[JobKey]) -> None:
+    """Journal that the user held these jobs, so that they are not released automatically."""
+    now = time.time()
+    for record in project.jobs.records():
+        if record.token not in tokens or record.key not in keys:
+            continue
+        with project.jobs.journal.hold(record.plan_id):
+            last = project.jobs.journal.latest(record.plan_id).get(record.token)
+            if last is not None and last.step is JobStep.ACCEPTED:
+                project.jobs.journal.append([last._replace(at=now, detail=SEEN)])
+
+
+async def release_jobs(project: Project, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+    """Release these jobs, so that they can start."""
+    return await _tell(project, tokens, lambda scheduler, keys: scheduler.release(keys))
+
+
+async def _tell(
+    project: Project,
+    tokens: Sequence[str],
+    what: Callable[[Scheduler, Sequence[JobKey]], Awaitable[tuple[JobAnswer, ...]]],
+) -> tuple[JobAnswer, ...]:
+    records = {record.token: record for record in await asyncio.to_thread(project.jobs.records)}
+    by_cluster: dict[str, dict[str, JobKey]] = {}
+    answers: list[JobAnswer] = []
+    for token in tokens:
+        record = records.get(token)
+        if record is None or not record.job_id:
+            answers.append(JobAnswer(JobKey(0), "the job has no id, so it cannot be named"))
+        else:
+            by_cluster.setdefault(record.cluster, {})[token] = record.key
+    for name, keys in by_cluster.items():
+        scheduler = project.reach.scheduler(name)
+        if scheduler is None:
+            why = f"{name} cannot be asked from here"
+            answers += [JobAnswer(key, why) for key in keys.values()]
+            continue
+        try:
+            found = await find_requests(scheduler, list(keys))
+        except (RowtuiError, OSError):  # the other clusters are still asked
+            found = None
+        if found is None:
+            why = f"whether the id still is this job's cannot be asked: {name} does not answer"
+            answers += [JobAnswer(key, why) for key in keys.values()]
+            continue
+        theirs = {
+            token: any(job.key == key for job in found.get(token, ()))
+            for token, key in keys.items()
+        }
+        answers += [
+            JobAnswer(key, "the cluster knows no such job of ours any more")
+            for token, key in keys.items()
+            if not theirs[token]
+        ]
+        wanted = [key for token, key in keys.items() if theirs[token]]
+        answers += await what(scheduler, list(dict.fromkeys(wanted)))
+        project.jobs.queues.submitted(name)
+    return tuple(answers)
