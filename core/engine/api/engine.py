@@ -7,18 +7,20 @@ so that an answer about a million directories is as small as one about ten.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.base.text import Cost
-from rowtui.core.project.views.views import AS_IS, ROW, ListAsked
+from rowtui.core.engine.api.jobs import JobRequests
+from rowtui.core.engine.api.network import NetworkRequests
+from rowtui.core.engine.api.plans import PlanRequests
+from rowtui.core.project.views.views import AS_IS, ListAsked
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.command_log import RanCommand
-    from rowtui.core.clusters.schedulers.base import JobAnswer
     from rowtui.core.groups.model import Status
     from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.project.change import AmountChange
@@ -56,7 +58,6 @@ if TYPE_CHECKING:
     )
     from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
-    from rowtui.core.submission.plan.model import Plan
     from rowtui.core.submission.sending.carry_out import SendingProgress
 
 
@@ -288,7 +289,7 @@ ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by 
 ENGINE_BACK = "engine back"
 
 
-class Engine(Protocol):
+class Engine(PlanRequests, JobRequests, NetworkRequests, Protocol):
     """A project from the view of a screen. No method blocks the event loop."""
 
     async def refresh(self, *, full: bool = False) -> ProjectSnapshot:
@@ -342,160 +343,6 @@ class Engine(Protocol):
         """
         ...
 
-    async def explain(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        group: int,
-        what_if: WhatIfAsked | None = None,
-    ) -> PlacementExplanation:
-        """Explain where the job of group `group` (from 0) of these statuses would go."""
-        ...
-
-    async def edit_workflow(self, asked: EditAsked) -> Edit:
-        """Preview or write a what-if as a change of workflow.toml, or undo such a change.
-
-        The answer contains the reason if the change is impossible. Raises: RowtuiError if a
-        confirmed change is not written.
-        """
-        ...
-
-    async def mapping_file(self, place: str) -> MappingReview:
-        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
-        ...
-
-    async def trust(self, place: str, digest: str) -> None:
-        """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
-        ...
-
-    async def plan(
-        self,
-        action_index: int | None,
-        groups: Sequence[int] | None,
-        limit: int | None,
-        *,
-        directories: Sequence[str] | None = None,
-    ) -> Plan:
-        """Plan a submission: one action or all; these eligible groups (from 0) or all.
-
-        `directories`: groups are formed only of these.
-        """
-        ...
-
-    async def pack(
-        self,
-        action_index: int | None,
-        groups: Sequence[int] | None,
-        limit: int | None,
-        choice: PackChoice,
-    ) -> PackedPlan:
-        """Plan in bundles: the number of nodes of each type, with costs and savings."""
-        ...
-
-    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
-        """Return what a plan would copy to clusters without access to the project's folder."""
-        ...
-
-    async def failed_jobs(
-        self, action_index: int, groups: Sequence[int] | None
-    ) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups (from 0) of failed directories failed;
-        None: all.
-        """
-        ...
-
-    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
-        """Return a plan that retries the failed directories of these jobs."""
-        ...
-
-    def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
-        """Yield the checks of a plan: all as pending at once, then each again when it is done."""
-        ...
-
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """Return the script last submitted for the same action on the same cluster, or a similar
-        one.
-        """
-        ...
-
-    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
-        """Return a plan without these jobs and their dependents, with its own id.
-
-        Raises: RowtuiError if no job is left.
-        """
-        ...
-
-    async def export_plan(
-        self, plan: Plan, folder: str, *, overwrite: bool = False
-    ) -> ExportedFiles:
-        """Write all scripts and plan.json to a folder (relative to the project, or with `~`).
-
-        Nothing is written if files exist there, unless `overwrite`. Raises: RowtuiError.
-        """
-        ...
-
-    def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
-        """Submit a plan that the user confirmed."""
-        ...
-
-    async def jobs(self, *, now: bool = False) -> JobsView:
-        """Return the newest jobs of the project, counts of all jobs, and the clusters.
-
-        Queues are polled where due, or all of them with `now`.
-        """
-        ...
-
-    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
-        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
-        `jobs`.
-        """
-        ...
-
-    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
-        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
-        ...
-
-    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
-        """Return rows in their present state, without rows that no longer exist."""
-        ...
-
-    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
-        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
-        fold.
-        """
-        ...
-
-    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
-        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
-        ...
-
-    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
-        """Return what its scheduler reports about a job, at most a minute ago.
-
-        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
-        """
-        ...
-
-    async def find_job(self, action: str, directory: str) -> JobView | None:
-        """Return the newest job of an action with this directory; None if there is none."""
-        ...
-
-    async def job_named(self, label: str) -> JobView | None:
-        """Return the newest job of the project with this label, `4711_3`; None if there is none."""
-        ...
-
-    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Cancel these jobs."""
-        ...
-
-    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Hold these jobs."""
-        ...
-
-    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Release these jobs."""
-        ...
-
     async def clusters(self) -> ClustersView:
         """Return the clusters as they are known now, without waiting for any of them."""
         ...
@@ -523,32 +370,6 @@ class Engine(Protocol):
         """Answer a question; None: the user cancels the login."""
         ...
 
-    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
-        """Return what is known of a job's log now; its `error` gives the reason if it is
-        unreadable.
-
-        Reading begins at the end; with `earlier`, rows before the first known one are read too.
-        `width`: bytes after which a line continues in the next row.
-        """
-        ...
-
-    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
-        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
-        ...
-
-    async def log_find(
-        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
-    ) -> LogHit:
-        """Return the next row after (before) `start` with this text, among the known rows.
-
-        The text may be `~` and a regular expression, or "!" for likely errors. Raises: RowtuiError.
-        """
-        ...
-
-    async def log_tail(self, token: str, lines: int) -> LogTail:
-        """Return the last lines of a job's log."""
-        ...
-
     def changes(self) -> AsyncIterator[str]:
         """Yield a word whenever something on disk changes, and "watching ..." once changes are
         noticed.
@@ -558,86 +379,16 @@ class Engine(Protocol):
         """
         ...
 
-    # The network
-
-    async def network(self, *, frozen: bool = True) -> NetworkView | None:
-        """Return the network and its newest run; None without a network.toml. Raises: RowtuiError.
-
-        `frozen` False: the present network.toml, independent of the run.
-        """
-        ...
-
-    async def network_samples(
-        self,
-        node: str,
-        states: Sequence[GraphJobState],
-        start: int,
-        length: int,
-        *,
-        frozen: bool = True,
-        asked: ListAsked = AS_IS,
-        find: str = "",
-    ) -> SamplesPage:
-        """Return a page of the samples of a source or node in these states (none given: all).
-
-        `frozen`: as in `network`; `asked`: as for `groups`; `find`: a job's number, or the
-        directory of a source's sample. Raises: RowtuiError.
-        """
-        ...
-
-    async def network_waits(self, job: int) -> WaitPath:
-        """Return what a job of the graph waits for, or why it was lost. Raises: RowtuiError."""
-        ...
-
-    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """Return what would run again with these complete jobs; without jobs, with all stale ones.
-
-        Raises: RowtuiError.
-        """
-        ...
-
-    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """Run these jobs and the jobs that used their results again; move products to the trash.
-
-        Returns the number of jobs and notices for the user. Raises: RowtuiError, also if the number
-        would not be `expected`.
-        """
-        ...
-
-    async def network_dependents(self, jobs: Sequence[int]) -> int:
-        """Return how many further jobs that may still run depend on these jobs of the
-        newest run.
-        """
-        ...
-
-    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
-        """Drive the newest open run, or a new one, within limits that were confirmed.
-
-        The run continues in the background; `changes` yields "network" after each of its steps.
-        Raises: RowtuiError.
-        """
-        ...
-
-    async def network_stop(self) -> None:
-        """Stop driving. Submitted jobs go on."""
-        ...
-
-    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """Return what the run would submit next, for confirmation, and why some jobs cannot be
-        submitted.
-
-        Raises: RowtuiError.
-        """
-        ...
-
-    async def network_retry(self, jobs: Sequence[int]) -> None:
-        """Retry failed jobs of the graph. Raises: RowtuiError."""
-        ...
-
-    async def network_cancel(self, jobs: Sequence[int]) -> None:
-        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
-        ...
-
     async def close(self) -> None:
         """Stop watching and release all resources."""
         ...
+
+
+def engine_methods() -> dict[str, Callable[..., Any]]:
+    """Return every request of an `Engine` by its name."""
+    return {
+        name: method
+        for part in reversed(Engine.__mro__)
+        for name, method in vars(part).items()
+        if not name.startswith("_") and callable(method)
+    }

@@ -8,42 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine.api.engine import (
     AS_IS,
-    AmountChange,
     DirectoriesPage,
     Edit,
     EditAsked,
-    ExportedFiles,
-    FailedJob,
-    GraphJobState,
     GroupsPage,
     JobsView,
     ListAsked,
     LogTail,
     NetworkView,
-    PackChoice,
-    PackedPlan,
-    PlacementExplanation,
     PlanCheck,
     ProjectSnapshot,
-    RedoView,
-    RunLimits,
-    SamplesPage,
-    ScriptAsked,
-    ScriptBefore,
     SendingProgress,
     TransferView,
-    WaitPath,
-    WhatIfAsked,
 )
+from rowtui.core.engine.api.network import NetworkRequests
+from rowtui.core.engine.api.plans import PlanRequests
 from rowtui.core.engine.local.arrivals import Arrivals, SavedTurn
 from rowtui.core.engine.local.clusters import ClustersWork
 from rowtui.core.engine.local.logs import Logs
@@ -64,6 +52,23 @@ if TYPE_CHECKING:
     from rowtui.core.engine.local.network import NetworkWork
     from rowtui.core.engine.local.plans import PlanWork
     from rowtui.core.project.project import Project
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def part_request(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]], part: str
+) -> Callable[Concatenate[InProcessEngine, P], Coroutine[Any, Any, T]]:
+    """Make a method that calls the method of the same name of a part of the engine."""
+
+    @wraps(method)
+    async def ask(self: InProcessEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        answer: T = await getattr(getattr(self, part), method.__name__)(*arguments, **named)
+        return answer
+
+    return ask
 
 
 class InProcessEngine:
@@ -107,6 +112,25 @@ class InProcessEngine:
         follow_network(project)
         project.person = self._questions.asker
         project.wait = self._wait
+
+    # Requests to parts that are loaded at their first request.
+    explain = part_request(PlanRequests.explain, "_plans")
+    plan = part_request(PlanRequests.plan, "_plans")
+    pack = part_request(PlanRequests.pack, "_plans")
+    failed_jobs = part_request(PlanRequests.failed_jobs, "_plans")
+    plan_again = part_request(PlanRequests.plan_again, "_plans")
+    script_before = part_request(PlanRequests.script_before, "_plans")
+    export_plan = part_request(PlanRequests.export_plan, "_plans")
+    network_samples = part_request(NetworkRequests.network_samples, "_networks")
+    network_waits = part_request(NetworkRequests.network_waits, "_networks")
+    network_redo_view = part_request(NetworkRequests.network_redo_view, "_networks")
+    network_redo = part_request(NetworkRequests.network_redo, "_networks")
+    network_dependents = part_request(NetworkRequests.network_dependents, "_networks")
+    network_start = part_request(NetworkRequests.network_start, "_networks")
+    network_stop = part_request(NetworkRequests.network_stop, "_networks")
+    network_plan = part_request(NetworkRequests.network_plan, "_networks")
+    network_retry = part_request(NetworkRequests.network_retry, "_networks")
+    network_cancel = part_request(NetworkRequests.network_cancel, "_networks")
 
     def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the event loop of its connection, for planning threads."""
@@ -191,16 +215,6 @@ class InProcessEngine:
             page = partial(self._pages.directories_page, which, start, length, find)
             return await asyncio.to_thread(page)
 
-    async def explain(
-        self,
-        action_index: int,
-        statuses: Sequence[Status],
-        group: int,
-        what_if: WhatIfAsked | None = None,
-    ) -> PlacementExplanation:
-        """Explain where a group's job would go; with a `problem` if this cannot be determined."""
-        return await self._plans.explain(action_index, statuses, group, what_if)
-
     async def edit_workflow(self, asked: EditAsked) -> Edit:
         """Return a change of workflow.toml, as a preview or written. Raises: RowtuiError."""
         return await self._plans.edit_workflow(asked, partial(self._synchronise, False, ()))
@@ -223,48 +237,13 @@ class InProcessEngine:
         await asyncio.to_thread(trust, self._project, place, digest)
         self._changes.say("mapping")
 
-    async def plan(
-        self,
-        action_index: int | None,
-        groups: Sequence[int] | None,
-        limit: int | None,
-        *,
-        directories: Sequence[str] | None = None,
-    ) -> Plan:
-        """Return what would be submitted. Raises: RowtuiError with every problem at once."""
-        return await self._plans.plan(action_index, groups, limit, directories=directories)
-
-    async def pack(
-        self,
-        action_index: int | None,
-        groups: Sequence[int] | None,
-        limit: int | None,
-        choice: PackChoice,
-    ) -> PackedPlan:
-        """Return what would be submitted in bundles. Raises: RowtuiError, as `plan`."""
-        return await self._plans.pack(action_index, groups, limit, choice)
-
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """Return what a plan would copy to clusters without access to the project's folder."""
         return await self._project.copies.preview(plan)
 
-    async def failed_jobs(
-        self, action_index: int, groups: Sequence[int] | None
-    ) -> tuple[FailedJob, ...]:
-        """Return the jobs in which these groups failed. Raises: RowtuiError."""
-        return await self._plans.failed_jobs(action_index, groups)
-
-    async def plan_again(self, tokens: Sequence[str], change: AmountChange) -> Plan:
-        """Return a plan that retries these jobs' failed directories. Raises: as `plan`."""
-        return await self._plans.plan_again(tokens, change)
-
     def review(self, plan: Plan) -> AsyncIterator[PlanCheck]:
         """Yield the checks of a plan."""
         return self._plans.checks(plan)
-
-    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
-        """Return the script that was submitted last."""
-        return await self._plans.before(asked)
 
     async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
         """Return the plan without these jobs. Raises: RowtuiError if no job is left."""
@@ -272,12 +251,6 @@ class InProcessEngine:
         if self._network is not None:
             self._network.planned_less(plan, left)
         return left
-
-    async def export_plan(
-        self, plan: Plan, folder: str, *, overwrite: bool = False
-    ) -> ExportedFiles:
-        """Write a plan to a folder. Raises: RowtuiError."""
-        return await self._plans.export(plan, folder, overwrite=overwrite)
 
     async def submit(self, plan: Plan) -> AsyncIterator[SendingProgress]:
         """Submit a plan. Closing the iterator stops between two jobs."""
@@ -364,58 +337,6 @@ class InProcessEngine:
             return None
         return await self._networks.view(frozen=frozen)
 
-    async def network_samples(
-        self,
-        node: str,
-        states: Sequence[GraphJobState],
-        start: int,
-        length: int,
-        *,
-        frozen: bool = True,
-        asked: ListAsked = AS_IS,
-        find: str = "",
-    ) -> SamplesPage:
-        """Return a page of samples. Raises: RowtuiError."""
-        return await self._networks.samples(
-            node, states, start, length, frozen=frozen, asked=asked, find=find
-        )
-
-    async def network_waits(self, job: int) -> WaitPath:
-        """Return what a job waits for. Raises: RowtuiError."""
-        return await self._networks.waits(job)
-
-    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
-        """Return what would run again. Raises: RowtuiError."""
-        return await self._networks.redo_view(jobs)
-
-    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
-        """Run jobs again. Raises: RowtuiError."""
-        return await self._networks.redo(jobs, expected)
-
-    async def network_dependents(self, jobs: Sequence[int]) -> int:
-        """Return how many further jobs depend on these. Raises: RowtuiError."""
-        return await self._networks.dependents(jobs)
-
-    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
-        """Drive a run within limits that were confirmed. Raises: RowtuiError."""
-        await self._networks.start(limits, anew=anew)
-
-    async def network_stop(self) -> None:
-        """Stop driving. Submitted jobs go on."""
-        await self._networks.stop()
-
-    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
-        """Return what the run would submit next, for confirmation. Raises: RowtuiError."""
-        return await self._networks.plan()
-
-    async def network_retry(self, jobs: Sequence[int]) -> None:
-        """Retry failed jobs of the graph. Raises: RowtuiError."""
-        await self._networks.retry(jobs)
-
-    async def network_cancel(self, jobs: Sequence[int]) -> None:
-        """Give up jobs of the graph, with their dependents. Raises: RowtuiError."""
-        await self._networks.cancel(jobs)
-
     async def settled(self) -> None:
         """Wait until all shown records are saved."""
         await self._arrivals.saved()
@@ -423,7 +344,7 @@ class InProcessEngine:
     async def close(self) -> None:
         """Stop watching; update Row's files."""
         if self._network is not None:
-            await self._network.stop()
+            await self._network.network_stop()
         await self._queue.close()
         self._changes.close()
         self._clusters.close()

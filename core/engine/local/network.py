@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
@@ -75,16 +75,16 @@ class NetworkWork:
             view = view._replace(run=view.run._replace(here=False, holder=""))
         return view
 
-    async def samples(
+    async def network_samples(
         self,
         node: str,
         states: Sequence[GraphJobState],
         start: int,
         length: int,
         *,
-        frozen: bool,
-        asked: ListAsked,
-        find: str,
+        frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> SamplesPage:
         """See `Engine.network_samples`."""
         question = (node, tuple(states), frozen, asked)
@@ -102,12 +102,12 @@ class NetworkWork:
                 go_on=lambda: self._newest == question,
             )
 
-    async def waits(self, job: int) -> WaitPath:
+    async def network_waits(self, job: int) -> WaitPath:
         """See `Engine.network_waits`."""
         async with self._turn:
             return await asyncio.to_thread(self._networks.waits, job)
 
-    async def redo_view(self, jobs: Sequence[int]) -> RedoView:
+    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
         """See `Engine.network_redo_view`."""
         async with self._turn:
             return await asyncio.to_thread(lambda: self._to_redo(jobs)[1])
@@ -123,7 +123,7 @@ class NetworkWork:
         first = [StaleResult(it.node, it.directory, it.added, it.gone) for it in stale[:MOST_STALE]]
         return roots, RedoView(len(roots), len(every), tuple(nodes.items()), tuple(first))
 
-    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
         """See `Engine.network_redo`."""
         async with self._turn:
             done = await asyncio.to_thread(self._redo, jobs, expected)
@@ -142,7 +142,7 @@ class NetworkWork:
             told.append(f"'rowtui network restore {done.trash}' brings back what they had made")
         return len(done.jobs), tuple(told)
 
-    async def dependents(self, jobs: Sequence[int]) -> int:
+    async def network_dependents(self, jobs: Sequence[int]) -> int:
         """See `Engine.network_dependents`."""
         async with self._turn:
             return await asyncio.to_thread(self._dependents, jobs)
@@ -161,7 +161,7 @@ class NetworkWork:
         over = (GraphJobState.COMPLETED, GraphJobState.CANCELLED, GraphJobState.SKIPPED)
         return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
-    async def start(self, limits: RunLimits, *, anew: bool) -> None:
+    async def network_start(self, limits: RunLimits, *, anew: bool = False) -> None:
         """See `Engine.network_start`."""
         if self._ending and self._driver is not None:
             await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
@@ -198,7 +198,7 @@ class NetworkWork:
         finally:
             self._say("network")
 
-    async def stop(self) -> None:
+    async def network_stop(self) -> None:
         """See `Engine.network_stop`."""
         driver, self._driver = self._driver, None
         if driver is None or driver.done():
@@ -212,7 +212,7 @@ class NetworkWork:
         await asyncio.gather(driver, return_exceptions=True)
         self._say("network")
 
-    async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
         """See `Engine.network_plan`."""
         if self._driven:
             raise RowtuiError("the run is driven already", "stop it to go on step by step")
@@ -242,13 +242,13 @@ class NetworkWork:
         finally:
             await asyncio.to_thread(self._networks.note_unsent, run, plan)
 
-    async def retry(self, jobs: Sequence[int]) -> None:
+    async def network_retry(self, jobs: Sequence[int]) -> None:
         """See `Engine.network_retry`."""
         async with self._turn:
             await asyncio.to_thread(self._networks.retry, jobs)
         self._say("network")
 
-    async def cancel(self, jobs: Sequence[int]) -> None:
+    async def network_cancel(self, jobs: Sequence[int]) -> None:
         """See `Engine.network_cancel`."""
         async with self._turn:
             await asyncio.to_thread(self._networks.give_up, jobs, "cancelled by a person")

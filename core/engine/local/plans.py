@@ -171,7 +171,7 @@ class PlanWork:
             async for check in checks:
                 yield check
 
-    async def before(self, asked: ScriptAsked) -> ScriptBefore | None:
+    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
         """See `Engine.script_before`."""
         async with self._turn:
             if self._before is None:
@@ -183,7 +183,9 @@ class PlanWork:
         """See `Engine.without`."""
         return await asyncio.to_thread(without, plan, frozenset(tokens))
 
-    async def export(self, plan: Plan, folder: str, *, overwrite: bool) -> ExportedFiles:
+    async def export_plan(
+        self, plan: Plan, folder: str, *, overwrite: bool = False
+    ) -> ExportedFiles:
         """See `Engine.export_plan`."""
         return await asyncio.to_thread(self._export, plan, folder, overwrite)
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import engine_methods
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.errors import as_value
 from rowtui.core.engine.process.frames import MadePlans
@@ -50,7 +50,7 @@ class Server:
         self._sender = frames.Sender(writer)
         self._log = log
         self._plans = MadePlans()
-        self._names = {name for name in vars(Engine) if not name.startswith("_")}
+        self._names = set(engine_methods())
         self._names |= set(getattr(engine, "more_methods", ()))  # of a demo
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wanted: dict[int, asyncio.Semaphore] = {}  # requested values of streams

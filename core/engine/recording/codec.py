@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import Engine
+from rowtui.core.engine.api.engine import engine_methods
 
 # The classes of an engine's answers, found by walking the type hints of `Engine`.
 #
@@ -82,9 +82,7 @@ def table() -> ClassTable:
         for name, inner in known.hints.items():
             enter(inner, f"{known.name}.{name}")
 
-    for name, method in vars(Engine).items():
-        if name.startswith("_") or not inspect.isfunction(method):
-            continue
+    for name, method in engine_methods().items():
         methods[name] = _resolved(method)
         for parameter, hint in methods[name].items():
             enter(hint, f"{name}.{parameter}")

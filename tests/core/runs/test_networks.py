@@ -86,10 +86,10 @@ def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
     work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
 
     async def start_and_stop() -> None:
-        await work.start(RunLimits(), anew=False)
+        await work.network_start(RunLimits(), anew=False)
         assert await asyncio.to_thread(Opened.begun.wait, 20)
         assert run.holder() is not None
-        await work.stop()
+        await work.network_stop()
         assert run.holder() is None
         Opened.may.set()
 

@@ -1,0 +1,109 @@
+"""Requests about jobs: the queue of all clusters, details, verbs and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from rowtui.core.project.views.views import ROW
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.base import JobAnswer
+    from rowtui.core.project.queue.rows import MarkedRow, RowKey
+    from rowtui.core.project.queue.views import Acted, ChosenJobs, JobDetail, QueueAsked, QueuePage
+    from rowtui.core.project.views.views import (
+        JobsView,
+        JobView,
+        LogHit,
+        LogPage,
+        LogState,
+        LogTail,
+    )
+
+
+class JobRequests(Protocol):
+    """The part of `Engine` with these requests."""
+
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        """Return the newest jobs of the project, counts of all jobs, and the clusters.
+
+        Queues are polled where due, or all of them with `now`.
+        """
+        ...
+
+    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """Return a page of the jobs of all clusters, arrays and bundles folded, as of the last
+        `jobs`.
+        """
+        ...
+
+    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """Return the rows of this project with jobs that are `active` or `failed`; bounded."""
+        ...
+
+    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        """Return rows in their present state, without rows that no longer exist."""
+        ...
+
+    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        """Return the jobs that `cancel`, `hold`, `release` or `retry` would apply to: all of a
+        fold.
+        """
+        ...
+
+    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        """Cancel, hold or release the jobs of these rows; a refusal does not stop the others."""
+        ...
+
+    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        """Return what its scheduler reports about a job, at most a minute ago.
+
+        `estimate`: also when the job starts. The answer states what a scheduler does not offer.
+        """
+        ...
+
+    async def find_job(self, action: str, directory: str) -> JobView | None:
+        """Return the newest job of an action with this directory; None if there is none."""
+        ...
+
+    async def job_named(self, label: str) -> JobView | None:
+        """Return the newest job of the project with this label, `4711_3`; None if there is none."""
+        ...
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Cancel these jobs."""
+        ...
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Hold these jobs."""
+        ...
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Release these jobs."""
+        ...
+
+    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+        """Return what is known of a job's log now; its `error` gives the reason if it is
+        unreadable.
+
+        Reading begins at the end; with `earlier`, rows before the first known one are read too.
+        `width`: bytes after which a line continues in the next row.
+        """
+        ...
+
+    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+        """Return rows of a log, at the width of an earlier `log_look`. Raises: RowtuiError."""
+        ...
+
+    async def log_find(
+        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
+    ) -> LogHit:
+        """Return the next row after (before) `start` with this text, among the known rows.
+
+        The text may be `~` and a regular expression, or "!" for likely errors. Raises: RowtuiError.
+        """
+        ...
+
+    async def log_tail(self, token: str, lines: int) -> LogTail:
+        """Return the last lines of a job's log."""
+        ...
