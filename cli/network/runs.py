@@ -34,8 +34,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
     from rowtui.cli.output.table import TableCell, TextColumn, table_lines
-    from rowtui.core.runs.limits.limits import cost_text
-    from rowtui.core.runs.limits.run_times import time_text
+    from rowtui.core.runs.limits.texts import cost_text
+    from rowtui.core.runs.limits.times import time_text
     from rowtui.core.runs.store import BadRun
 
     columns = [

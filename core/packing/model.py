@@ -229,8 +229,3 @@ def bundle_cost(bundle: Bundle, problem: PackingProblem) -> float:
         return node_type.price
     seconds = node_type.boot_seconds + bundle_seconds(bundle, problem.demands)
     return node_type.price * seconds / HOUR
-
-
-def total_cost(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
-    """Return the cost of all of these bundles."""
-    return sum(bundle.times * bundle_cost(bundle, problem) for bundle in bundles)

@@ -27,7 +27,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json_views import planned_job, utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
-from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.execution.autopilot import AutopilotMessage
+    from rowtui.core.runs.execution.messages import AutopilotMessage
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import Run

@@ -24,7 +24,8 @@ from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
 from rowtui.core.project.planning.pack_terms import cluster_named
-from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, Round, RoundWork
+from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, RoundWork
+from rowtui.core.runs.execution.rounds import Round
 from rowtui.core.submission.bundles.pilot import IntoPilot
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
 from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob

@@ -24,8 +24,8 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Unreachable,
 )
-from rowtui.core.submission.bundles.bundles import bundle_spec
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.bundles.script import bundle_spec
 from rowtui.core.submission.plan.arrays import array_script
 from rowtui.core.submission.plan.dependencies import after_of
 from rowtui.core.submission.plan.model import InBundle, PlannedJob

@@ -356,6 +356,29 @@ def test_the_end_of_a_cancelled_job_that_comes_after_its_retry_is_no_failure(roo
     assert drive(root).told[-1].sentence == "all is done"
 
 
+def test_the_end_of_a_job_that_its_driver_cancelled_and_retried_is_no_failure(root: Path) -> None:
+    (root / "wait").touch()
+    project = opened(root)
+    submit(project)
+    sent = [it.token for it in opened(root).state.submitted["simulate"].values()]
+    project = opened(root)
+    run = latest(root)
+    with run.hold():
+        running = OpenRun(project, run)
+        running.begin()
+        jobs = running.growth.jobs("simulate").tolist()
+        running.cancel(jobs, "not wanted")
+        running.retry(jobs)
+        found = cancelled_there(LocalScheduler(), sent)
+        assert [it.error for it in found] == ["", ""]
+        ended(root, 2)
+        project.synchronise()
+        running.look()
+
+        counts = running.graph.counts()
+        assert sum(each[GraphJobState.FAILED] for each in counts) == 0
+
+
 def cancelled_there(scheduler: LocalScheduler, tokens: list[str]) -> list[JobAnswer]:
     """Cancel these jobs at the queue only, and wait until they have ended there."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import LimitKind, RunLimits
 from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import OpenRun

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import OpenRun

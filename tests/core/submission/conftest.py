@@ -27,7 +27,7 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
-from rowtui.core.submission.scripts.script import job_script, write_recipe
+from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe
 from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
 from rowtui.core.submission.sending.journal import Journal
 from rowtui.core.submission.sending.reservations import StoredReservations
@@ -108,15 +108,11 @@ class SmallProject:
             resources=resources or Resources(),
             submit_options={cluster.name: options or SubmitOptions(setup=setup)},
         )
-        return job_script(
-            write_recipe(parse_command(command), workspace_path, prefix),
-            make_request(action, len(self.names)),
-            names=self.names,
-            values=values or [None] * len(self.names),
-            cluster=cluster,
-            partition=partition,
-            token=token,
-        )
+        recipe = write_recipe(parse_command(command), workspace_path, prefix)
+        request = make_request(action, len(self.names))
+        frame = script_frame(recipe, request, cluster, partition)
+        values = values or [None] * len(self.names)
+        return framed_script(frame, request, self.names, values, token)
 
     def start(self, script: str, job_id: int = 7) -> subprocess.Popen[bytes]:
         path = self.root / "job.sh"

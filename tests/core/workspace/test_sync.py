@@ -19,7 +19,6 @@ from rowtui.core.state.model import Submitted, positions
 from rowtui.core.state.row.postcard import (
     decode_completed,
     decode_submitted,
-    encode_completed,
     encode_submitted,
 )
 from rowtui.core.state.row.staging import list_staged, stage_completions
@@ -29,6 +28,8 @@ from rowtui.core.workflow.model import Action, Condition, GroupRule, Selector, W
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import Compiled, Disk, Synced, synchronise
+
+from tests.core.state.encoding import encode_completed
 
 LONG_AGO = 1_000_000_000
 

@@ -10,7 +10,7 @@ from rowtui.core.mapping.files.sources import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
 from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times

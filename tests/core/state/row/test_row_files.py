@@ -17,7 +17,6 @@ from rowtui.core.state.row.export import export_row_files
 from rowtui.core.state.row.postcard import (
     decode_completed,
     decode_submitted,
-    encode_completed,
     encode_submitted,
 )
 from rowtui.core.state.row.row_bytes import blocks_at_once, completed_blocks, directories_json
@@ -36,6 +35,7 @@ from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, RowFiles, Stored
 
 from tests.core.state.building import built
+from tests.core.state.encoding import encode_completed
 
 # Written by Row 1.1.0 in a project with dir0..dir3 and "it's ünï".
 ROW_COMPLETED = bytes.fromhex("02036f6e6502046469723004646972310374776f00")
