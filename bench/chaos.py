@@ -34,7 +34,7 @@ from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
-from rowtui.core.state.row.row_files import clean_row_files
+from rowtui.core.state.row.export import clean_row_files
 from rowtui.core.submission.plan.model import JobStep
 
 from bench.__main__ import machine

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.planning.requests import Requests
     from rowtui.core.project.review.budgets import ChargedHours
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.workspace.sync import Disk
+    from rowtui.core.workspace.update import Disk
 
 Progress = Callable[[int, int], None]
 
@@ -277,7 +277,7 @@ class Project(ClusterContext):
 
     def disk(self, progress: Progress | None) -> Disk:
         """Return the settings for reading the workspace, with the allowed parallel requests."""
-        from rowtui.core.workspace.sync import Disk
+        from rowtui.core.workspace.update import Disk
         from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
 
         workers = None

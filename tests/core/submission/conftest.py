@@ -34,7 +34,8 @@ from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
-from rowtui.core.workspace.sync import Disk, synchronise
+from rowtui.core.workspace.sync import synchronise
+from rowtui.core.workspace.update import Disk
 from rowtui.core.workspace.workers import Workers
 
 from tests.eventually import eventually, eventually_async
