@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import SendingProgress
+    from rowtui.core.submission.sending.release_held import SendingProgress
 
 
 __all__ = [

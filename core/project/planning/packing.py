@@ -20,13 +20,13 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.node_types import node_types_for, packing_for
 from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults
-from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
     Demand,
     GoOn,
     PackingProblem,
     PackResult,
     ResourceAmounts,
+    assign,
     bundle_seconds,
 )
 from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers

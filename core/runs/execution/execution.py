@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import SendingProgress
+    from rowtui.core.submission.sending.release_held import SendingProgress
 
 
 FIRST_SECONDS = 1.0

@@ -33,7 +33,7 @@ from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.scripts.header import options_for
 
 if TYPE_CHECKING:
-    from rowtui.core.submission.sending.carry_out import SendingProgress
+    from rowtui.core.submission.sending.release_held import SendingProgress
 
 AHEAD = 2  # multiple of its allocation that may be handed to a pilot
 # Consecutive pilots that may end although no job was completed in between.

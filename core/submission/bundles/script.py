@@ -1,7 +1,7 @@
 """The script and specification of a bundle: a scheduler job that runs many jobs as if alone.
 
 The input is planned jobs of one bundle. The result is bash text: the header, tables of the jobs,
-the fixed driver (`bundle_shell.py`), which exits before bash reads further, and then the parts of
+the fixed driver (`shell.py`), which exits before bash reads further, and then the parts of
 the jobs' own scripts. When a job starts, `sed` assembles its script from these parts, so that a job
 runs exactly what it would run alone, and no process ever reads the scripts of all jobs. Source:
 measured behaviour of srun (docs/architecture.md).

@@ -28,8 +28,9 @@ from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
 from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe
-from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
+from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.journal import Journal
+from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow

@@ -81,7 +81,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     "moment",
     [
         Moment("rowtui.core.runs.execution.autopilot:submitted_events", 2, after=True),
-        Moment("rowtui.core.submission.bundles.pilot:hand_over", 1),
+        Moment("rowtui.core.submission.sending.send:hand_over", 1),
     ],
     ids=lambda moment: moment.where.split(":")[1],
 )
