@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.runs.execution.autopilot import AutopilotMessage
+    from rowtui.core.runs.execution.messages import AutopilotMessage
     from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.runs.limits.spending import RemainingCost
     from rowtui.core.runs.networks import Networks
@@ -155,7 +155,7 @@ def _say_what(
     """Print the plan of work: the run, its jobs, directories, cost and limits."""
     view, work = ahead
     from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
-    from rowtui.core.runs.limits.limits import cost_text
+    from rowtui.core.runs.limits.texts import cost_text
 
     name = f"network {out.style(visible(view.name), 'bold')}"
     if had is None:
@@ -190,7 +190,7 @@ def _say_what(
 def _budgets(networks: Networks) -> Iterator[str]:
     """Yield a line for each budget that jobs of the project are charged against."""
     from rowtui.core.project.review.budgets import balances_on
-    from rowtui.core.runs.limits.limits import amount
+    from rowtui.core.runs.limits.texts import amount
     from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
     for name, balance in balances_on(networks.project, networks.clusters).items():
@@ -237,7 +237,7 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
 
     from rowtui.cli.loop import run as run_async
     from rowtui.cli.network.shared.driving import Driving
-    from rowtui.core.runs.execution.autopilot import MessageKind
+    from rowtui.core.runs.execution.messages import MessageKind
 
     driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
     if args.json:

@@ -31,7 +31,7 @@ _STYLES_CHECKS = {"ok": "green", "warning": "yellow", "failed": "red bold", "not
 
 def say_checks(project: Project, plan: Plan, out: Output) -> bool:
     """Print a line for each check and each finding; return whether none failed."""
-    from rowtui.core.runs.limits.limits import NEARLY, amount
+    from rowtui.core.runs.limits.texts import NEARLY, amount
 
     checks = run_async(_checks(project, plan))
     good = True

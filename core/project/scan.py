@@ -25,7 +25,6 @@ from rowtui.core.state.store.store import NotSavedError
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.state.store.sweep import without_outlived
 from rowtui.core.workspace.list import DirectoryListing, list_workspace
-from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
 from rowtui.core.workspace.sync import synchronise
 
@@ -194,7 +193,9 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
     directories = project.state.directories
     assert isinstance(directories, StoredDirectories)
     before = _Looked(directories, Before(where, project.state.completed))
-    reading = look_for_products(project.workflow.workspace, names, products)
+    reading = read_directories(
+        project.workflow.workspace, names, value_file=None, products=products
+    )
     found: dict[str, int] = {}
     news: dict[str, list[bytes]] = {}
     for action, members in reading.completed.items():

@@ -12,7 +12,7 @@ from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
 from rowtui.core.workflow.model import Workflow
 
 if TYPE_CHECKING:
-    from rowtui.core.workspace.sync import Compiled
+    from rowtui.core.workspace.update import Compiled
 
 
 def current_workflow(root: Path, store: Store) -> Workflow:
@@ -37,7 +37,7 @@ def current_workflow(root: Path, store: Store) -> Workflow:
 
 def compiled_workflow(workflow: Workflow) -> Compiled:
     """Return the workflow in the form that is stored with the records."""
-    from rowtui.core.workspace.sync import Compiled
+    from rowtui.core.workspace.update import Compiled
 
     data = json.dumps(workflow_to_json(workflow), separators=(",", ":")).encode()
     return Compiled(data, identity_of(workflow.path))

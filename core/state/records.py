@@ -22,7 +22,8 @@ from rowtui.core.state.model import (
     without_members,
 )
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
-from rowtui.core.state.row.row_files import clean_row_files, import_row_files
+from rowtui.core.state.row.export import clean_row_files
+from rowtui.core.state.row.row_files import import_row_files
 from rowtui.core.state.row.staging import Staged, discard_staged, list_staged, read_staged
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored

@@ -88,7 +88,21 @@ def _from(actions: Sequence[RawAction], name: str) -> RawAction:
 
 
 def _merged(index: int, chain: Sequence[RawAction]) -> Action:
-    resources = Resources(
+    return Action(
+        index=index,
+        name=_first([raw.name for raw in chain]) or "",
+        command=_first([raw.command for raw in chain]) or "",
+        launchers=_first([raw.launchers for raw in chain]) or (),
+        previous_actions=_first([raw.previous_actions for raw in chain]) or (),
+        products=_first([raw.products for raw in chain]) or (),
+        resources=_merged_resources(chain),
+        group=_merged_group(chain),
+        submit_options=_merged_options(chain),
+    )
+
+
+def _merged_resources(chain: Sequence[RawAction]) -> Resources:
+    return Resources(
         processes=_first([raw.processes for raw in chain]) or Processes(),
         # Row 0.3 accepted zeros for these two keys, with the meaning "none".
         threads_per_process=_first([raw.threads_per_process for raw in chain]) or None,
@@ -97,24 +111,16 @@ def _merged(index: int, chain: Sequence[RawAction]) -> Action:
         memory_per_cpu_mb=_first([raw.memory_per_cpu_mb for raw in chain]),
         memory_per_gpu_mb=_first([raw.memory_per_gpu_mb for raw in chain]),
     )
-    group = GroupRule(
+
+
+def _merged_group(chain: Sequence[RawAction]) -> GroupRule:
+    return GroupRule(
         include=_first([raw.include for raw in chain]) or (),
         sort_by=_first([raw.sort_by for raw in chain]) or (),
         split_by_sort_key=_first([raw.split_by_sort_key for raw in chain]) or False,
         reverse_sort=_first([raw.reverse_sort for raw in chain]) or False,
         maximum_size=_first([raw.maximum_size for raw in chain]),
         submit_whole=_first([raw.submit_whole for raw in chain]) or False,
-    )
-    return Action(
-        index=index,
-        name=_first([raw.name for raw in chain]) or "",
-        command=_first([raw.command for raw in chain]) or "",
-        launchers=_first([raw.launchers for raw in chain]) or (),
-        previous_actions=_first([raw.previous_actions for raw in chain]) or (),
-        products=_first([raw.products for raw in chain]) or (),
-        resources=resources,
-        group=group,
-        submit_options=_merged_options(chain),
     )
 
 

@@ -1,8 +1,6 @@
 """The values of a chunk of directories: parsed one by one, written together in compact form.
 
-The input is the text of value files by position. The result is compact JSON, the values of the
-pointers, and why a value cannot be used. The values are written together because writing a thousand
-values costs little more than writing one.
+The module is not a part of `value`, because a search for products loads no code for values.
 """
 
 from __future__ import annotations
@@ -22,7 +20,11 @@ AT_ONCE = 1 << 20  # bytes of text
 
 
 class ValueBatch:
-    """Values of `count` directories. `raw` and `bad` (reasons) are complete after `close`."""
+    """Values of `count` directories: compact JSON, values of pointers, and faults.
+
+    The values are written together because writing a thousand values costs little more than writing
+    one. `raw` and `bad` (reasons) are complete after `close`.
+    """
 
     def __init__(self, count: int, pointers: Sequence[str] = ()) -> None:
         self.raw: list[bytes | None] = [None] * count

@@ -8,51 +8,21 @@ one small file and a few stats.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
-from rowtui.core.state.container import CorruptCacheError
-from rowtui.core.state.directories import Stamp
-from rowtui.core.state.merge import merge_directories
 from rowtui.core.state.model import State
-from rowtui.core.state.records import (
-    moved,
-    with_actions,
-    with_scanned,
-    with_staged,
-    without_mended,
-)
-from rowtui.core.state.row.export import export_row_files
-from rowtui.core.state.row.row_files import due, import_row_files
-from rowtui.core.state.row.staging import Staged, list_staged, read_staged, set_aside_staged
+from rowtui.core.state.row.export import due, export_row_files
+from rowtui.core.state.row.staging import list_staged
 from rowtui.core.state.store.store import NotSavedError, Store
-from rowtui.core.state.store.stored import Identity, Stored
+from rowtui.core.state.store.stored import Stored
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.gather import (
-    Gathered,
-    ReadRequest,
-    append_changed,
-    compare,
-    edited,
-    found_where,
-    workflow_pointers,
-)
-from rowtui.core.workspace.list import DirectoryListing, list_workspace, workspace_mtime_ns
-from rowtui.core.workspace.read import WorkspaceReading, read_directories, stat_values
-from rowtui.core.workspace.workers import Workers
+from rowtui.core.workspace.update import Compiled, Disk, RecordsUpdate
 
-# Up to this many directories, every command checks whether their value files were edited: a stat
-# each, 3 ms in all. With more directories, `scan` does so.
-STAMPS_UP_TO = 1_000
 # A merge is repeated if another process commits first; with each repetition some process made
 # progress.
 ROUNDS = 100
-
-Progress = Callable[[int, int], None]
 
 
 class Synced(NamedTuple):
@@ -70,27 +40,6 @@ class Synced(NamedTuple):
     def state(self) -> State:
         """Return the records alone."""
         return self.stored.state
-
-
-class Compiled(NamedTuple):
-    """A compiled workflow, which loads fast, and the identity of its source file."""
-
-    data: bytes
-    identity: Identity | None
-
-
-class Disk(NamedTuple):
-    """The functions that read the workspace; replaceable for tests and other processes.
-
-    `stamped`: directories that were read just now, and the stamps of their value files.
-    """
-
-    list_: Callable[[Path], DirectoryListing] = list_workspace
-    read: Callable[..., WorkspaceReading] = read_directories
-    stat: Callable[..., list[Stamp | None]] = stat_values
-    workers: Workers | None = None
-    progress: Progress | None = None
-    stamped: tuple[Sequence[bytes], Sequence[Stamp]] | None = None
 
 
 def synchronise(
@@ -113,7 +62,7 @@ def synchronise(
     records. `mend` enters submitted jobs from other files into records that are rebuilt. Raises:
     RowtuiError if the workspace or the records cannot be read.
     """
-    run = _Run(
+    run = RecordsUpdate(
         store,
         workflow,
         disk or Disk(),
@@ -161,272 +110,3 @@ def synchronise(
 
 def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
     return any(due(stored)) or any(file in stored.consumed for file in waiting)
-
-
-# Names, the data found there, whether missing products are gone, and the names' positions now.
-_Scan = tuple[list[bytes], WorkspaceReading, bool, Sequence[int | None] | None]
-
-
-class _Run:
-    """One synchronisation. Readings are kept if a lost race makes it start again."""
-
-    def __init__(
-        self,
-        store: Store,
-        workflow: Workflow,
-        disk: Disk,
-        *,
-        check_values: bool,
-        full: bool,
-        compiled: Compiled | None,
-        mend: Callable[[State], State] | None,
-    ) -> None:
-        self.store = store
-        self.workflow = workflow
-        self.disk = disk
-        self.check_values = check_values
-        self.full = full
-        self.compiled = compiled
-        self.mend = mend
-        self.notices: list[str] = []
-        self.uncompleted = 0
-        self.damaged = False  # one of Row's files
-        self._first: Stored | None = None  # the records to which the readings belong
-        self._listing: DirectoryListing | None = None
-        self._readings: list[tuple[ReadRequest, WorkspaceReading]] = []
-        self._unreadable: tuple[tuple[str, str], ...] = ()
-        self._products: dict[str, tuple[str, ...]] = {}
-        for action in workflow.actions:  # elements of one name have the same products
-            self._products.setdefault(action.name, action.products)
-
-    def bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
-        """Return the updated `before`, or `before` itself; None: start again from newer records."""
-        try:
-            return self._bring_up(before, waiting)
-        except CorruptCacheError as error:
-            # Positions have no meaning without the names: start again, with Row's files and the
-            # disk.
-            self.notices.append(f"{error.message}; everything is read again")
-            fresh = self.store.begin()
-            state = fresh.state._replace(generation=before.state.generation)
-            return self._bring_up(fresh._replace(state=state), waiting)
-
-    def start_again(self) -> None:
-        """Start again after another process committed: readings stay valid, the listing may not."""
-        self._listing = None
-
-    def set_aside(self) -> None:
-        """Rename unreadable staged files, after this was saved."""
-        for file, _ in self._unreadable:
-            set_aside_staged(self.store.root, file)
-
-    def _bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
-        self.uncompleted = 0
-        known_actions = set(before.state.completed) | set(before.products)
-        stored = with_actions(before, self._products)
-        gone = [a for a in before.state.completed if a not in stored.state.completed]
-        for action in gone:
-            self.notices.append(
-                f"workflow.toml has no action {visible(action)} any more; "
-                "its records are kept aside until it comes back"
-            )
-        if len(stored.directories):
-            stored = self._with_row_files(stored)
-        stored, scans, appeared = self._with_workspace(stored, known_actions)
-        if appeared:  # Row's files may name directories that were unknown until now
-            stored = self._with_row_files(stored, again=True)
-        unread = [file for file in waiting if file not in stored.consumed]
-        if unread:
-            read = read_staged(self.store.root, unread)
-            if read.vanished and self._is_superseded(before):
-                return None
-            stored = self._with_staged(stored, read.staged, waiting)
-            self._unreadable = read.unreadable
-            self.notices += [
-                f"the staged file {visible(file)} cannot be read ({why}); it is set aside"
-                for file, why in read.unreadable
-            ]
-        if self._first is None:
-            self._first = stored
-        for scan in scans:
-            stored = self._with_scan(stored, *scan)
-        if stored.reread and self.mend is not None:
-            stored = stored._replace(state=self.mend(stored.state))
-        return without_mended(self._with_circumstances(stored))
-
-    def _with_row_files(self, stored: Stored, *, again: bool = False) -> Stored:
-        imported = import_row_files(self.store.root, stored, again=again)
-        self.notices += imported.notices
-        self.damaged = self.damaged or bool(imported.damaged)
-        return imported.stored
-
-    def _is_superseded(self, before: Stored) -> bool:
-        stored = self.store.load().stored
-        return stored is not None and stored.state.generation != before.state.generation
-
-    def _with_staged(
-        self, stored: Stored, staged: Sequence[Staged], waiting: Sequence[str]
-    ) -> Stored:
-        return with_staged(stored, staged, waiting, int(time.time()))
-
-    def _with_scan(
-        self,
-        stored: Stored,
-        names: list[bytes],
-        found: WorkspaceReading,
-        replacing: bool,
-        where: Sequence[int | None] | None,
-    ) -> Stored:
-        """Enter the result of a scan; `where`: the positions of the names, if they are known."""
-        first = self._first if replacing else None
-        scanned, sets = found_where(stored, first, names, found, where)
-        after = with_scanned(stored, scanned, sets, replacing=replacing)
-        if replacing and after is not stored:
-            lost = sum(
-                (members & ~after.state.completed.get(action, 0)).bit_count()
-                for action, members in stored.state.completed.items()
-            )
-            if lost:
-                self.uncompleted += lost
-                self.notices.append(
-                    f"{plural(lost, 'completion')} taken back: the products are gone"
-                )
-        return after
-
-    def _with_circumstances(self, stored: Stored) -> Stored:
-        """Record the settings with which these records were made."""
-        value_file = self.workflow.value_file
-        if (stored.products, stored.value_file) != (self._products, value_file) or stored.reread:
-            stored = stored._replace(
-                products=dict(self._products), value_file=value_file, reread=False
-            )
-        compiled = self.compiled
-        if compiled and (compiled.identity, compiled.data) != (
-            stored.workflow_identity,
-            stored.workflow,
-        ):
-            stored = stored._replace(workflow=compiled.data, workflow_identity=compiled.identity)
-        return stored
-
-    def _with_workspace(
-        self, stored: Stored, known_actions: set[str]
-    ) -> tuple[Stored, list[_Scan], bool]:
-        """Return (records for the current directories, scan results, whether any are new)."""
-        value_file = self.workflow.value_file
-        everything = self.full or stored.reread
-        if everything:
-            stored.directories.verify()
-        renewed = [a for a, paths in self._products.items() if stored.products.get(a) != paths]
-        other_values = value_file != stored.value_file
-        listing = self._listing_if_needed(stored, everything or bool(renewed) or other_values)
-        added: list[bytes] = []
-        vanished: list[bytes] = []
-        there: list[bytes] = []  # known and still existing, best order first
-        if listing:
-            added, vanished, there = compare(stored, listing, everything or other_values or renewed)
-        every_action = tuple(self._products)
-        whole = added + there if everything and there else added
-        first = not len(stored.directories)
-        pointers = workflow_pointers(self.workflow)
-        reads = [ReadRequest(whole, value_file, every_action, pointers if first else ())]
-        values = (
-            [] if everything else there if other_values else self._edited(stored, vanished, listing)
-        )
-        reads.append(ReadRequest(values, value_file, ()))
-        changed = () if everything else tuple(a for a in renewed if a in known_actions)
-        unseen = () if everything else tuple(a for a in renewed if a not in known_actions)
-        rescans = [
-            (ReadRequest(there, None, changed), True),
-            (ReadRequest(there, None, unseen), False),
-        ]
-        found = Gathered()
-        scans: list[_Scan] = []
-        for wanted in reads:
-            if wanted.names:
-                reading = self._read(wanted)
-                append_changed(found, wanted, reading, stored)
-                if wanted.actions:
-                    scans.append((wanted.names, reading, self.full, None))
-        for wanted, replacing in rescans:
-            if wanted.names and wanted.actions:
-                scans.append((wanted.names, self._read(wanted), replacing, None))
-        stale = not set(pointers) <= set(stored.directories.pointers)
-        if found.names or vanished or found.vanished or stale or not stored.directories.file:
-            merged = merge_directories(
-                stored.directories,
-                vanished,
-                found.names,
-                found,
-                value_file=value_file,
-                pointers=pointers,
-                generation=stored.state.generation + 1,
-            )
-            stored = moved(stored, merged.directories, merged.mapping)
-            scans = [
-                (*scan[:3], merged.where) if scan[0] is found.names else scan for scan in scans
-            ]
-        if listing and (stored.workspace_mtime_ns, stored.racy) != (
-            listing.mtime_ns,
-            listing.racy,
-        ):
-            stored = stored._replace(workspace_mtime_ns=listing.mtime_ns, racy=listing.racy)
-        return stored, scans, bool(added) or not len(stored.directories)
-
-    def _listing_if_needed(self, stored: Stored, needed: bool) -> DirectoryListing | None:
-        """Return the workspace's directories, or None if they certainly are the known ones."""
-        workspace = self.workflow.workspace
-        if (
-            not needed
-            and not stored.racy
-            and workspace_mtime_ns(workspace) == stored.workspace_mtime_ns
-        ):
-            return None
-        if self._listing is None:
-            self._listing = self.disk.list_(workspace)
-        return self._listing
-
-    def _edited(
-        self, stored: Stored, vanished: list[bytes], listing: DirectoryListing | None
-    ) -> list[bytes]:
-        """Return the known directories whose value file has changed since it was read."""
-        value_file = self.workflow.value_file
-        if value_file is None:
-            return []
-        names: Sequence[bytes] = ()
-        count = len(stored.directories)
-        if self.disk.stamped:
-            names = self.disk.stamped[0]
-        elif self.check_values or count <= STAMPS_UP_TO:
-            names = listing.in_reading_order() if listing else stored.directories.table.all()
-        elif 0 < stored.directories.bad_set.bit_count() <= STAMPS_UP_TO:
-            # The user fixes these; a fixed directory should return at once.
-            names = [stored.directories.table[at] for at in stored.directories.bad]
-        if not names:
-            return []
-        stamps = None if self.disk.stamped is None else self.disk.stamped[1]
-
-        def stat(chosen: Sequence[bytes]) -> Sequence[Stamp | None]:
-            return self.disk.stat(self.workflow.workspace, chosen, value_file)
-
-        return edited(stored.directories, names, stamps, stat, frozenset(vanished))
-
-    def _read(self, wanted: ReadRequest) -> WorkspaceReading:
-        for known, reading in self._readings:
-            if known == wanted:
-                return reading
-        arguments: dict[str, Any] = {}
-        if self.disk.workers:
-            arguments["workers"] = self.disk.workers
-        if self.disk.progress:
-            arguments["progress"] = self.disk.progress
-        if wanted.pointers:
-            arguments["pointers"] = wanted.pointers
-        reading = self.disk.read(
-            self.workflow.workspace,
-            wanted.names,
-            value_file=wanted.value_file,
-            products={action: self._products[action] for action in wanted.actions},
-            **arguments,
-        )
-        self._readings.append((wanted, reading))
-        return reading

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from rowtui.core.state.row.staging import stage_completions
-from rowtui.core.workspace.sync import STAMPS_UP_TO
+from rowtui.core.workspace.update import STAMPS_UP_TO
 
 from tests.cli.conftest import Shell
 

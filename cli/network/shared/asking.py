@@ -19,8 +19,9 @@ from rowtui.cli.network.shared.text import say
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.planning.pack_terms import prices_of
-from rowtui.core.runs.execution.autopilot import PlanAnswer
-from rowtui.core.runs.limits.limits import LimitKind, RunLimits, cost_text, describe
+from rowtui.core.runs.execution.messages import PlanAnswer
+from rowtui.core.runs.limits.limits import LimitKind, RunLimits
+from rowtui.core.runs.limits.texts import cost_text, describe
 from rowtui.core.submission.plan.charges import charges_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
-from rowtui.core.runs.limits.limits import TRIES, RunLimits, amount, proposed_budget
-from rowtui.core.runs.limits.run_times import parse_until
+from rowtui.core.runs.limits.limits import TRIES, RunLimits, proposed_budget
+from rowtui.core.runs.limits.texts import amount
+from rowtui.core.runs.limits.times import parse_until
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 from rowtui.core.workflow.find import find_project
 

@@ -15,8 +15,8 @@ from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_
 from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.runs.limits.limits import cost_text, describe, money_text
-from rowtui.core.runs.limits.run_times import time_text
+from rowtui.core.runs.limits.texts import cost_text, describe, money_text
+from rowtui.core.runs.limits.times import time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:

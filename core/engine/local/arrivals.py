@@ -21,7 +21,7 @@ from rowtui.core.state.records import with_news, with_staged, without_mended
 from rowtui.core.state.row.row_files import import_row_files
 from rowtui.core.state.row.staging import list_staged, read_staged
 from rowtui.core.workspace.list import workspace_mtime_ns
-from rowtui.core.workspace.sync import STAMPS_UP_TO
+from rowtui.core.workspace.update import STAMPS_UP_TO
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

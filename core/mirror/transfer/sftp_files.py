@@ -255,11 +255,20 @@ class SftpFiles:
 
 
 @contextlib.asynccontextmanager
-async def open_sftp(transport: Transport) -> AsyncIterator[asyncssh.SFTPClient]:
+async def open_sftp(transport: Transport | HasConnection) -> AsyncIterator[asyncssh.SFTPClient]:
     """Open SFTP over the kept connection. Raises: LoginError, asyncssh.Error."""
     connection = await cast("HasConnection", transport).connection()
     async with connection.start_sftp_client(path_encoding=None) as sftp:
         yield sftp
+
+
+async def offers_sftp(transport: HasConnection) -> bool:
+    """Whether the server at the other end of the kept connection offers SFTP."""
+    try:
+        async with open_sftp(transport):
+            return True
+    except (asyncssh.Error, OSError, RowtuiError):
+        return False
 
 
 # asyncssh's own parallel requests leave tasks behind; their errors are never retrieved and are then

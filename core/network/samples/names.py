@@ -88,15 +88,6 @@ def value_of(text: str) -> JSON:
 _WORDS: Final[dict[str, JSON]] = {"true": True, "false": False, "null": None}
 
 
-def sample_name(home: str, dimensions: Sequence[str], values: Sequence[JSON]) -> str:
-    """Return the name of one sample's directory; only the home's name without dimensions.
-
-    Raises: RowtuiError for a value that has no text.
-    """
-    parts = [f",{escaped(d)}={text_of(v)}" for d, v in zip(dimensions, values, strict=True)]
-    return shortened_name(escaped(home) + "".join(parts))
-
-
 def names_of(
     home: str,
     dimensions: Sequence[str],

@@ -86,7 +86,7 @@ class CheapestType:
 
 
 def cost_of(bundles: tuple[Bundle, ...], problem: PackingProblem) -> float:
-    """Return the same as `total_cost`, quickly for many bundles and classes."""
+    """Return the cost of all of these bundles, quickly for many bundles and classes."""
     if not problem.timed:
         return sum(one.times * problem.node_types[one.node_type].price for one in bundles)
     finder = CheapestType(problem, timed=True)

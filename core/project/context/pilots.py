@@ -25,7 +25,7 @@ from rowtui.core.submission.bundles.pilot import (
 )
 from rowtui.core.submission.bundles.pilot import start_pilot as pilot_plan
 from rowtui.core.submission.bundles.pilot_model import Allocation, is_pilot
-from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
+from rowtui.core.submission.bundles.pilot_script import END_SECONDS
 from rowtui.core.submission.plan.model import JobRecord, JobStep, Plan, PlannedJob
 
 if TYPE_CHECKING:

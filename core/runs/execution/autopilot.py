@@ -9,86 +9,64 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import time
-from collections.abc import (
-    AsyncGenerator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-from rowtui.core.base.errors import InvalidFileError, RowtuiError
-from rowtui.core.base.text import plural, visible
+from collections.abc import AsyncGenerator
+from collections.abc import Awaitable
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from rowtui.core.base.errors import InvalidFileError
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.text import plural
+from rowtui.core.base.text import visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
-from rowtui.core.runs.execution.execution import (
-    PILOT,
-    ExecutionError,
-    ExecutionPlugin,
-    Round,
-    RoundWork,
-)
+from rowtui.core.runs.execution.execution import PILOT
+from rowtui.core.runs.execution.execution import ExecutionError
+from rowtui.core.runs.execution.execution import ExecutionPlugin
+from rowtui.core.runs.execution.execution import RoundWork
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.retry_backoff import Resting
 from rowtui.core.runs.execution.rounds import part_of
-from rowtui.core.runs.limits.limits import Breach, RunLimits, Spent, fits
-from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
-from rowtui.core.runs.model import Paused, RunStatus, Stopped
-from rowtui.core.runs.redo import said, stale_results
+from rowtui.core.runs.limits.limits import Spent
+from rowtui.core.runs.limits.limits import fits
+from rowtui.core.runs.limits.spending import not_sent_events
+from rowtui.core.runs.limits.spending import submitted_events
+from rowtui.core.runs.limits.spending import unsent_of
+from rowtui.core.runs.model import Paused
+from rowtui.core.runs.model import RunStatus
+from rowtui.core.runs.model import Stopped
+from rowtui.core.runs.redo import said
+from rowtui.core.runs.redo import stale_results
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_of
+from rowtui.core.submission.plan.charges import Balance
+from rowtui.core.submission.plan.charges import Charge
+from rowtui.core.submission.plan.charges import Money
+from rowtui.core.submission.plan.charges import charges_of
 from rowtui.core.submission.sending.in_queue import SilentClusterError
+from rowtui.core.runs.execution.execution import Resting
+from rowtui.core.runs.execution.messages import Ask
+from rowtui.core.runs.execution.messages import AutopilotMessage
+from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.execution.messages import begun_text
+from rowtui.core.runs.execution.messages import happened_text
+from rowtui.core.runs.execution.messages import over_text
+from rowtui.core.runs.execution.rounds import Round
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Happened, OpenRun
+    from rowtui.core.runs.running import Happened
+    from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
 
 _IDLE_LOOKS = 2
 _ROUNDS = 100  # at most, one after another without a poll between them
 LOOK_SECONDS = 1.0  # the longest wait between two polls while no change is announced
-
-
-class MessageKind(enum.Enum):
-    """The kind of a message of the autopilot."""
-
-    BEGUN = "begun"
-    HAPPENED = "happened"  # jobs ended, or files of lists arrived
-    SENT = "sent"
-    PROBLEM = "problem"
-    PAUSED = "paused"
-    OVER = "over"
-
-
-class AutopilotMessage(NamedTuple):
-    """One message of the autopilot. `happened`: what a poll found; `plan`: what was submitted."""
-
-    kind: MessageKind
-    sentence: str
-    happened: Happened | None = None
-    plan: Plan | None = None
-    success: bool = True
-
-
-class PlanAnswer(NamedTuple):
-    """The user's answer to a plan that the limits do not allow, or that must be confirmed.
-
-    `send`: submit this plan once, unchanged. `limits`: the limits from now on, if not None. With
-    neither, the run pauses.
-    """
-
-    send: bool = False
-    limits: RunLimits | None = None
-
-
-Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[PlanAnswer]]
 
 
 @dataclass
@@ -133,7 +111,7 @@ class Autopilot:
                 made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
         except _StoppedError:
             return  # directories made until now are complete
-        yield AutopilotMessage(MessageKind.BEGUN, _begun(running, len(made.made)))
+        yield AutopilotMessage(MessageKind.BEGUN, begun_text(running, len(made.made)))
         stale = said(await asyncio.to_thread(stale_results, running))
         if stale:
             yield AutopilotMessage(MessageKind.PROBLEM, stale)
@@ -144,7 +122,7 @@ class Autopilot:
                 self._changed.clear()
                 happened = await self._look()
                 if happened:
-                    yield AutopilotMessage(MessageKind.HAPPENED, _happened(happened), happened)
+                    yield AutopilotMessage(MessageKind.HAPPENED, happened_text(happened), happened)
                 if running.run.status is RunStatus.STOPPED and not self._stop.is_set():
                     why = "another process stopped the run"
                     yield AutopilotMessage(MessageKind.PAUSED, why, success=False)
@@ -384,20 +362,8 @@ class Autopilot:
         return self._idle >= _IDLE_LOOKS
 
     def _over(self) -> AutopilotMessage:
-        running = self.running
-        lost = running.finish()
-        failed = sum(each[GraphJobState.FAILED] for each in running.graph.counts())
-        if not lost:
-            return AutopilotMessage(MessageKind.OVER, "all is done")
-        cancelled = running.cancelled_by_hand()
-        more = lost - failed - cancelled
-        what = [f"{plural(failed, 'job')} failed"] if failed or not cancelled else []
-        if cancelled:
-            what.append(f"{plural(cancelled, 'job was', 'jobs were')} cancelled")
-        sentence = f"nothing is left to do: {', '.join(what)}" + (
-            f", and {more:,} that need their results cannot run" if more else ""
-        )
-        return AutopilotMessage(MessageKind.OVER, sentence, success=False)
+        lost = self.running.finish()
+        return AutopilotMessage(MessageKind.OVER, over_text(self.running, lost), success=not lost)
 
     async def _give_back(self) -> None:
         """Release what the plug-in still holds. The run is over even if this fails."""
@@ -436,23 +402,3 @@ def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterato
             f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
             "what was sent goes on; mend it, or choose another with --execution",
         ) from error
-
-
-def _begun(running: OpenRun, made: int) -> str:
-    jobs = plural(len(running.graph), "job")
-    return f"{jobs}, {plural(made, 'new directory', 'new directories')}"
-
-
-def _happened(happened: Happened) -> str:
-    parts = []
-    if happened.completed:
-        parts.append(f"{plural(happened.completed, 'job')} completed")
-    if happened.failed:
-        parts.append(f"{plural(len(happened.failed), 'job')} failed")
-    if happened.cancelled:
-        parts.append(f"{happened.cancelled:,} cannot run for that")
-    if happened.new:
-        parts.append(f"{plural(happened.new, 'new job')}")
-    if happened.published:
-        parts.append(f"{happened.published:,} published")
-    return ", ".join(parts)

@@ -11,12 +11,13 @@ on one host; pilot jobs).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.runs.execution.parts import MOST, Parts
+from rowtui.core.runs.execution.rounds import Round, plan_parts
 
 if TYPE_CHECKING:
     from rowtui.core.network.definition.spec import Schedule
@@ -24,7 +25,62 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import SendingProgress
+    from rowtui.core.submission.sending.release_held import SendingProgress
+
+
+FIRST_SECONDS = 1.0
+LONGEST_SECONDS = 60.0
+TRIES = 5
+
+
+class _Rest(NamedTuple):
+    """The attempts of a job: failed ones in a row, and how many of these a cluster refused."""
+
+    tries: int = 0
+    refusals: int = 0
+    until: float = 0.0
+
+
+@dataclass
+class Resting:
+    """The jobs of one run that rest because they could not be submitted or were refused.
+
+    Times are seconds of any monotonic clock. The pause doubles with each attempt; after `TRIES`
+    refusals in a row, the user has to act. A cluster that does not answer refuses nothing: its jobs
+    are tried until it answers.
+    """
+
+    first: float = FIRST_SECONDS
+    _jobs: dict[int, _Rest] = field(default_factory=dict)
+
+    def refused(self, jobs: Iterable[int], now: float, *, by_silence: bool = False) -> None:
+        """Record that these jobs could not be submitted.
+
+        `by_silence`: their cluster does not answer.
+        """
+        for job in jobs:
+            before = self._jobs.get(job, _Rest())
+            tries = min(before.tries + 1, TRIES)  # the pause stops growing there
+            refusals = before.refusals if by_silence else before.refusals + 1
+            pause = min(LONGEST_SECONDS, self.first * 2 ** (tries - 1))
+            self._jobs[job] = _Rest(tries, refusals, now + pause)
+
+    def sent(self, jobs: Iterable[int]) -> None:
+        """Record that these jobs were accepted."""
+        for job in jobs:
+            self._jobs.pop(job, None)
+
+    def at(self, now: float) -> frozenset[int]:
+        """Return the jobs that rest now, including jobs that are never tried again."""
+        return frozenset(
+            job for job, rest in self._jobs.items() if rest.refusals >= TRIES or now < rest.until
+        )
+
+    @property
+    def will_be_tried(self) -> bool:
+        """Whether some of the jobs will be tried again."""
+        return any(rest.refusals < TRIES for rest in self._jobs.values())
+
 
 T = TypeVar("T")
 PILOT = -1  # job number under which a refused pilot rests
@@ -32,19 +88,6 @@ PILOT = -1  # job number under which a refused pilot rests
 
 class ExecutionError(RowtuiError):
     """The execution plug-in does not exist or is not usable."""
-
-
-class Round(NamedTuple):
-    """What could be submitted now. `plan`: None if nothing. `blocked`: reasons for ready jobs.
-
-    `again`: more can be planned at once after this plan was submitted. `waits`: a running job will
-    end, and more can be planned then.
-    """
-
-    plan: Plan | None
-    blocked: tuple[str, ...] = ()
-    again: bool = False
-    waits: bool = False
 
 
 @dataclass
@@ -87,8 +130,6 @@ class RoundWork:
         `pack`: how planned jobs are packed (None: by the project's packing). Raises: PlanError if
         none of their actions can be submitted; RowtuiError.
         """
-        from rowtui.core.runs.execution.rounds import plan_parts
-
         return plan_parts(self.running, parts, numbers, pack)
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
 from rowtui.core.network.definition.spec import Gather
-from rowtui.core.runs.execution.execution import Execution, Round, RoundWork
+from rowtui.core.runs.execution.execution import Execution, RoundWork
 from rowtui.core.runs.execution.parts import MOST, Parts
-from rowtui.core.runs.execution.rounds import as_the_project_packs, keeps_order, tied
+from rowtui.core.runs.execution.rounds import Round, as_the_project_packs, keeps_order, tied
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.plan.sequential import one_after_another

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.planning.plan import Formed, formed_requests, plan_formed, project_packing
-from rowtui.core.runs.execution.execution import Round
 from rowtui.core.submission.plan.dependencies import can_depend, cannot_share, shared_options
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -27,13 +26,26 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
 
+class Round(NamedTuple):
+    """What could be submitted now. `plan`: None if nothing. `blocked`: reasons for ready jobs.
+
+    `again`: more can be planned at once after this plan was submitted. `waits`: a running job will
+    end, and more can be planned then.
+    """
+
+    plan: Plan | None
+    blocked: tuple[str, ...] = ()
+    again: bool = False
+    waits: bool = False
+
+
 def plan_parts(
     running: OpenRun,
     parts: Parts,
     numbers: Sequence[int] | None = None,
     pack: Pack | None = None,
 ) -> Round:
-    """Return the plan of these parts (None: all), in their order. See `Work.plan`.
+    """Return the plan of these parts (None: all), in their order. See `RoundWork.plan`.
 
     Raises: RowtuiError.
     """

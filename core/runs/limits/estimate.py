@@ -24,13 +24,13 @@ from rowtui.core.runs.limits.machines import Machines, machines_of
 from rowtui.core.runs.limits.run_times import (
     RunTime,
     RunTimeSource,
-    begun_at,
     measured_times,
     one_by_one,
     run_times,
 )
 from rowtui.core.runs.limits.simulation import work_of
 from rowtui.core.runs.views import BasisOfAll, Estimate, PathStep
+from rowtui.core.submission.sending.fence import begun_at
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import OpenRun

@@ -9,13 +9,13 @@ what jobs ask for, as in a plan: upper bounds of the use.
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.text import Cost, count, plural, visible
-from rowtui.core.runs.limits.run_times import parse_until, time_text
+from rowtui.core.runs.limits.texts import amount
+from rowtui.core.runs.limits.times import time_text
 from rowtui.core.submission.plan.charges import (
     Balance,
     Charge,
@@ -29,28 +29,7 @@ from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.model import Plan, PlannedDestination, PlannedJob
 
-__all__ = [
-    "NEARLY",
-    "TRIES",
-    "Breach",
-    "Fit",
-    "LimitKind",
-    "RunLimits",
-    "Spent",
-    "amount",
-    "cost_text",
-    "describe",
-    "fits",
-    "is_confirmed",
-    "money_text",
-    "parse_until",
-    "proposed_budget",
-    "time_text",
-    "unknown_clusters",
-]
-
 TRIES = 2  # a proposed budget pays for each job this many times
-NEARLY = 1e-9  # rounding errors of sums below this are not shown
 
 
 class RunLimits(NamedTuple):
@@ -392,57 +371,3 @@ def _budget(kind: LimitKind, units: Sequence[Charge], limits: RunLimits, spent: 
         unit, most = f" {CPU_HOURS}", limits.cpu_hours or 0.0
     sentence = f"{whose} would bring it to {amount(total)}{unit}, of {amount(most)} confirmed"
     return Breach(kind, sentence, f"{amount(total)}{unit} in all", jobs)
-
-
-# Texts
-
-
-def describe(limits: RunLimits) -> tuple[str, ...]:
-    """Return a line for each limit; a limit that is not set has no line."""
-    lines = []
-    if limits.cpu_hours is not None:
-        lines.append(f"at most {amount(limits.cpu_hours)} CPU-hours")
-    if limits.gpu_hours is not None:
-        lines.append(f"at most {amount(limits.gpu_hours)} GPU-hours")
-    if limits.money is not None:
-        lines.append(f"at most {money_text(limits.money, limits.currency)}")
-    if limits.jobs_in_queue is not None:
-        lines.append(f"at most {plural(limits.jobs_in_queue, 'job')} in the queue")
-    if limits.destinations is not None:
-        named = ", ".join(map(visible, limits.destinations))
-        lines.append(f"only to {named}" if named else "to no destination")
-    if limits.until is not None:
-        lines.append(f"until {time_text(limits.until)}")
-    if limits.failures is not None:
-        lines.append(f"stops at {plural(limits.failures, 'failed job')}")
-    if limits.failures_in_a_row is not None:
-        lines.append(f"stops at {plural(limits.failures_in_a_row, 'failed job')} in a row")
-    if limits.over_budget:
-        lines.append("beyond the budgets of clusters")
-    return tuple(lines)
-
-
-def cost_text(cost: Cost) -> str:
-    """Return a cost with its units: `0.90 CPU-hours and 2 GPU-hours`."""
-    cpus, gpus = f"{amount(cost.cpu_hours)} {CPU_HOURS}", f"{amount(cost.gpu_hours)} {GPU_HOURS}"
-    if cost.gpu_hours and cost.cpu_hours:
-        return f"{cpus} and {gpus}"
-    return gpus if cost.gpu_hours else cpus
-
-
-def money_text(money: float, currency: str) -> str:
-    """Return an amount of money, followed by `in an unknown currency` where prices have none."""
-    return f"{amount(money)} {visible(currency) if currency else 'in an unknown currency'}"
-
-
-def amount(number: float) -> str:
-    """Format an amount with thousands commas and significant decimals: 1,234 or 0.25."""
-    if abs(number) < NEARLY:
-        return "0"
-    if number < 0:
-        return f"-{amount(-number)}"
-    if number >= 100 or number == int(number):
-        return f"{math.ceil(number - NEARLY):,}"
-    if number >= 0.01:
-        return f"{number:.2f}"
-    return f"{number:.2g}" if number >= 0.0001 else "<0.0001"

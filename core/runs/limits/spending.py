@@ -1,29 +1,36 @@
-"""The journal events that charge a run for jobs of a plan before they are submitted.
+"""What a run will spend, is charged, and has used.
 
-Takes the units that are submitted together (`charges_of` a plan); gives the events. Jobs that were
-not submitted are refunded by the same amounts.
+Takes the units that are submitted together (`charges_of` a plan); gives the journal events that
+charge the run for them before they are submitted. Jobs that were not submitted are refunded by the
+same amounts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import Cost
 from rowtui.core.network.definition.spec import Schedule
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
 from rowtui.core.runs.views import RefusedJobs
 from rowtui.core.submission.bundles.bundles import START_SECONDS, STEP_SECONDS
+from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.charges import Charge
-from rowtui.core.submission.plan.model import JobStep, Plan
+from rowtui.core.submission.plan.model import JobStep, JournalEntry, Plan
+from rowtui.core.submission.sending.fence import seconds_of_job
 from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
     from rowtui.core.network.graph.dynamic_graph import Growth
+    from rowtui.core.project.project import Project
     from rowtui.core.runs.limits.asked import AskedOfGraph, JobKind
 
 
@@ -220,3 +227,45 @@ def never_begun(events: Sequence[Event], journal: Journal) -> list[NotSent]:
     if any(isinstance(it, NotSent) or sent.intersection(it.jobs) for it in theirs):
         return []
     return [NotSent(*it) for it in theirs]
+
+
+class UsedHours:
+    """The hours that the ended jobs of a run used, read from the marks of the jobs."""
+
+    def __init__(self, project: Project) -> None:
+        """Begin without any job."""
+        self._project = project
+        self._used: dict[str, Cost] = {}  # by token
+        self._done: set[str] = set()  # plans whose jobs are all in `_used`
+        self._stamp: tuple[tuple[str, int], ...] | None = None
+
+    def total(self, plan_ids: AbstractSet[str], tokens: AbstractSet[str]) -> Cost | None:
+        """Return the hours for the time that the jobs ran. `tokens`: of the jobs in these plans.
+
+        The result is None if no run time is known, because the marks of the jobs are in a copy of
+        the project on a cluster, or were removed.
+        """
+        jobs = self._project.jobs
+        stamp = jobs.journal.stamp()
+        if stamp != self._stamp:
+            done = frozenset(jobs.journal.done_plan_ids())
+            for plan_id in plan_ids - self._done:
+                with contextlib.suppress(RowtuiError):  # a plan that was removed counts nothing
+                    self._count(jobs.plan(plan_id), jobs.journal.latest(plan_id), tokens)
+                if plan_id in done:
+                    self._done.add(plan_id)
+            self._stamp = stamp
+        return Cost.total(self._used.values()) if self._used else None
+
+    def _count(
+        self, plan: Plan, latest: Mapping[str, JournalEntry], tokens: AbstractSet[str]
+    ) -> None:
+        for job in plan.jobs:
+            entry = latest.get(job.token)
+            if entry is None or entry.step is not JobStep.ENDED or is_in_pilot(job.token):
+                continue
+            if job.token in tokens and job.token not in self._used:
+                seconds = seconds_of_job(self._project.root, job.token)
+                if seconds is not None:
+                    share = seconds / job.walltime_seconds if job.walltime_seconds else 0.0
+                    self._used[job.token] = job.cost.times(share)

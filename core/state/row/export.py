@@ -1,27 +1,265 @@
-"""Update of Row's files after a commit, and deletion of staged files once their content is safe.
+"""Writing of Row's own files after a commit, and deletion of staged files whose content is safe.
 
-The input is a store. The module writes the files that are due, records what was written, and checks
-again: the last writer makes sure that Row finds the newest records, so no lock is needed. Staged
-files are deleted only when Row's own file has their completions: Row merges staged files itself,
-and therefore sees the right state at every moment.
+The input is a store. The module writes the files that are due (beside and renamed), records what
+was written, and checks again: the last writer makes sure that Row finds the newest records, so no
+lock is needed. Staged files are deleted only when Row's own file has their completions: Row merges
+staged files itself, and therefore sees the right state at every moment.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from itertools import compress, islice
+from json.encoder import encode_basestring
+from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.state.row.row_files import (
-    Due,
-    WrittenRowFiles,
-    due,
-    import_row_files,
-    set_aside,
-    with_written,
-    write_row_files,
+from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import DirectorySet
+from rowtui.core.state.names import NUMPY_FROM, NameTable, flags
+from rowtui.core.state.row.postcard import (
+    TRAILER_MAGIC,
+    encode_completed_blocks,
+    encode_names,
+    encode_submitted,
 )
+from rowtui.core.state.row.row_files import TRAILER, Paths, import_row_files
 from rowtui.core.state.row.staging import discard_staged, list_staged
 from rowtui.core.state.store.store import NotSavedError, Store, not_saved
-from rowtui.core.state.store.stored import Stored
+from rowtui.core.state.store.stored import (
+    Identity,
+    RowFiles,
+    Stored,
+    exported_jobs,
+    identity_of,
+)
+
+
+def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) -> bytes:
+    """Return Row's directories.json.
+
+    Bad directories are left out. The time is then one that never matches, so that Row lists the
+    directories itself and reports the problem.
+    """
+    bad, nameless = directories.bad_set, directories.nameless_set
+    seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)
+    if bad:
+        seconds = nanoseconds = 0
+    kept = flags(~(bad | nameless) & ((1 << len(directories)) - 1), len(directories))
+    out = bytearray(f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode())
+    entries = zip(
+        compress(_as_keys(directories.table), kept),
+        compress(directories.raw_values(), kept),
+        strict=True,
+    )
+    separator = b""
+    while some := [key + (raw or b"null") for key, raw in islice(entries, _AT_ONCE)]:
+        out += separator
+        out += b",".join(some)
+        separator = b","
+    out += b"}}"
+    return bytes(out)
+
+
+_AT_ONCE = 1 << 14  # entries; a list of all entries takes more memory than the file
+
+
+def _as_keys(table: NameTable) -> Iterable[bytes]:
+    """Yield each name as JSON with a colon; for names that are not UTF-8 the text is arbitrary."""
+    blob = bytes(table.blob)
+    if (
+        blob.isascii()
+        and blob.decode("ascii").isprintable()
+        and not (b'"' in blob or b"\\" in blob)
+    ):
+        return (b'"%b":' % name for name in table.all())
+    return (
+        encode_basestring(name.decode(errors="replace")).encode() + b":" for name in table.all()
+    )
+
+
+def completed_blocks(
+    table: NameTable, records: Mapping[str, DirectorySet]
+) -> dict[str, tuple[int, bytes]]:
+    """Return each action's names, encoded in order."""
+    total = sum(members.bit_count() for members in records.values())
+    if total >= NUMPY_FROM and 0 < table.width < 0x80:
+        return blocks_at_once(table, records)
+    names = table.all() if total else []
+    blocks = {}
+    for action, members in records.items():
+        chosen: Iterable[bytes] = compress(names, flags(members, len(table)))
+        blocks[action] = (members.bit_count(), encode_names(chosen))
+    return blocks
+
+
+def blocks_at_once(
+    table: NameTable, records: Mapping[str, DirectorySet]
+) -> dict[str, tuple[int, bytes]]:
+    """As `completed_blocks` for names of one length, with numpy."""
+    from rowtui.core.base.lean_numpy import np
+
+    rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
+    rows[:, 0] = table.width
+    rows[:, 1:] = np.frombuffer(table.blob, dtype=np.uint8).reshape(len(table), table.width)
+    blocks = {}
+    for action, members in records.items():
+        chosen = np.frombuffer(flags(members, len(table)), dtype=np.bool_)
+        blocks[action] = (members.bit_count(), rows[chosen].tobytes())
+    return blocks
+
+
+# A larger project that Row never opened gets no files for Row, because they would be rewritten
+# completely at each completion.
+EXPORT_BELOW = 200_000
+
+
+class Due(NamedTuple):
+    """Which of Row's files are older than the records."""
+
+    completed: bool
+    submitted: bool
+    directories: bool
+
+
+def due(stored: Stored) -> Due:
+    """Return the files that must be written for Row. Reads no file, compares no job."""
+    row, state = stored.row, stored.state
+    small = len(stored.directories) < EXPORT_BELOW
+    return Due(
+        completed=(row.completed_identity is not None or small)
+        and (
+            row.completed_identity is None
+            or row.names_gone
+            or _differ(exported_completed(stored), row.completed)
+        ),
+        submitted=not row.jobs_unread
+        and (row.submitted_due or (row.names_gone and row.submitted_identity is not None)),
+        directories=(row.directories_identity is not None or small)
+        and (row.directories_identity is None or row.directories != _version(stored))
+        and bool(state.directories or row.directories_identity),
+    )
+
+
+def _differ(ours: Mapping[str, DirectorySet], theirs: Mapping[str, DirectorySet]) -> bool:
+    return any(ours.get(action, 0) != theirs.get(action, 0) for action in {*ours, *theirs})
+
+
+def _version(stored: Stored) -> str:
+    return f"{stored.directories.file}@{stored.workspace_mtime_ns}"
+
+
+def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
+    """Return the content for completed.postcard: every workflow action, names that are UTF-8."""
+    nameless = stored.directories.nameless_set
+    if not nameless:
+        return dict(stored.state.completed)
+    return {action: members & ~nameless for action, members in stored.state.completed.items()}
+
+
+class WrittenRowFiles(NamedTuple):
+    """Row's files that were written; to be entered with `with_written`."""
+
+    row: RowFiles
+    directories: str
+
+
+def write_row_files(root: Path, stored: Stored, what: Due) -> WrittenRowFiles:
+    """Write those of Row's files that are due.
+
+    Raises: OSError; each file is then either unchanged or completely written.
+    """
+    paths = Paths.of(root)
+    row, directories = stored.row, stored.directories
+    trailer = TRAILER.pack(TRAILER_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
+    if what.submitted:
+        jobs = exported_jobs(stored)
+        table = directories.table
+        named = {a: {table[at]: job for at, job in found.items()} for a, found in jobs.items()}
+        identity = _replace(paths.submitted, encode_submitted(named) + trailer)
+        row = row._replace(submitted_identity=identity, submitted=jobs)
+    if what.completed:
+        completed = exported_completed(stored)
+        data = encode_completed_blocks(completed_blocks(directories.table, completed))
+        identity = _replace(paths.completed, data + trailer)
+        row = row._replace(completed_identity=identity, completed=completed)
+    if what.directories:
+        identity = _replace(
+            paths.directories, directories_json(directories, stored.workspace_mtime_ns)
+        )
+        row = row._replace(directories_identity=identity, directories=_version(stored))
+    return WrittenRowFiles(row, directories.file)
+
+
+def with_written(stored: Stored, written: WrittenRowFiles, what: Due) -> Stored:
+    """Return records with the current content of Row's files.
+
+    If the directories changed in between, the sets in `written` refer to other positions; the files
+    then look changed, their trailer shows that rowtui wrote them, and they are read again.
+    """
+    if stored.directories.file != written.directories:
+        return stored
+    row, new = stored.row, written.row
+    if what.completed or what.submitted:
+        row = row._replace(names_gone=False)
+    if what.completed:
+        row = row._replace(completed_identity=new.completed_identity, completed=new.completed)
+    if what.submitted:
+        row = row._replace(submitted_identity=new.submitted_identity, submitted=new.submitted)
+    if what.directories:
+        row = row._replace(
+            directories_identity=new.directories_identity, directories=new.directories
+        )
+    return stored._replace(row=row)
+
+
+def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:
+    """Delete these of Row's files, as `row clean` does. Raises: OSError."""
+    paths = Paths.of(root)
+    for path, chosen in zip(paths, (completed, submitted, directories), strict=True):
+        if chosen:
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                pass
+            except OSError:  # a folder at this path
+                set_aside(path)
+
+
+def set_aside(path: Path) -> None:
+    """Rename a damaged file, or a folder at its path, so that a new one can be written.
+
+    Raises: OSError.
+    """
+    for number in range(100):
+        aside = path.with_name(f"{path.name}.damaged{number or ''}")
+        # A rename replaces an existing file by a file, and an empty folder by a folder.
+        if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, aside)
+        return
+
+
+def _replace(path: Path, data: bytes) -> Identity:
+    """Replace a file; return the identity that it will have."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data)
+        identity = identity_of(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+    assert identity is not None
+    return identity
+
 
 # Other processes may commit in between; the last one finishes. This limits the rounds.
 ROUNDS = 12

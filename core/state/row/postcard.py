@@ -89,17 +89,8 @@ def decode_submitted(data: bytes) -> SubmittedNames:
     return found
 
 
-def encode_completed(records: Mapping[str, Iterable[bytes]]) -> bytes:
-    """Return Row's bytes for these names; actions and names are sorted, and repeats dropped."""
-    out = [varint(len(records))]
-    for action in sorted(records):
-        names = sorted(set(records[action]))
-        out += (_string(action.encode()), varint(len(names)), encode_names(names))
-    return b"".join(out)
-
-
 def encode_completed_blocks(records: Mapping[str, tuple[int, bytes]]) -> bytes:
-    """As `encode_completed`, for names that are already sorted and encoded: (count, bytes)."""
+    """Return Row's bytes for each action's (count, bytes) of sorted, encoded names."""
     out = [varint(len(records))]
     for action in sorted(records):
         count, names = records[action]

@@ -1,47 +1,36 @@
-"""Reading and writing of Row's own files, so that Row and rowtui can be used in turn.
+"""Reading of Row's own files, so that Row and rowtui can be used in turn.
 
 The input is the records and the files in `.row/`. The result is records that include Row's changes
-(a three-way merge with the last seen content of the files), and files for Row (written beside and
-renamed). A file from rowtui has a trailer after Row's value, which Row ignores. The trailer
-distinguishes rowtui's writes from Row's, so that two rowtui processes that write at the same time
-never interpret the other's older file as a deletion. Source: docs/formats.md.
+(a three-way merge with the last seen content of the files); `export` writes the files. A file from
+rowtui has a trailer after Row's value, which Row ignores. The trailer distinguishes rowtui's writes
+from Row's, so that two rowtui processes that write at the same time never interpret the other's
+older file as a deletion. Source: docs/formats.md.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import struct
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.text import visible
-from rowtui.core.state.model import DirectorySet, Submitted
+from rowtui.core.state.model import Submitted
 from rowtui.core.state.row.postcard import (
     TRAILER_MAGIC,
     PostcardError,
     decode_completed,
     decode_submitted,
-    encode_completed_blocks,
-    encode_submitted,
 )
-from rowtui.core.state.row.row_bytes import completed_blocks, directories_json
 from rowtui.core.state.store.stored import (
     Identity,
     JobKey,
-    RowFiles,
     Stored,
-    exported_jobs,
     identity_of,
 )
 
-# A larger project that Row never opened gets no files for Row, because they would be rewritten
-# completely at each completion.
-EXPORT_BELOW = 200_000
 # Row writes its files in place: a file that cannot be parsed is read again until this time has
 # passed.
 SETTLED_SECONDS = 0.5
@@ -54,7 +43,7 @@ JOBS_UNREAD = (
 # Only the ends of a larger directories.json are checked, because parsing it would take seconds.
 PARSED_BELOW = 8 << 20
 
-_TRAILER = struct.Struct("<8s8sQ")
+TRAILER = struct.Struct("<8s8sQ")
 T = TypeVar("T")
 
 
@@ -168,8 +157,8 @@ class _Reading:
             self.damaged.append(path)
             self.notices.append(f"{visible(str(path))} is damaged ({why})")
             return
-        if len(data) >= _TRAILER.size:
-            magic, lineage, generation = _TRAILER.unpack_from(data, len(data) - _TRAILER.size)
+        if len(data) >= TRAILER.size:
+            magic, lineage, generation = TRAILER.unpack_from(data, len(data) - TRAILER.size)
             same = magic == TRAILER_MAGIC and lineage.hex() == stored.lineage
             self.is_newer = same and generation > stored.state.generation
             self.ours = same and not self.is_newer and not stored.reread
@@ -288,147 +277,3 @@ def _key(job: Submitted | None) -> JobKey | None:
 def without_empty(records: Mapping[str, Mapping[int, T]]) -> dict[str, Mapping[int, T]]:
     """Return only the actions that have entries."""
     return {action: jobs for action, jobs in records.items() if jobs}
-
-
-class Due(NamedTuple):
-    """Which of Row's files are older than the records."""
-
-    completed: bool
-    submitted: bool
-    directories: bool
-
-
-def due(stored: Stored) -> Due:
-    """Return the files that must be written for Row. Reads no file, compares no job."""
-    row, state = stored.row, stored.state
-    small = len(stored.directories) < EXPORT_BELOW
-    return Due(
-        completed=(row.completed_identity is not None or small)
-        and (
-            row.completed_identity is None
-            or row.names_gone
-            or _differ(exported_completed(stored), row.completed)
-        ),
-        submitted=not row.jobs_unread
-        and (row.submitted_due or (row.names_gone and row.submitted_identity is not None)),
-        directories=(row.directories_identity is not None or small)
-        and (row.directories_identity is None or row.directories != _version(stored))
-        and bool(state.directories or row.directories_identity),
-    )
-
-
-def _differ(ours: Mapping[str, DirectorySet], theirs: Mapping[str, DirectorySet]) -> bool:
-    return any(ours.get(action, 0) != theirs.get(action, 0) for action in {*ours, *theirs})
-
-
-def _version(stored: Stored) -> str:
-    return f"{stored.directories.file}@{stored.workspace_mtime_ns}"
-
-
-def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
-    """Return the content for completed.postcard: every workflow action, names that are UTF-8."""
-    nameless = stored.directories.nameless_set
-    if not nameless:
-        return dict(stored.state.completed)
-    return {action: members & ~nameless for action, members in stored.state.completed.items()}
-
-
-class WrittenRowFiles(NamedTuple):
-    """Row's files that were written; to be entered with `with_written`."""
-
-    row: RowFiles
-    directories: str
-
-
-def write_row_files(root: Path, stored: Stored, what: Due) -> WrittenRowFiles:
-    """Write those of Row's files that are due.
-
-    Raises: OSError; each file is then either unchanged or completely written.
-    """
-    paths = Paths.of(root)
-    row, directories = stored.row, stored.directories
-    trailer = _TRAILER.pack(TRAILER_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
-    if what.submitted:
-        jobs = exported_jobs(stored)
-        table = directories.table
-        named = {a: {table[at]: job for at, job in found.items()} for a, found in jobs.items()}
-        identity = _replace(paths.submitted, encode_submitted(named) + trailer)
-        row = row._replace(submitted_identity=identity, submitted=jobs)
-    if what.completed:
-        completed = exported_completed(stored)
-        data = encode_completed_blocks(completed_blocks(directories.table, completed))
-        identity = _replace(paths.completed, data + trailer)
-        row = row._replace(completed_identity=identity, completed=completed)
-    if what.directories:
-        identity = _replace(
-            paths.directories, directories_json(directories, stored.workspace_mtime_ns)
-        )
-        row = row._replace(directories_identity=identity, directories=_version(stored))
-    return WrittenRowFiles(row, directories.file)
-
-
-def with_written(stored: Stored, written: WrittenRowFiles, what: Due) -> Stored:
-    """Return records with the current content of Row's files.
-
-    If the directories changed in between, the sets in `written` refer to other positions; the files
-    then look changed, their trailer shows that rowtui wrote them, and they are read again.
-    """
-    if stored.directories.file != written.directories:
-        return stored
-    row, new = stored.row, written.row
-    if what.completed or what.submitted:
-        row = row._replace(names_gone=False)
-    if what.completed:
-        row = row._replace(completed_identity=new.completed_identity, completed=new.completed)
-    if what.submitted:
-        row = row._replace(submitted_identity=new.submitted_identity, submitted=new.submitted)
-    if what.directories:
-        row = row._replace(
-            directories_identity=new.directories_identity, directories=new.directories
-        )
-    return stored._replace(row=row)
-
-
-def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:
-    """Delete these of Row's files, as `row clean` does. Raises: OSError."""
-    paths = Paths.of(root)
-    for path, chosen in zip(paths, (completed, submitted, directories), strict=True):
-        if chosen:
-            try:
-                os.unlink(path)
-            except FileNotFoundError:
-                pass
-            except OSError:  # a folder at this path
-                set_aside(path)
-
-
-def set_aside(path: Path) -> None:
-    """Rename a damaged file, or a folder at its path, so that a new one can be written.
-
-    Raises: OSError.
-    """
-    for number in range(100):
-        aside = path.with_name(f"{path.name}.damaged{number or ''}")
-        # A rename replaces an existing file by a file, and an empty folder by a folder.
-        if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
-            continue
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(path, aside)
-        return
-
-
-def _replace(path: Path, data: bytes) -> Identity:
-    """Replace a file; return the identity that it will have."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_sibling(path)
-    try:
-        write_synced(temporary, data)
-        identity = identity_of(temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    sync_folder(path.parent)
-    assert identity is not None
-    return identity

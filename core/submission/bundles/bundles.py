@@ -1,4 +1,4 @@
-"""Assignment of planned jobs to bundles, and the job specification of a bundle for a scheduler.
+"""Assignment of planned jobs to bundles.
 
 The input is planned jobs and their places from packing. The result is the same jobs, with those of
 a bundle next to each other, each with its place. A job in a bundle keeps everything of its own
@@ -9,17 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.schedulers.base import JobSpec, member_token
-from rowtui.core.submission.plan.dependencies import After, with_new_tokens
+from rowtui.core.clusters.schedulers.base import member_token
+from rowtui.core.submission.plan.dependencies import with_new_tokens
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
 
-if TYPE_CHECKING:
-    from rowtui.core.submission.sending.site import Access
-
-LOG_NAME = "rowtui-bundle-%j.out"
 # Seconds that a bundle gets beyond its longest lane: for its own start and end, and for each start
 # of a job (a Slurm step takes 0.1 to 0.5 s).
 START_SECONDS = 60
@@ -120,33 +114,3 @@ def as_member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
         log_path=log,
         bundle=place,
     )
-
-
-def bundle_spec(
-    jobs: Sequence[PlannedJob], bundle: InBundle, access: Access, after: After
-) -> JobSpec:
-    """Return the job specification for these jobs, which may be a part of their bundle."""
-    from rowtui.core.submission.bundles.script import bundle_script
-
-    first = jobs[0]
-    folder = PurePosixPath(first.log_path).parent
-    return JobSpec(
-        token=bundle.token,
-        name=bundle_name(jobs),
-        script=bundle_script(jobs, access.scheduler.kind),
-        workdir=access.site.workdir,
-        log_path=str(folder / LOG_NAME) if first.log_path else "",
-        cpus=bundle.cpus,
-        gpus=bundle.gpus,
-        memory_mb=bundle.memory_mb,
-        walltime_seconds=bundle.seconds,
-        after=after.jobs,
-        after_tasks=after.tasks,
-        held=access.scheduler.holds,
-    )
-
-
-def bundle_name(jobs: Sequence[PlannedJob]) -> str:
-    """Return a name for users and the scheduler: the first job, and the number of the others."""
-    more = len(jobs) - 1
-    return f"pack {jobs[0].name}" + (f" and {more:,} more" if more else "")

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from rowtui.core.base.text import visible
-from rowtui.core.submission.bundles.bundles import LOG_NAME, bundle_name
 from rowtui.core.submission.plan.dependencies import header_lines, shared_options
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
 from rowtui.core.submission.scripts.quote import header_value
 
+LOG_NAME = "rowtui-bundle-%j.out"
 # Seconds before the limit. The signal comes at most 45 s before the limit, which is less than the
 # reserve in a bundle's time (`bundles.START_SECONDS`), and is enough to report finished jobs.
 WARN_SECONDS = 15
@@ -77,3 +77,9 @@ def _memory(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
     if stated[0] and all(lines == stated[0] for lines in stated):
         return stated[0]
     return ["--mem=0"] if bundle.whole_node else []
+
+
+def bundle_name(jobs: Sequence[PlannedJob]) -> str:
+    """Return a name for users and the scheduler: the first job, and the number of the others."""
+    more = len(jobs) - 1
+    return f"pack {jobs[0].name}" + (f" and {more:,} more" if more else "")

@@ -31,8 +31,12 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.submission.bundles.bundles import as_member
 from rowtui.core.submission.bundles.pilot_model import Allocation, pilot_token
-from rowtui.core.submission.bundles.pilot_script import LOG_NAME, pilot_script
-from rowtui.core.submission.bundles.pilot_shell import END_SECONDS
+from rowtui.core.submission.bundles.pilot_script import (
+    END_SECONDS,
+    LOG_NAME,
+    pilot_script,
+    request_text,
+)
 from rowtui.core.submission.plan.dependencies import cannot_share, with_new_tokens
 from rowtui.core.submission.plan.json import plan_id
 from rowtui.core.submission.plan.model import InBundle, Plan, PlannedDestination, PlannedJob
@@ -46,7 +50,7 @@ from rowtui.core.workflow.model import SubmitOptions
 # answer as from a scheduler. A request is created whole, by a rename, and withdrawn if the pilot
 # closed in between; a withdrawn request has its fence closed, so that it never runs. Without a
 # clear answer the outcome is unknown: `settle` then closes the fence of requests that did not
-# begin. Source: `pilot_shell.py` (the folder).
+# begin. Source: `pilot_script.py` (the folder).
 
 
 _PUT = """\
@@ -92,8 +96,6 @@ _PLACES = 6  # digits of a number, so that names sort as numbers do
 
 async def hand_over(jobs: Sequence[PlannedJob], access: Access) -> SubmitResult:
     """Put these requests, all of one pilot, into its folder; they get the pilot's job id."""
-    from rowtui.core.submission.bundles.pilot_script import request_text
-
     bundle = jobs[0].bundle
     assert bundle is not None
     found = await access.scheduler.find([bundle.token])

@@ -1,7 +1,7 @@
-"""The script of a bundle: one scheduler job that runs many jobs, each as if it ran alone.
+"""The script and specification of a bundle: a scheduler job that runs many jobs as if alone.
 
 The input is planned jobs of one bundle. The result is bash text: the header, tables of the jobs,
-the fixed driver (`bundle_shell.py`), which exits before bash reads further, and then the parts of
+the fixed driver (`shell.py`), which exits before bash reads further, and then the parts of
 the jobs' own scripts. When a job starts, `sed` assembles its script from these parts, so that a job
 runs exactly what it would run alone, and no process ever reads the scripts of all jobs. Source:
 measured behaviour of srun (docs/architecture.md).
@@ -10,15 +10,22 @@ measured behaviour of srun (docs/architecture.md).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.submission.bundles.header import bundle_header
+from rowtui.core.clusters.schedulers.base import JobSpec
+from rowtui.core.submission.bundles.header import LOG_NAME, bundle_header, bundle_name
 from rowtui.core.submission.bundles.launch import PROCESSES, STEPS
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
 from rowtui.core.submission.scripts.quote import quote
 from rowtui.core.submission.scripts.script_parts import FIXED, ScriptParts, split_script
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.plan.dependencies import After
+    from rowtui.core.submission.sending.site import Access
 
 LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
 ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
@@ -50,6 +57,28 @@ def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     places = _Places(all_parts, sum(text.count("\n") + 1 for text in before))
     before[len(head) + 1 : -3] = _tables(jobs, bundle, scheduler, places.of_jobs)
     return "\n".join([*before, *places.texts]) + "\n"
+
+
+def bundle_spec(
+    jobs: Sequence[PlannedJob], bundle: InBundle, access: Access, after: After
+) -> JobSpec:
+    """Return the job specification for these jobs, which may be a part of their bundle."""
+    first = jobs[0]
+    folder = PurePosixPath(first.log_path).parent
+    return JobSpec(
+        token=bundle.token,
+        name=bundle_name(jobs),
+        script=bundle_script(jobs, access.scheduler.kind),
+        workdir=access.site.workdir,
+        log_path=str(folder / LOG_NAME) if first.log_path else "",
+        cpus=bundle.cpus,
+        gpus=bundle.gpus,
+        memory_mb=bundle.memory_mb,
+        walltime_seconds=bundle.seconds,
+        after=after.jobs,
+        after_tasks=after.tasks,
+        held=access.scheduler.holds,
+    )
 
 
 def _parts(job: PlannedJob) -> ScriptParts:

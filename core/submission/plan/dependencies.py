@@ -26,7 +26,7 @@ from rowtui.core.submission.sending.journal import read_end_detail
 #
 # A bundle asks for its own size; everything else in the headers of its jobs (partition, account,
 # additions of the site or the user) must be equal. A job that asks for its own nodes, time or files
-# cannot share. Source: `header.slurm_header` (the order of lines), the manual of sbatch.
+# cannot share. Source: `header.shared_header` (the order of lines), the manual of sbatch.
 
 
 _PREFIX = "#SBATCH "

@@ -66,13 +66,6 @@ def _memory(of_action: int | None, of_partition: int | None, as_written: str | N
     return f"{megabytes}M" if megabytes is not None else as_written or ""
 
 
-def slurm_header(
-    request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
-) -> list[str]:
-    """Return the lines of the header, each with its `#SBATCH `."""
-    return [name_line(request.action, names), *shared_header(request, cluster, partition)]
-
-
 def name_line(action: Action, names: Sequence[str]) -> str:
     """Return the first line, the only one that depends on the directories of a job."""
     return f"#SBATCH --job-name={header_value(job_name(action, names))}"

@@ -4,7 +4,7 @@ The input is evaluated values; the result is options, each one line of a batch h
 reads back as exactly these words. Options are refused with the reason if they would change what a
 job is (`--array`, `--wrap`), its owner, or where rowtui finds the job and its log. Source: sbatch's
 manual (options, their short forms; unambiguous prefixes are accepted), and the options that
-`SlurmScheduler.submit` and `slurm_header` pass themselves.
+`SlurmScheduler.submit` and `shared_header` pass themselves.
 """
 
 from __future__ import annotations

@@ -120,30 +120,15 @@ def script_frame(
     )
 
 
-def job_script(
-    recipe: Recipe,
-    request: JobRequest,
-    *,
-    names: Sequence[str],
-    values: Sequence[Any],
-    cluster: Cluster,
-    partition: Partition | None,
-    token: str,
+def framed_script(
+    frame: ScriptFrame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
 ) -> str:
-    """Return the script for one job.
+    """Return the script of one job in its frame.
 
     `names` are in the order of processing, in `os.fsdecode` form; `values` are their JSON values in
     the same order (they may be empty when the command has no pointers). Raises: RowtuiError for a
     name or value that cannot be given to the command.
     """
-    frame = script_frame(recipe, request, cluster, partition)
-    return framed_script(frame, request, names, values, token)
-
-
-def framed_script(
-    frame: ScriptFrame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
-) -> str:
-    """Return the script of one job in its frame. Arguments and errors: see `job_script`."""
     filled = frame.recipe.filled
     texts = [_texts(pointer, names, values) for pointer in filled.values]
     _refuse_arithmetic(filled, names, texts)

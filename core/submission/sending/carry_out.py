@@ -11,7 +11,6 @@ only similar jobs are kept back; a cluster that gives no clear answer stops the 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,11 +29,10 @@ from rowtui.core.submission.plan.dependencies import (
     DependencyState,
     Sent,
     cannot_wait,
-    shared_options,
     standing,
 )
 from rowtui.core.submission.plan.json import save_plan
-from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedJob
 from rowtui.core.submission.reconcile.ending import NOT_BEGUN, NOT_SENT, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.sending.release_held import (
     LettingGo,
@@ -44,6 +42,7 @@ from rowtui.core.submission.sending.release_held import (
 )
 from rowtui.core.submission.sending.reservations import ReservationRelease
 from rowtui.core.submission.sending.send import (
+    RefusedKinds,
     SendWaits,
     SubmissionCall,
     batches_of,
@@ -54,16 +53,12 @@ from rowtui.core.submission.sending.send import (
 )
 from rowtui.core.submission.sending.site import NO_TRACES, Access, Traces
 
-__all__ = ["SendingProgress", "Tools", "carry_out"]
-
 # Number of jobs that are reserved, and whose ids are recorded, together: a commit of records of a
 # million directories takes about as long as five submissions.
 BATCH = 64
 # Number of jobs that are sent without checking for cancellation. Their sending, and their answers,
 # are journalled together: syncing a file takes about as long as a submission.
 CHUNK = 32
-# After this many refused kinds of jobs for one reason, no other job is sent to the destination.
-KINDS_REFUSED = 3
 
 
 async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[SendingProgress, None]:
@@ -99,27 +94,15 @@ class _Run:
     sent: Sent = Sent({}, (), {})
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     under_way: asyncio.Future[list[SendingProgress]] | None = None
-    refused: set[tuple[object, ...]] = field(default_factory=set)  # kinds of jobs
-    refusals: Counter[tuple[PlannedDestination, str]] = field(
-        default_factory=Counter
-    )  # kinds, by reason
+    refused: RefusedKinds = field(default_factory=RefusedKinds)
     kept_back: list[PlannedJob] = field(default_factory=list)  # because similar jobs were refused
     # a cluster gave no clear answer, or a job that ran in this process failed
     must_stop: bool = False
     said: asyncio.Queue[SendingProgress] = field(default_factory=asyncio.Queue)
 
     async def send_all(self) -> AsyncGenerator[SendingProgress, None]:
-        it, plan, tools = self.it, self.it.plan, self.it.tools
-        latest = await asyncio.to_thread(tools.journal.latest, plan.id)
-        self.it.keys = {t: e.key for t, e in latest.items() if e.step is JobStep.ACCEPTED}
-        done = (token for token, entry in latest.items() if standing(entry) is DependencyState.DONE)
-        clusters = {job.token: job.destination.cluster for job in plan.jobs}
-        self.sent = Sent(self.it.keys, frozenset(done), clusters)
-        sent = {token for token, entry in latest.items() if entry.step is not JobStep.PLANNED}
-        jobs = [job for job in plan.jobs if job.token not in sent]
-        self.it.done = len(plan.jobs) - len(jobs)
-        self.open = {job.token: job for job in jobs}
-        await self.it.note(JobStep.PLANNED, [job for job in jobs if job.token not in latest])
+        it, tools = self.it, self.it.tools
+        jobs = await self.begin()
         for batch in batches_of(jobs, self.most_in_batch):
             async with it.records:
                 refused = await asyncio.to_thread(tools.reservations.reserve, batch)
@@ -127,26 +110,13 @@ class _Run:
                 if job.token in refused:
                     yield await self.skip(job, refused[job.token])
             free = [job for job in batch if job.token not in refused]
-            for chunk in chunks_of(units_of(free), self.most_in_chunk, first=not self.it.done):
+            for chunk in chunks_of(units_of(free), self.most_in_chunk, first=not it.done):
                 if tools.stop():
                     yield self.stopped("interrupted")
                     return
-                ready = []
-                for unit in chunk:
-                    going: list[PlannedJob] = []
-                    beside: set[str] = set()  # tokens of the jobs in `going`
-                    scheduler = self.access(unit).scheduler
-                    if self.is_like_refused(unit):
-                        await self.keep_back(unit)
-                        continue
-                    for job in unit.jobs:
-                        if why := cannot_wait(job, self.sent, scheduler, beside):
-                            yield await self.skip(job, why)
-                        else:
-                            going.append(job)
-                            beside.add(job.token)
-                    if going:
-                        ready.append(SubmissionCall(tuple(going)))
+                ready, skipped = await self.ready_of(chunk)
+                for progress in skipped:
+                    yield progress
                 if ready:
                     yield self.submitting(ready[0])
                 async for progress in self.send(ready):
@@ -161,6 +131,44 @@ class _Run:
             yield progress
         if self.kept_back:
             yield self.stopped("others like them were refused", self.kept_back)
+
+    async def begin(self) -> list[PlannedJob]:
+        """Journal the jobs that are to be sent, and return these jobs."""
+        it, plan = self.it, self.it.plan
+        latest = await asyncio.to_thread(it.tools.journal.latest, plan.id)
+        it.keys = {t: e.key for t, e in latest.items() if e.step is JobStep.ACCEPTED}
+        done = (token for token, entry in latest.items() if standing(entry) is DependencyState.DONE)
+        clusters = {job.token: job.destination.cluster for job in plan.jobs}
+        self.sent = Sent(it.keys, frozenset(done), clusters)
+        sent = {token for token, entry in latest.items() if entry.step is not JobStep.PLANNED}
+        jobs = [job for job in plan.jobs if job.token not in sent]
+        it.done = len(plan.jobs) - len(jobs)
+        self.open = {job.token: job for job in jobs}
+        await it.note(JobStep.PLANNED, [job for job in jobs if job.token not in latest])
+        return jobs
+
+    async def ready_of(
+        self, units: Sequence[SubmissionCall]
+    ) -> tuple[list[SubmissionCall], list[SendingProgress]]:
+        """Return the units that can be sent now, and the progress of jobs that cannot."""
+        ready: list[SubmissionCall] = []
+        skipped: list[SendingProgress] = []
+        for unit in units:
+            if self.refused.includes(unit):
+                await self.keep_back(unit)
+                continue
+            scheduler = self.access(unit).scheduler
+            going: list[PlannedJob] = []
+            beside: set[str] = set()  # tokens of the jobs in `going`
+            for job in unit.jobs:
+                if why := cannot_wait(job, self.sent, scheduler, beside):
+                    skipped.append(await self.skip(job, why))
+                else:
+                    going.append(job)
+                    beside.add(job.token)
+            if going:
+                ready.append(SubmissionCall(tuple(going)))
+        return ready, skipped
 
     async def send(self, units: Sequence[SubmissionCall]) -> AsyncGenerator[SendingProgress, None]:
         """Send some units. Even if the caller stops, the answers are awaited and journalled.
@@ -220,12 +228,11 @@ class _Run:
         async def one(unit: SubmissionCall) -> SubmitResult | None:
             """Send one unit; None: an earlier unit was not accepted, so this one was not sent."""
             async with at_once:
-                if self.must_stop or self.is_like_refused(unit):
+                if self.must_stop or self.refused.includes(unit):
                     return None
                 result = await submit_surely(unit, self.access(unit), self.it.keys, waiting)
             if isinstance(result, Rejected):
-                self.refused.add(_kind(unit))
-                self.refusals[unit.jobs[0].destination, result.reason] += 1
+                self.refused.add(unit, result.reason)
             immediate = self.access(unit).scheduler.immediate
             if not isinstance(result, Accepted) and (immediate or not isinstance(result, Rejected)):
                 self.must_stop = True
@@ -243,23 +250,13 @@ class _Run:
                 return [*progress, *await self.ended_at_once(unit, result)]
         await self.take_ids(answers)
         for unit, result in answers:
-            if result is None and self.is_like_refused(unit):
+            if result is None and self.refused.includes(unit):
                 await self.keep_back(unit)
             if result is not None:
                 if unit is not units[0]:
                     progress.append(self.submitting(unit))
                 progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
-
-    def is_like_refused(self, unit: SubmissionCall) -> bool:
-        """Whether an equal kind of job was refused there, or several kinds for one reason."""
-        if not self.refused:
-            return False
-        destination = unit.jobs[0].destination
-        return _kind(unit) in self.refused or any(
-            there == destination and kinds >= KINDS_REFUSED
-            for (there, _), kinds in self.refusals.items()
-        )
 
     async def keep_back(self, unit: SubmissionCall) -> None:
         """Give up jobs that would be refused like earlier ones."""
@@ -400,17 +397,3 @@ class _Run:
     def mention(self, text: str) -> None:
         """Report progress while an answer is awaited."""
         self.said.put_nowait(self.it.progress(text))
-
-
-def _kind(unit: SubmissionCall) -> tuple[object, ...]:
-    """Return the properties by which a scheduler judges a job: destination, amounts and options."""
-    job, bundle = unit.jobs[0], unit.bundle
-    if is_in_pilot(job.token):
-        return (job.token,)
-    if bundle is not None:
-        amounts: tuple[object, ...] = (
-            bundle.cpus, bundle.memory_mb, bundle.gpus, bundle.seconds, bundle.node_type,
-        )  # fmt: skip
-    else:
-        amounts = (job.processes, job.cpus, job.memory_mb, job.gpus, job.walltime_seconds)
-    return (job.destination, amounts, shared_options(job))

@@ -9,6 +9,7 @@ later, it stays held, and `settle` cancels it.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -24,11 +25,12 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Unreachable,
 )
-from rowtui.core.submission.bundles.bundles import bundle_spec
+from rowtui.core.submission.bundles.pilot import hand_over
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
+from rowtui.core.submission.bundles.script import bundle_spec
 from rowtui.core.submission.plan.arrays import array_script
-from rowtui.core.submission.plan.dependencies import after_of
-from rowtui.core.submission.plan.model import InBundle, PlannedJob
+from rowtui.core.submission.plan.dependencies import after_of, shared_options
+from rowtui.core.submission.plan.model import InBundle, PlannedDestination, PlannedJob
 from rowtui.core.submission.sending.in_queue import find_requests
 from rowtui.core.submission.sending.site import Access
 
@@ -39,6 +41,8 @@ LONGEST_PAUSE = 30.0
 # Seconds for which a cluster without clear answers is asked while the user waits.
 PATIENCE = 180.0
 SENDS = 5  # most submissions of the same job
+# After this many refused kinds of jobs for one reason, no other job is sent to the destination.
+KINDS_REFUSED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +173,6 @@ async def submit_surely(
     begin, and then it may be submitted again.
     """
     if is_in_pilot(unit.jobs[0].token):
-        from rowtui.core.submission.bundles.pilot import hand_over
-
         return await hand_over(unit.jobs, access)
     scheduler = access.scheduler
     spec = spec_of(unit, access, keys)
@@ -208,3 +210,41 @@ async def submit_surely(
 def chosen(found: Sequence[Job], runner: int = 0) -> Job:
     """Return, of several jobs with one token, the fence's owner, else one that may still run."""
     return min(found, key=lambda it: (it.id != runner, not it.state.active, it.id))
+
+
+class RefusedKinds:
+    """The kinds of jobs that schedulers refused during one submission."""
+
+    def __init__(self) -> None:
+        """Begin without a refusal."""
+        self._kinds: set[tuple[object, ...]] = set()
+        self._reasons: Counter[tuple[PlannedDestination, str]] = Counter()  # kinds, by reason
+
+    def add(self, unit: SubmissionCall, reason: str) -> None:
+        """Record that a scheduler refused a unit."""
+        self._kinds.add(_kind(unit))
+        self._reasons[unit.jobs[0].destination, reason] += 1
+
+    def includes(self, unit: SubmissionCall) -> bool:
+        """Whether an equal kind of job was refused there, or several kinds for one reason."""
+        if not self._kinds:
+            return False
+        destination = unit.jobs[0].destination
+        return _kind(unit) in self._kinds or any(
+            there == destination and kinds >= KINDS_REFUSED
+            for (there, _), kinds in self._reasons.items()
+        )
+
+
+def _kind(unit: SubmissionCall) -> tuple[object, ...]:
+    """Return the properties by which a scheduler judges a job: destination, amounts and options."""
+    job, bundle = unit.jobs[0], unit.bundle
+    if is_in_pilot(job.token):
+        return (job.token,)
+    if bundle is not None:
+        amounts: tuple[object, ...] = (
+            bundle.cpus, bundle.memory_mb, bundle.gpus, bundle.seconds, bundle.node_type,
+        )  # fmt: skip
+    else:
+        amounts = (job.processes, job.cpus, job.memory_mb, job.gpus, job.walltime_seconds)
+    return (job.destination, amounts, shared_options(job))

@@ -20,11 +20,10 @@ from rowtui.core.clusters.transports.shared.transport import SharedTransport
 from rowtui.core.clusters.transports.shared.user import UserQuestions
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.mirror.manifest import manifest_path, read_manifest
-from rowtui.core.mirror.mirror import Mirror
+from rowtui.core.mirror.mirror import Mirror, files_for
 from rowtui.core.mirror.model import MARKER, CopyFailure, MirrorError, MirrorSelection, WantedFiles
 from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
-from rowtui.core.mirror.transfer.choose import files_for
 from rowtui.core.mirror.transfer.files import TransferProgress
 from rowtui.core.mirror.transfer.plain_files import PlainFiles
 from rowtui.core.mirror.transfer.sftp_files import SftpFiles

@@ -16,11 +16,11 @@ from rowtui.core.network.samples.combine import cross, zipped
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput
 from rowtui.core.network.samples.model import DimensionError, SampleState
-from rowtui.core.network.samples.names import sample_name
 from rowtui.core.network.samples.node_run import InputGroup, InputStage, NodeRun
 from rowtui.core.network.samples.output import UNKNOWN, Entries, NodeOutput
 
 from tests.core.network.fastr_run import Run, single_table
+from tests.core.network.sample_names import sample_name
 
 CASES: dict[str, Any] = {
     case["name"]: case

@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
     Bundle,
     Demand,
@@ -19,6 +18,7 @@ from rowtui.core.packing.model import (
     RequestRun,
     ResourceAmounts,
     UnplacedRequests,
+    assign,
 )
 from rowtui.core.packing.pack import pack
 

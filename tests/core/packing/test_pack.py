@@ -22,7 +22,7 @@ from rowtui.core.packing.model import (
     PackingProblem,
     RequestRun,
     ResourceAmounts,
-    total_cost,
+    bundle_cost,
 )
 from rowtui.core.packing.optimal import prices
 from rowtui.core.packing.optimal.bound import worth
@@ -49,7 +49,9 @@ def test_nothing_is_ever_wrong_with_a_packing(
     result = pack(problem, name, so_often(asked))
 
     assert complaints(result) == ()
-    assert result.cost == pytest.approx(total_cost(result.bundles, problem))
+    assert result.cost == pytest.approx(
+        sum(bundle.times * bundle_cost(bundle, problem) for bundle in result.bundles)
+    )
     assert result.bound <= result.cost
 
 

@@ -12,12 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import (
-    Autopilot,
-    AutopilotMessage,
-    MessageKind,
-    PlanAnswer,
-)
+from rowtui.core.runs.execution.autopilot import Autopilot
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind, PlanAnswer
 from rowtui.core.runs.limits.limits import Breach, RunLimits
 from rowtui.core.runs.model import Event
 from rowtui.core.runs.run import RunTotals

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import AbstractContextManager
 from pathlib import Path
-
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
@@ -18,26 +17,31 @@ from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.lock import Holder
-from rowtui.core.runs.model import (
-    Event,
-    Finished,
-    NotSent,
-    Paused,
-    PlanSubmitted,
-    Published,
-    Retried,
-    RunStarted,
-    RunStatus,
-)
+from rowtui.core.runs.model import Event
+from rowtui.core.runs.model import Finished
+from rowtui.core.runs.model import NotSent
+from rowtui.core.runs.model import Paused
+from rowtui.core.runs.model import PlanSubmitted
+from rowtui.core.runs.model import Published
+from rowtui.core.runs.model import Retried
+from rowtui.core.runs.model import RunStarted
+from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
-from rowtui.core.runs.store import Run, RunStore
+from rowtui.core.runs.store import Run
+from rowtui.core.runs.store import RunStore
 from rowtui.core.submission.plan.model import Plan
-
 from tests.core.runs import killed
-from tests.core.runs.driving import Drive, action, begin, drive, make, ran
-from tests.core.runs.killed import Moment, was_killed
-from tests.eventually import eventually, eventually_async
+from tests.core.runs.driving import Drive
+from tests.core.runs.driving import action
+from tests.core.runs.driving import begin
+from tests.core.runs.driving import drive
+from tests.core.runs.driving import make
+from tests.core.runs.driving import ran
+from tests.core.runs.killed import Moment
+from tests.core.runs.killed import was_killed
+from tests.eventually import eventually
+from tests.eventually import eventually_async
 
 NETWORK = """\
 [[source]]
@@ -356,6 +360,29 @@ def test_the_end_of_a_cancelled_job_that_comes_after_its_retry_is_no_failure(roo
 
     (root / "wait").unlink()
     assert drive(root).told[-1].sentence == "all is done"
+
+
+def test_the_end_of_a_job_that_its_driver_cancelled_and_retried_is_no_failure(root: Path) -> None:
+    (root / "wait").touch()
+    project = opened(root)
+    submit(project)
+    sent = [it.token for it in opened(root).state.submitted["simulate"].values()]
+    project = opened(root)
+    run = latest(root)
+    with run.hold():
+        running = OpenRun(project, run)
+        running.begin()
+        jobs = running.growth.jobs("simulate").tolist()
+        running.cancel(jobs, "not wanted")
+        running.retry(jobs)
+        found = cancelled_there(LocalScheduler(), sent)
+        assert [it.error for it in found] == ["", ""]
+        ended(root, 2)
+        project.synchronise()
+        running.look()
+
+        counts = running.graph.counts()
+        assert sum(each[GraphJobState.FAILED] for each in counts) == 0
 
 
 def cancelled_there(scheduler: LocalScheduler, tokens: list[str]) -> list[JobAnswer]:

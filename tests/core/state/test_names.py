@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.state.model import bit_set, positions
 from rowtui.core.state.names import NameTable, Remap, merge_names, remap
-from rowtui.core.state.row.postcard import NameBlock, decode_completed, encode_completed
+from rowtui.core.state.row.postcard import NameBlock, decode_completed
+
+from tests.core.state.encoding import encode_completed
 
 names = st.sets(
     st.binary(min_size=1, max_size=4).filter(lambda name: b"\0" not in name), max_size=40

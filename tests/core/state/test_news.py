@@ -4,12 +4,13 @@ from pathlib import Path
 
 from rowtui.core.state.model import Submitted
 from rowtui.core.state.records import with_news
-from rowtui.core.state.row.postcard import encode_completed, encode_submitted
+from rowtui.core.state.row.postcard import encode_submitted
 from rowtui.core.state.row.staging import stage_completions, staging_folder
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
 
 from tests.core.state.building import built
+from tests.core.state.encoding import encode_completed
 
 
 def begun(root: Path) -> Stored:

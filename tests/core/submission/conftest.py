@@ -27,14 +27,16 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.reconcile.reconcile import settle
 from rowtui.core.submission.reconcile.reconcile_state import ReconciledJob, apply_settled
-from rowtui.core.submission.scripts.script import job_script, write_recipe
-from rowtui.core.submission.sending.carry_out import SendingProgress, Tools, carry_out
+from rowtui.core.submission.scripts.script import framed_script, script_frame, write_recipe
+from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.journal import Journal
+from rowtui.core.submission.sending.release_held import SendingProgress, Tools
 from rowtui.core.submission.sending.reservations import StoredReservations
 from rowtui.core.submission.sending.site import Access, LocalSite
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
-from rowtui.core.workspace.sync import Disk, synchronise
+from rowtui.core.workspace.sync import synchronise
+from rowtui.core.workspace.update import Disk
 from rowtui.core.workspace.workers import Workers
 
 from tests.eventually import eventually, eventually_async
@@ -108,15 +110,11 @@ class SmallProject:
             resources=resources or Resources(),
             submit_options={cluster.name: options or SubmitOptions(setup=setup)},
         )
-        return job_script(
-            write_recipe(parse_command(command), workspace_path, prefix),
-            make_request(action, len(self.names)),
-            names=self.names,
-            values=values or [None] * len(self.names),
-            cluster=cluster,
-            partition=partition,
-            token=token,
-        )
+        recipe = write_recipe(parse_command(command), workspace_path, prefix)
+        request = make_request(action, len(self.names))
+        frame = script_frame(recipe, request, cluster, partition)
+        values = values or [None] * len(self.names)
+        return framed_script(frame, request, self.names, values, token)
 
     def start(self, script: str, job_id: int = 7) -> subprocess.Popen[bytes]:
         path = self.root / "job.sh"

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from rowtui.core.workspace.products import look_for_products
+from rowtui.core.workspace.read import read_directories
 from rowtui.core.workspace.workers import Workers
 
 PRODUCTS = {"a": ("out",), "b": ("out", "sub/log"), "c": ()}
@@ -20,7 +20,9 @@ def test_products_are_found_without_any_value_file(tmp_path: Path) -> None:
             (folder / "sub" / "log").write_text("")
 
     for workers in (Workers(1, 1), Workers(2, 2)):
-        found = look_for_products(tmp_path, names, PRODUCTS, workers=workers).completed
+        found = read_directories(
+            tmp_path, names, value_file=None, products=PRODUCTS, workers=workers
+        ).completed
 
         assert found == {
             "a": sum(1 << number for number in range(130) if number % 2),
@@ -32,7 +34,7 @@ def test_products_are_found_without_any_value_file(tmp_path: Path) -> None:
 def test_whoever_takes_completions_back_learns_what_could_not_be_seen(tmp_path: Path) -> None:
     too_long = b"x" * 300
 
-    found = look_for_products(tmp_path, [b"gone", too_long], PRODUCTS)
+    found = read_directories(tmp_path, [b"gone", too_long], value_file=None, products=PRODUCTS)
 
     assert found.vanished == [0]
     assert list(found.bad) == [1]

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.workspace.list import list_workspace
-from rowtui.core.workspace.products import look_for_products
 from rowtui.core.workspace.read import (
     NO_STAMP,
     Reader,
@@ -66,7 +65,9 @@ def test_hostile_names_are_read_like_others(tmp_path: Path) -> None:
 
     assert found.raw == [str(number).encode() for number in range(len(HOSTILE))]
     assert found.completed == {"x": 0b1111111}
-    assert look_for_products(tmp_path, HOSTILE, {"x": ("out",)}).completed == {"x": 0b1111111}
+    assert read_directories(
+        tmp_path, HOSTILE, value_file=None, products={"x": ("out",)}
+    ).completed == {"x": 0b1111111}
 
 
 def test_products_with_hostile_names_are_found(tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_directories_that_vanish_while_being_read_are_told_apart(tmp_path: Path)
 def test_a_directory_that_became_a_file_has_vanished(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("")
     assert read(tmp_path, [b"one", b"two"]).vanished == [0, 1]
-    found = look_for_products(tmp_path, [b"one"], {"x": ("out",)})
+    found = read_directories(tmp_path, [b"one"], value_file=None, products={"x": ("out",)})
     assert (found.vanished, found.completed) == ([0], {"x": 0})
 
 
@@ -298,7 +299,9 @@ def test_threads_and_processes_agree_with_one_thread(
         assert with_workers(Workers(1, 4)) == alone
         assert with_workers(Workers(3, 4)) == alone
         assert with_workers(Workers(2, 2, "spawn")) == alone
-        found = look_for_products(workspace, names, products, workers=Workers(2, 2))
+        found = read_directories(
+            workspace, names, value_file=None, products=products, workers=Workers(2, 2)
+        )
         assert found.completed == alone.completed
         stats = stat_values(workspace, names, "v.json", workers=Workers(1, 1))
         assert stat_values(workspace, names, "v.json", workers=Workers(2, 2)) == stats

@@ -19,7 +19,6 @@ from rowtui.core.state.model import Submitted, positions
 from rowtui.core.state.row.postcard import (
     decode_completed,
     decode_submitted,
-    encode_completed,
     encode_submitted,
 )
 from rowtui.core.state.row.staging import list_staged, stage_completions
@@ -28,7 +27,10 @@ from rowtui.core.state.store.stored import identity_of
 from rowtui.core.workflow.model import Action, Condition, GroupRule, Selector, Workflow
 from rowtui.core.workspace.list import list_workspace
 from rowtui.core.workspace.read import WorkspaceReading, read_directories
-from rowtui.core.workspace.sync import Compiled, Disk, Synced, synchronise
+from rowtui.core.workspace.sync import Synced, synchronise
+from rowtui.core.workspace.update import Compiled, Disk
+
+from tests.core.state.encoding import encode_completed
 
 LONG_AGO = 1_000_000_000
 
@@ -226,7 +228,7 @@ def test_an_edited_value_file_is_read_again(project: Project) -> None:
 def test_in_a_large_project_edits_are_found_when_asked_for(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rowtui.core.workspace.sync.STAMPS_UP_TO", 2)
+    monkeypatch.setattr("rowtui.core.workspace.update.STAMPS_UP_TO", 2)
     project.sync()
     (project.root / "workspace" / "b" / "v.json").write_text("22")
     assert project.sync().stored.directories.value(1) == 1
@@ -247,7 +249,7 @@ def test_one_bad_directory_is_set_aside_and_comes_back_when_it_is_mended(
     assert set(row["values"]) == {"a", "c"}
     assert row["modified_time"] == [0, 0]
 
-    monkeypatch.setattr("rowtui.core.workspace.sync.STAMPS_UP_TO", 2)  # bad ones are always seen
+    monkeypatch.setattr("rowtui.core.workspace.update.STAMPS_UP_TO", 2)  # bad ones are always seen
     path.write_text("4")
     synced = project.sync()
     assert dict(synced.stored.directories.bad) == {}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.runs.limits.limits import TRIES, RunLimits, parse_until, unknown_clusters
+from rowtui.core.runs.limits.limits import TRIES, RunLimits, unknown_clusters
+from rowtui.core.runs.limits.times import parse_until
 
 if TYPE_CHECKING:
     from rowtui.core.base.text import Cost

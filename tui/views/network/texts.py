@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import plural
 from rowtui.core.base.values import compact
 from rowtui.core.engine.api.engine import GraphJobState
-from rowtui.core.runs.limits.limits import amount, cost_text
-from rowtui.core.runs.limits.run_times import time_text
+from rowtui.core.runs.limits.texts import amount, cost_text
+from rowtui.core.runs.limits.times import time_text
 from rowtui.tui.views.network.picture.boxes import IN_ORDER, link_mark
 from rowtui.tui.views.network.run_limits import asked_text
 from rowtui.tui.views.network.state import RUN_MARKS

@@ -57,7 +57,7 @@ class NetworkVerbs:
             if limits is None:
                 self._app.notify("Nothing was started.", markup=False)
                 return
-            from rowtui.core.runs.limits.limits import describe as describe_limits
+            from rowtui.core.runs.limits.texts import describe as describe_limits
 
             told = "; ".join(describe_limits(limits)) or "no limits"
             self._session.note("you", f"let the network run: {told}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import CheckState, PlanCheck, PlanFinding
 from rowtui.core.project.review.views import NAMES, worst
-from rowtui.core.runs.limits.limits import amount
+from rowtui.core.runs.limits.texts import amount
 from rowtui.tui.widgets.cells import line, portion
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from rowtui.core.network.samples.names import (
     case_collisions,
     escaped,
     names_of,
-    sample_name,
     text_of,
     value_of,
 )
+
+from tests.core.network.sample_names import sample_name
 
 # Lone surrogates too: what os.fsdecode makes of bytes that are not UTF-8.
 texts = st.text(st.characters() | st.sampled_from(",=%/~.- '\"$`\n0AD1é\u0301\u0307\udcff"))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.values import MISSING
 from rowtui.core.network.definition.spec import Existing, SourceRows, TableSource
-from rowtui.core.network.samples.names import sample_name
 from rowtui.core.network.samples.source_rows import (
     MoreOfRows,
     made_by_network,
@@ -19,6 +18,8 @@ from rowtui.core.network.samples.source_rows import (
     typed_column,
 )
 from rowtui.core.network.samples.sources import SourceError
+
+from tests.core.network.sample_names import sample_name
 
 
 def csv(header: list[str], *rows: list[str], dimensions: tuple[str, ...] = ()) -> SourceRows:

@@ -10,7 +10,7 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
-from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
@@ -81,7 +81,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     "moment",
     [
         Moment("rowtui.core.runs.execution.autopilot:submitted_events", 2, after=True),
-        Moment("rowtui.core.submission.bundles.pilot:hand_over", 1),
+        Moment("rowtui.core.submission.sending.send:hand_over", 1),
     ],
     ids=lambda moment: moment.where.split(":")[1],
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.execution.autopilot import MessageKind
 from rowtui.core.runs.execution.execution import ExecutionError
+from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.runs.execution.plug_ins import OURS, find_execution
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study

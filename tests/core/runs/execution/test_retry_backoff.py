@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.core.runs.execution.retry_backoff import FIRST_SECONDS, LONGEST_SECONDS, TRIES, Resting
+from rowtui.core.runs.execution.execution import FIRST_SECONDS, LONGEST_SECONDS, TRIES, Resting
 
 
 def test_a_job_that_was_refused_rests_twice_as_long_each_time_and_is_tried_five_times() -> None:

@@ -12,10 +12,11 @@ from rowtui.core.state.row.postcard import (
     PostcardError,
     decode_completed,
     decode_submitted,
-    encode_completed,
     encode_submitted,
     varint,
 )
+
+from tests.core.state.encoding import encode_completed
 
 # Written by Row 1.1.0.
 ROW_COMPLETED = bytes.fromhex("02036f6e6502046469723004646972310374776f00")

@@ -13,29 +13,29 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State, Submitted, bit_set, positions
 from rowtui.core.state.names import NameTable
 from rowtui.core.state.row import row_files
-from rowtui.core.state.row.export import export_row_files
+from rowtui.core.state.row.export import (
+    EXPORT_BELOW,
+    Due,
+    blocks_at_once,
+    clean_row_files,
+    completed_blocks,
+    directories_json,
+    due,
+    export_row_files,
+    write_row_files,
+)
 from rowtui.core.state.row.postcard import (
     decode_completed,
     decode_submitted,
-    encode_completed,
     encode_submitted,
 )
-from rowtui.core.state.row.row_bytes import blocks_at_once, completed_blocks, directories_json
-from rowtui.core.state.row.row_files import (
-    EXPORT_BELOW,
-    JOBS_UNREAD,
-    Due,
-    Paths,
-    clean_row_files,
-    due,
-    import_row_files,
-    write_row_files,
-)
+from rowtui.core.state.row.row_files import JOBS_UNREAD, Paths, import_row_files
 from rowtui.core.state.row.staging import list_staged, stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Identity, RowFiles, Stored
 
 from tests.core.state.building import built
+from tests.core.state.encoding import encode_completed
 
 # Written by Row 1.1.0 in a project with dir0..dir3 and "it's ünï".
 ROW_COMPLETED = bytes.fromhex("02036f6e6502046469723004646972310374776f00")

@@ -92,7 +92,7 @@ def in_child(real: Piloted, plan: Plan, when: str) -> int:
 
 async def killed(real: Piloted, plan: Plan, when: str) -> None:
     """Hand over, and be killed before or after the files are there."""
-    from rowtui.core.submission.bundles import pilot as pilot_spool
+    from rowtui.core.submission.sending import send
 
     async def then(jobs: Sequence[PlannedJob], access: object) -> object:
         if when == "after":
@@ -100,7 +100,7 @@ async def killed(real: Piloted, plan: Plan, when: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    pilot_spool.hand_over = then  # type: ignore[assignment]
+    send.hand_over = then  # type: ignore[assignment]
     try:
         await real.submit(plan)
     finally:

@@ -15,7 +15,7 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
-from rowtui.core.submission.scripts.header import options_for, slurm_header
+from rowtui.core.submission.scripts.header import name_line, options_for, shared_header
 from rowtui.core.submission.scripts.sbatch_options import native_options
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions
 
@@ -45,7 +45,8 @@ def place(
 
 
 def header(found: PlacedRequest) -> list[str]:
-    return slurm_header(found.request, ["a"], SLURM, found.partition)
+    shared = shared_header(found.request, SLURM, found.partition)
+    return [name_line(found.request.action, ["a"]), *shared]
 
 
 def custom(**params: Any) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ from rowtui.core.submission.plan.model import Plan
 from rowtui.core.submission.plan.plan import Setting, make_plan
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.workflow.model import Action, Workflow
-from rowtui.core.workspace.sync import Disk, synchronise
+from rowtui.core.workspace.sync import synchronise
+from rowtui.core.workspace.update import Disk
 from rowtui.core.workspace.workers import Workers
 
 from tests.core.submission.conftest import RealProject
