@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rowtui.core.base.text import visible
 from rowtui.tui.commands.registry import commands_here
@@ -24,10 +24,7 @@ class RegistryProvider(Provider):
 
     @property
     def _dashboard(self) -> RowtuiApp:
-        from rowtui.tui.shell.app import RowtuiApp
-
-        assert isinstance(self.app, RowtuiApp)
-        return self.app
+        return cast("RowtuiApp", self.app)
 
     def _commands(self) -> Iterable[tuple[Command, str, str]]:
         for command in commands_here(self._dashboard.view_name):

@@ -14,8 +14,8 @@ from rowtui.core.engine.api.engine import RanCommand
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.numbers import clock_time
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rowtui.core.base.text import plural
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines

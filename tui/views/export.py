@@ -9,23 +9,25 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from rowtui.core.base.files import temporary_sibling
 from rowtui.core.base.filter import text_of
 from rowtui.core.base.text import plural, visible
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.table.asked_rows import Arranged
-from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
+
+if TYPE_CHECKING:
+    from rowtui.tui.widgets.table.list_table import ListTable
 
 # A list as a file: JSON for names that end in `.json`, otherwise CSV. Replaced at once.
 #

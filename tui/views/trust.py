@@ -5,8 +5,8 @@ from __future__ import annotations
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import MappingReview
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import called
@@ -18,10 +18,8 @@ from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.numbers import clock_time
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.content import Content
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
@@ -85,10 +83,7 @@ class ScreenView(Screen[None]):
     @property
     def dashboard(self) -> RowtuiApp:
         """The app, with its own type."""
-        from rowtui.tui.shell.app import RowtuiApp
-
-        assert isinstance(self.app, RowtuiApp)
-        return self.app
+        return cast("RowtuiApp", self.app)
 
     @property
     def session(self) -> Session:
@@ -118,21 +113,24 @@ class ScreenView(Screen[None]):
         return ""
 
     @property
+    def _lists(self) -> list[ListTable]:
+        # The name of the class, because the view of the first frame has no list and loads no class.
+        return [cast("ListTable", table) for table in self.query("ListTable")]
+
+    @property
     def list_at_hand(self) -> ListTable:
         """The long list that has the focus, or the first one on the screen."""
-        from rowtui.tui.widgets.table.list_table import ListTable
-
-        tables = [table for table in self.query(ListTable) if table.display]
+        tables = [table for table in self._lists if table.display]
         return next((table for table in tables if table.has_focus_within), tables[0])
 
     def export_to(self, path: str) -> str:
         """Write the current long list to this file, or ask for a file; return "" or the reason for
         a refusal.
         """
+        # A late import, because the first frame writes no files.
         from rowtui.tui.views.export import export_list, export_to
-        from rowtui.tui.widgets.table.list_table import ListTable
 
-        if not any(table.display for table in self.query(ListTable)):
+        if not any(table.display for table in self._lists):
             return "there is no list here that can be written to a file"
         table = self.list_at_hand
         return export_to(table, path) if path else export_list(table)
@@ -270,9 +268,7 @@ class ScreenView(Screen[None]):
             and not self.has_class("-low")
         )
         if played is not None and shown.display:
-            from rowtui.tui.widgets.table.list_table import ListTable
-
-            lists = [table.marks for table in self.query(ListTable) if self.MODE == "groups"]
+            lists = [table.marks for table in self._lists if self.MODE == "groups"]
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))
 
@@ -293,14 +289,3 @@ class ScreenView(Screen[None]):
             (f" {clock_time(latest.at)}  ", "dim"),
             (" ".join(latest.text.split()), latest.style),
         )
-
-
-def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
-    """Set the texts in a widget's frame; they are never parsed as markup."""
-    from rowtui.core.base.text import visible
-
-    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
-        shown = visible(text)
-        if getattr(widget, f"_shown_{name}", None) != shown:
-            setattr(widget, f"_shown_{name}", shown)
-            setattr(widget, name, Content(shown) if shown else None)

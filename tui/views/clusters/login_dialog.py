@@ -13,8 +13,8 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.engine.api.engine import ClusterView
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult

@@ -27,8 +27,8 @@ from rowtui.tui.views.explain.explain import (
 )
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import FIELDS, amount_text
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.numbers import age
 from rowtui.tui.widgets.table.asked_rows import MemoryRows

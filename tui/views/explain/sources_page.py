@@ -14,8 +14,8 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain import DestinationRow, origin_text
 from rowtui.tui.views.explain.match_trace import value_text
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Cell, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable

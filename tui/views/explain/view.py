@@ -25,9 +25,9 @@ from rowtui.tui.views.explain.what_if import (
     read_form,
     with_change,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chrome import OneLine, Panel
+from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer

@@ -13,8 +13,8 @@ from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain_text import show_lines
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult

@@ -12,8 +12,8 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import AmountChange, FailedJob
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.groups.retry import FIELDS, failed_lines, prefilled, read_change
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual import events

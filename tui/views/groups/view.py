@@ -22,9 +22,9 @@ from rowtui.tui.views.groups.groups import (
     why_lines,
 )
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.table.asked_rows import AskedRows
 from rowtui.tui.widgets.table.list_table import ListTable

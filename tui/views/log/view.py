@@ -13,9 +13,9 @@ from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.log.log import trouble_line
 from rowtui.tui.views.queue.jobs import job_id
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.log_rows import LogRows
 from rowtui.tui.widgets.marks import JOB_MARKS

@@ -9,8 +9,8 @@ from typing import ClassVar
 from rowtui.core.engine.api.engine import RunLimits
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.network.run_limits import FIELDS, TypedLimits, read_limits
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult

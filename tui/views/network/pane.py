@@ -20,7 +20,7 @@ from rowtui.tui.views.network.picture.list import (
     node_values,
 )
 from rowtui.tui.views.network.picture.picture import Graph, graph
-from rowtui.tui.views.view import set_titles
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
 from rowtui.tui.views.network.state import StateFilter
 from rowtui.tui.views.network.texts import sample_cells, sample_columns
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
 from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
 from rowtui.tui.widgets.table.rows import Marks

@@ -25,9 +25,9 @@ from rowtui.tui.views.network.texts import (
     run_lines,
     sample_lines,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import age
 from rowtui.tui.widgets.table.asked_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable

@@ -30,9 +30,9 @@ from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
 from rowtui.tui.views.queue.table import QueueList, QueueRows, queue_values
 from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import age
 from rowtui.tui.widgets.table.asked_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable

@@ -23,9 +23,9 @@ from rowtui.tui.views.status.status import (
     action_detail,
     job_counts,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import clock_time
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable

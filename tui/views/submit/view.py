@@ -31,8 +31,9 @@ from rowtui.tui.views.submit.question import SubmitQuestion
 from rowtui.tui.views.submit.script import ScriptLook, coloured
 from rowtui.tui.views.submit.steps import SubmitSteps
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.text_lines import LaidOut, TextLines
 from textual.app import ComposeResult

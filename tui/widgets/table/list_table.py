@@ -16,6 +16,8 @@ from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.column_choice import FieldChoice, KeptFields
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.export import export_list
+from rowtui.tui.views.fields import FieldsScreen
 from rowtui.tui.widgets.columns import TableColumn, place
 from rowtui.tui.widgets.filter_bar import FilterBar
 from rowtui.tui.widgets.table.asked_rows import LOADED, Arranged
@@ -292,9 +294,6 @@ class ListTable(VirtualTable):
 
     def action_fields(self) -> None:
         """Open the dialog for columns."""
-        # A late import, because the first paint does not need the module.
-        from rowtui.tui.views.fields import FieldsScreen
-
         choice = self._choice or FieldChoice()
         self.app.push_screen(FieldsScreen(self.columns, choice), self._fields_chosen)
 
@@ -403,8 +402,6 @@ class ListTable(VirtualTable):
 
     def action_export(self) -> None:
         """Write the list to a file."""
-        from rowtui.tui.views.export import export_list
-
         if why := export_list(self):
             self.notify(f"export: {why}", severity="warning", markup=False)
 
