@@ -21,10 +21,10 @@ from textual.screen import ModalScreen
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import AmountChange, FailedJob, RowKey, SendingProgress
     from rowtui.core.submission.plan.model import Plan
+    from rowtui.tui.commands.running import JobVerb
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.queue.job_verbs import JobVerb
     from rowtui.tui.views.submit.plan import PlanRequest, Sending
     from textual.app import App
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.tui.commands.registry import BY_ID, PARTS
+from rowtui.tui.commands.command import PARTS
+from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.line.commands import WORDS
 from rowtui.tui.line.history import LineHistory
 from rowtui.tui.shell.work import start
 
 if TYPE_CHECKING:
-    from rowtui.tui.commands.registry import Command
+    from rowtui.tui.commands.command import Command
     from rowtui.tui.line.commands import LineCommand
     from rowtui.tui.line.parse import CommandOffer, Completion, ParsedLine
     from rowtui.tui.shell.app import RowtuiApp

@@ -8,7 +8,6 @@ point.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import os
 import signal
@@ -19,22 +18,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import textual.constants
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
-from rowtui.tui.commands.palette_commands import RegistryProvider
-from rowtui.tui.commands.registry import BY_ID, TITLES, bindings_for
+from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.registry import BY_ID, RegistryProvider, bindings_for
 from rowtui.tui.commands.verbs import Verbs
 from rowtui.tui.demo.played import control_played
-from rowtui.tui.line.unbound import Stray, unbound_words
 from rowtui.tui.line.verbs import LineVerbs
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
+from rowtui.tui.shell.keymap import Stray, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.session import Session, describe
-from rowtui.tui.shell.terminal_app import Manner, TerminalApp, manner
+from rowtui.tui.shell.terminal import Manner, manner
+from rowtui.tui.shell.terminal_app import TerminalApp
 from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.shell.themes import variable_defaults
 from rowtui.tui.shell.work import start
@@ -42,20 +41,13 @@ from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.views.view import ScreenView
-from rowtui.tui.views.views import VIEW_CLASSES, looks_of, open_view
+from rowtui.tui.views.view import VIEW_CLASSES, ScreenView, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.project.views.views import Played
-
-ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-"""Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
-The exit code is 128 + the number of the signal.
-"""
-
 
 LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
@@ -92,8 +84,6 @@ class RowtuiApp(TerminalApp):
         how: Manner | None = None,
         played: Played | None = None,
     ) -> None:
-        # Textual's own log contains every key that is pressed, and therefore passwords.
-        vars(textual.constants)["LOG_FILE"] = None
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock, played=played)
@@ -112,11 +102,6 @@ class RowtuiApp(TerminalApp):
         self.needs = NeedSteps(self, self.session)
         self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
-        # The error that ended the dashboard, if an error in rowtui ended it.
-        self.defect: Exception | None = None
-
-    def _log(self, *_: object, **__: object) -> None:
-        """Discard the message, so that no key reaches Textual's log: see `__init__`."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return a value for each variable of rowtui, including variables that the theme leaves
@@ -128,10 +113,7 @@ class RowtuiApp(TerminalApp):
 
     def on_mount(self) -> None:
         """Start following the project after the first paint."""
-        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-            loop = asyncio.get_running_loop()
-            for number in ENDING_SIGNALS:
-                loop.add_signal_handler(number, self.end_by_signal, number)
+        self.follow_signals()
         self.app_resume_signal.subscribe(self, self._come_back)
         self._load_keys()
         if self._wrong:
@@ -183,16 +165,6 @@ class RowtuiApp(TerminalApp):
         self.refresh(layout=True)
         self._feed.refresh_now()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """End the dashboard with one sentence after an error in rowtui; in tests, raise
-        the error.
-        """
-        if self.is_headless:
-            super()._handle_exception(error)
-            return
-        self.defect = self.defect or error
-        self.exit(1, return_code=1)
-
     def _tick(self) -> None:
         if self.view is not None:
             self.view.show_header()
@@ -220,14 +192,6 @@ class RowtuiApp(TerminalApp):
             self._last_failure = None
         if self.view is not None:
             self.view.show()
-
-    def notify(self, message: str, **how: Any) -> None:
-        """Show a toast in place of a toast with the same text, so that repeated keys show
-        it once.
-        """
-        for same in [one for one in self._notifications if one.message == message]:
-            self._unnotify(same, refresh=False)
-        super().notify(message, **how)
 
     def report(self, what: str, error: Exception) -> None:
         """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
@@ -404,11 +368,6 @@ class RowtuiApp(TerminalApp):
     async def action_quit(self) -> None:
         """Leave as `command_quit` does; Textual calls this action."""
         self.command_quit()
-
-    def action_help_quit(self) -> None:
-        """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
-        keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
-        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
 
 
 def run_dashboard(

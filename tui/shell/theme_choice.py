@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.tui.shell.terminal_app import NO_COLOURS
+from rowtui.tui.shell.terminal import NO_COLOURS
 from rowtui.tui.shell.themes import DEFAULT_THEME, load_themes, sources
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
-    from rowtui.tui.shell.terminal_app import Manner
+    from rowtui.tui.shell.terminal import Manner
     from rowtui.tui.shell.themes import LoadedThemes
 
 LOOK_SECONDS = 2.0

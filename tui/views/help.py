@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowtui.tui.commands.command import LISTED, NO_KEY
-from rowtui.tui.commands.registry import COMMANDS, Command
+from rowtui.tui.commands.command import LISTED, NO_KEY, Command
+from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
 from rowtui.tui.views.dialog import Dialog

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import called
-from rowtui.tui.commands.registry import TITLES, VIEWS, hints_here
+from rowtui.tui.commands.command import TITLES, VIEWS
+from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.demo.played import first_step
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.views.clusters.texts import cluster_badges
@@ -289,3 +293,37 @@ class ScreenView(Screen[None]):
             (f" {clock_time(latest.at)}  ", "dim"),
             (" ".join(latest.text.split()), latest.style),
         )
+
+
+# The class of each view, loaded when the view is first shown, so that the start loads one view.
+
+
+VIEW_CLASSES = {
+    "status": "StatusView",
+    "groups": "GroupsView",
+    "explain": "ExplainView",
+    "pack": "PackView",
+    "submit": "SubmitView",
+    "queue": "QueueView",
+    "log": "LogView",
+    "network": "NetworkScreen",
+    "clusters": "ClustersScreen",
+}
+"""By the name of the view, which is also the name of its folder."""
+
+
+def view_class(name: str) -> type[ScreenView]:
+    """Return the class of the view with this name."""
+    module = import_module(f"rowtui.tui.views.{name}.view")
+    return cast("type[ScreenView]", getattr(module, VIEW_CLASSES[name]))
+
+
+def looks_of(name: str) -> Path:
+    """Return the style file of the view with this name; its class is loaded as well."""
+    # Textual resolves links: with another path, the file would be read again when the view opens.
+    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
+
+
+def open_view(name: str) -> ScreenView:
+    """Return a new screen of the view with this name."""
+    return view_class(name)()

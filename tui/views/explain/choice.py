@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.workflow.duration import format_duration
-from rowtui.tui.commands.registry import CHANGE_KEYS
+from rowtui.tui.commands.command import CHANGE_KEYS
 from rowtui.tui.views.explain.explain import (
     REFUSED,
     DestinationRow,

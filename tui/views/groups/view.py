@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
+from rowtui.tui.commands.choosing import may_mark
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.shell.reasons import may_mark
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import (

@@ -12,7 +12,7 @@ from typing import ClassVar
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import GraphJobState, NetworkView
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.shell.reasons import may_mark_sample
+from rowtui.tui.commands.running import may_mark_sample
 from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
 from rowtui.tui.views.network.sample_pane import SamplePane, SampleTable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import ChosenJobs, MarkedRow, QueueAsked, RowKey
 from rowtui.core.project.queue.views import MOST_MARKED
+from rowtui.tui.commands.running import RETRY, JobVerb
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import ConfirmScreen
-from rowtui.tui.views.queue.job_verbs import RETRY, JobVerb
 from rowtui.tui.views.queue.table import QueueList
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from rowtui.core.engine.api.engine import (
 from rowtui.core.project.queue.views import EVERYBODY, MINE, PROJECT, SORTS
 from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.commands.running import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
-from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
 from rowtui.tui.views.queue.table import QueueList, QueueRows, queue_values
 from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs

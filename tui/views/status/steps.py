@@ -106,7 +106,7 @@ class NeedSteps:
         self._app.command_refresh()
 
     async def _trust(self, need: NeedItem) -> None:
-        from rowtui.tui.views.trust import TrustScreen
+        from rowtui.tui.views.dialogs import TrustScreen
 
         engine = self._session.engine
         try:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.tui.commands.planning import may_switch
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.commands.view_reasons import may_switch
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.submit.plan import (
     Sending,
