@@ -117,7 +117,7 @@ class Verbs:
 
         def answered(change: AmountChange | None) -> None:
             if change is None:
-                self._app.notify("Nothing was retried.", markup=False)
+                self._app.notify("Nothing was retried.")
                 return
             tokens = [job.token for job in jobs]
             self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
@@ -156,7 +156,7 @@ class Verbs:
         if firsts is not None and not planned <= firsts:
             text = "The project changed meanwhile: these are not the groups that were marked."
             self._session.note("project", text, "warning")
-            self._app.notify(text, severity="warning", markup=False)
+            self._app.warn(text)
             self._feed.refresh_now()
             self._app.show_again("planning")
             return
@@ -174,7 +174,7 @@ class Verbs:
             self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {count_jobs(plan.jobs)}, up to {plan.cost}")
         if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
-            self._app.notify("The plan is ready: press 5.", markup=False)
+            self._app.notify("The plan is ready: press 5.")
         else:
             self._app.go("submit")
         self._app.show_again("plan")
@@ -311,7 +311,7 @@ class Verbs:
         whole = accepted == len(sending.plan.jobs)
         self._session.note("submit", text, "completed" if whole else "warning")
         if self._app.view_name != "submit":  # The view Submit shows the result already.
-            self._app.notify(text, severity="information" if whole else "warning", markup=False)
+            self._app.notify(text, severity="information" if whole else "warning")
         if accepted:
             view = sending.asked_in
             self._app.forget_marks("groups" if view == "pack" else view)
@@ -362,6 +362,6 @@ class Verbs:
             if acted.refused > 1:
                 text += " (@ has them one by one)"
         self._session.note("jobs", text, "warning" if acted.refused else "")
-        self._app.notify(text, severity="warning" if acted.refused else "information", markup=False)
+        self._app.notify(text, severity="warning" if acted.refused else "information")
         self._feed.refresh_now(queues=True)
         self._app.show_again(verb.done)

@@ -79,7 +79,7 @@ class LineVerbs:
             why = verb(asked.argument)
         if why:
             shown = f"{asked.offer.name}: {why}"
-            self._app.notify(visible(shown), severity="warning", markup=False)
+            self._app.warn(visible(shown))
 
     async def _carry_out(self, command: Command) -> str:
         if command.scope not in PARTS or command.scope == "rows":
@@ -105,13 +105,13 @@ class LineVerbs:
         try:
             words = [*line.name.split(), *shlex.split(argument)]
         except ValueError as error:
-            self._app.notify(f"{line.name}: {error}", severity="warning", markup=False)
+            self._app.warn(f"{line.name}: {error}")
             return
         shown = visible(f"rowtui {shlex.join(words)}")
 
         def answered(yes: bool | None) -> None:
             if not yes:
-                self._app.notify("Nothing was run.", markup=False)
+                self._app.notify("Nothing was run.")
                 return
             self._session.note("you", shown)
             start(self._app, partial(run_command, self._app, words), "outside")
@@ -252,7 +252,7 @@ class LineVerbs:
             return
         if job is None:
             text = f"log: no job of this project is called {label}"
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             return
         session.queue_row = None
         session.known_job = job

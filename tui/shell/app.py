@@ -39,8 +39,6 @@ from rowtui.tui.shell.themes import variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.network.verbs import NetworkVerbs
-from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.views.view import VIEW_CLASSES, ScreenView, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen
@@ -92,14 +90,12 @@ class RowtuiApp(TerminalApp):
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
         self.config = config
-        self._feed = Feed(self.session, self.show_again, self.report)
-        self.verbs = Verbs(self, self.session, self._feed)
-        self.network = NetworkVerbs(self, self.session, self._feed)
+        self.feed = Feed(self.session, self.show_again, self.report)
+        self.verbs = Verbs(self, self.session, self.feed)
         tell = partial(self.session.note, "settings", style="warning")
         self.kept_fields = KeptFields(state, tell)
         self.line = LineVerbs(self, self.session, state)
-        self.logins = Logins(self, self.session, self._feed)
-        self.needs = NeedSteps(self, self.session)
+        self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
 
@@ -117,7 +113,7 @@ class RowtuiApp(TerminalApp):
         self.app_resume_signal.subscribe(self, self._come_back)
         self._load_keys()
         if self._wrong:
-            self.notify("\n".join(self._wrong), severity="warning", markup=False)
+            self.warn("\n".join(self._wrong))
             for text in self._wrong:
                 self.session.note("settings", text, "warning")
         self.set_interval(self.how.tick, self._tick)
@@ -126,7 +122,7 @@ class RowtuiApp(TerminalApp):
         self.call_after_refresh(self._start_feed)
 
     def _start_feed(self) -> None:
-        start(self, self._feed.run, "feed")
+        start(self, self.feed.run, "feed")
         start(self, self.logins.listen, "logins")
         start(self, self._load_views, "views")
         self.keep_little()
@@ -163,7 +159,7 @@ class RowtuiApp(TerminalApp):
         terminal.
         """
         self.refresh(layout=True)
-        self._feed.refresh_now()
+        self.feed.refresh_now()
 
     def _tick(self) -> None:
         if self.view is not None:
@@ -203,13 +199,9 @@ class RowtuiApp(TerminalApp):
             self._last_failure = failure
             self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
             shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
-            self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
+            self.notify(shown, title="Error", severity="error", timeout=10)
         if self.view is not None:
             self.view.show_bottom()
-
-    def look_at_network(self) -> None:
-        """Poll the network as soon as possible."""
-        self._feed.look_at_network()
 
     def forget_marks(self, view: str) -> None:
         """Clear the marks in that view after a command has used them."""
@@ -245,7 +237,7 @@ class RowtuiApp(TerminalApp):
         command = BY_ID[command_id]
         if reason := command.enabled(self.session):
             label = command.label.rstrip("…")
-            self.notify(f"{label}: {reason}", severity="warning", markup=False)
+            self.warn(f"{label}: {reason}")
             return
         if command_id == "go.pack" and self.view is not None:
             self.view.show_packed()
@@ -271,12 +263,12 @@ class RowtuiApp(TerminalApp):
 
     def command_refresh(self) -> None:
         """Read the project again, and poll the queues."""
-        self._feed.refresh_now(queues=True)
+        self.feed.refresh_now(queues=True)
 
     def command_scan(self) -> None:
         """Read the project again, with every directory."""
         self.session.note("you", "scan: reading every directory again")
-        self._feed.refresh_now(full=True)
+        self.feed.refresh_now(full=True)
         self.show_again("activity")
 
     def command_pause(self) -> None:
@@ -284,7 +276,7 @@ class RowtuiApp(TerminalApp):
         self.session.paused = not self.session.paused
         self.session.note("you", "paused" if self.session.paused else "following changes again")
         if not self.session.paused:
-            self._feed.refresh_now()
+            self.feed.refresh_now()
         self.show_again("paused")
 
     def command_activity(self) -> None:
@@ -321,7 +313,7 @@ class RowtuiApp(TerminalApp):
         """Copy the selection, through the terminal."""
         text = self.view.copyable() if self.view else ""
         if not text:
-            self.notify("There is nothing to copy here.", severity="warning", markup=False)
+            self.warn("There is nothing to copy here.")
             return
         self.copy_text(text)
 

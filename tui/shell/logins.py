@@ -104,7 +104,7 @@ class Logins:
         else:
             text = f"logged in to {cluster}"
             self._session.note("jobs", text, "completed")
-            self._app.notify(visible(text), markup=False)
+            self._app.notify(visible(text))
         finally:
             self._session.connecting.discard(cluster)
             if self._waiting is not None and self._waiting.cluster == cluster:
@@ -120,7 +120,7 @@ class Logins:
         text = f"{'no login to ' if apart else ''}{cluster}: {message}"
         if isinstance(error, LoginError) and error.trouble is LoginTrouble.CANCELLED:
             self._session.note("jobs", text, "warning")
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             return
         self._session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
         title = f"No connection to {cluster}" if apart else f"Trouble with {cluster}"
@@ -173,11 +173,11 @@ class Logins:
         if isinstance(item, Failure):
             self._line.remove(item)
             text = f"{item.title}: {item.message}"
-            self._app.notify(visible(text), severity="error", markup=False)
+            self._app.notify(visible(text), severity="error")
         elif item is not self._announced:
             self._announced = item
             text = f"{item.cluster} has a question: L shows it."
-            self._app.notify(visible(text), markup=False)
+            self._app.notify(visible(text))
 
     def _dialog(self, item: LoginQuestion | Failure) -> LoginDialog:
         from rowtui.tui.views.clusters.login_dialog import (
@@ -222,5 +222,5 @@ class Logins:
         if isinstance(item, LoginQuestion) and item.number == number and dialog.is_current:
             text = f"{item.cluster} does not wait for an answer any more."
             self._session.note("jobs", text, "warning")
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             dialog.close()

@@ -135,12 +135,16 @@ class TerminalApp(KeysInOrder):
         self.exit(1, return_code=1)
 
     def notify(self, message: str, **how: Any) -> None:
-        """Show a toast in place of a toast with the same text, so that repeated keys show
-        it once.
+        """Show a toast, never parsed as markup, in place of a toast with the same text, so that
+        repeated keys show it once.
         """
         for same in [one for one in self._notifications if one.message == message]:
             self._unnotify(same, refresh=False)
-        super().notify(message, **how)
+        super().notify(message, **{"markup": False, **how})
+
+    def warn(self, text: str) -> None:
+        """Show a warning."""
+        self.notify(text, severity="warning")
 
     def look_for_terminal(self) -> None:
         """Leave if the terminal has hung up without a signal."""
@@ -151,12 +155,12 @@ class TerminalApp(KeysInOrder):
     def action_help_quit(self) -> None:
         """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
         keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
-        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
+        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.")
 
     def command_suspend(self) -> None:
         """Return to the shell, until `fg`."""
         if self._driver is None or not self._driver.can_suspend:
-            self.notify("There is no shell to go back to here.", severity="warning", markup=False)
+            self.warn("There is no shell to go back to here.")
             return
         self.action_suspend_process()
 
@@ -164,20 +168,12 @@ class TerminalApp(KeysInOrder):
         """Copy this text to the clipboard of the user's terminal, and report the result."""
         size = len(text.encode("utf-8", "surrogateescape"))
         if size > LONGEST_COPY:
-            self.notify(
-                f"This is {size:,} bytes; a terminal's clipboard takes {LONGEST_COPY:,}.",
-                severity="warning",
-                markup=False,
-            )
+            self.warn(f"This is {size:,} bytes; a terminal's clipboard takes {LONGEST_COPY:,}.")
             return
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         short = visible(text if len(text) <= 200 else text[:200] + "…")
         needs = clipboard_needs(os.environ)
-        self.notify(
-            f"Copied {short}" + (f"\n{needs}" if needs else ""),
-            timeout=6 if needs else 2,
-            markup=False,
-        )
+        self.notify(f"Copied {short}" + (f"\n{needs}" if needs else ""), timeout=6 if needs else 2)
 
 
 def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.engine import MappingReview
@@ -12,7 +13,7 @@ from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widgets import Input, Static
@@ -101,6 +102,29 @@ class ConfirmScreen(Dialog[bool]):
     def action_no(self) -> None:
         """Return False."""
         self.dismiss(False)
+
+
+def confirm(
+    app: App[Any],
+    question: str,
+    lines: Sequence[str],
+    count: int,
+    do: Callable[[], object],
+    *,
+    otherwise: str = "",
+    of: int = 0,
+) -> None:
+    """Ask the question, and call `do` after the exact word; after another answer show the text
+    `otherwise`.
+    """
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            do()
+        elif otherwise:
+            app.notify(otherwise, markup=False)
+
+    app.push_screen(ConfirmScreen(question, lines, count, of=of), answered)
 
 
 # The question for the folder to which a plan is written; the default is to write nothing.

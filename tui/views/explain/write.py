@@ -96,7 +96,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
         what = ", ".join(edit.fields)
         session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
         key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
-        view.app.notify(f"Written to workflow.toml. {key} takes it back.", markup=False)
+        view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")
         view.became_so(edit.fields)
 
     def refused(why: str) -> None:
@@ -113,11 +113,11 @@ def take_back(view: ExplainView) -> None:
 
     def done(_: Edit) -> None:
         session.note("you", "took the last write to workflow.toml back")
-        view.app.notify("workflow.toml is as it was before.", markup=False)
+        view.dashboard.notify("workflow.toml is as it was before.")
 
     def refused(why: str) -> None:
         session.written = ""
-        view.app.notify(f"It cannot be taken back: {why}.", severity="warning", markup=False)
+        view.dashboard.warn(f"It cannot be taken back: {why}.")
         view.show_bottom()
 
     asked = EditAsked(undo=session.written)
@@ -161,7 +161,7 @@ async def _ask(
             confirmed = asked._replace(confirmed=edit.token)
             start(view, partial(_write, view, confirmed, done), "write")
         else:
-            view.app.notify("Nothing was written.", markup=False)
+            view.dashboard.notify("Nothing was written.")
 
     view.app.push_screen(WriteScreen(title, edit), answered)
 

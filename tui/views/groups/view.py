@@ -22,7 +22,6 @@ from rowtui.tui.views.groups.groups import (
     why_lines,
 )
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
-from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.marks import STATUS_MARKS
@@ -40,7 +39,7 @@ LEAST_LINES = 3
 """Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
-class GroupsView(ScreenView):
+class GroupsView(GroupVerbs):
     """The view of groups. Marks are stored by the first directory of a group, or by name, and
     survive a refresh.
 
@@ -61,7 +60,6 @@ class GroupsView(ScreenView):
         self._directories: DirectoryRows | None = None  # The directories of the group.
         self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
-        self._verbs = GroupVerbs(self)
 
     def body(self) -> ComposeResult:
         """Compose the groups, or all directories; one group; and below the details under the
@@ -368,14 +366,11 @@ class GroupsView(ScreenView):
     def command_explain(self) -> None:
         """Show where the job of the group under the cursor would go."""
         if self.long:
-            self._say("Groups have jobs, directories do not: press d, then x on a group.")
+            self.dashboard.warn("Groups have jobs, directories do not: press d, then x on a group.")
             return
         if self._group is not None:
             self.session.choose_group(self._group.number - 1)
         self.dashboard.go("explain")
-
-    def _say(self, text: str) -> None:
-        self.app.notify(text, severity="warning", markup=False)
 
     def command_next_action(self) -> None:
         """Show the groups of the next action."""
@@ -398,30 +393,8 @@ class GroupsView(ScreenView):
         inside = self.inner.has_focus or self.long
         (self.main if inside else self.inner).focus()
 
-    def command_submit(self) -> None:
-        """Plan the marked rows; without marks, the group or directory under the cursor."""
-        self._verbs.submit(self._chosen)
-
-    def show_packed(self) -> None:
-        """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
-        chosen = self._chosen
-        if chosen.action is None or self.long or not chosen.some or not self._eligible:
-            self.pack_action()
-        else:
-            self._verbs.pack(chosen)
-
     @property
-    def _eligible(self) -> bool:
-        return self.session.filter.word == "eligible"
-
-    def command_retry(self) -> None:
-        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
-        group.
-        """
-        self._verbs.retry(self._chosen)
-
-    @property
-    def _chosen(self) -> MarkedRows:
+    def marked_rows(self) -> MarkedRows:
         """The objects of the verbs."""
         action, group = self.session.action, self._group
         return MarkedRows(

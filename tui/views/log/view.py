@@ -354,7 +354,7 @@ class LogView(ScreenView):
             return
         tokens = [one.record.token for one in view.jobs]
         if job.record.token not in tokens:
-            self.app.notify("It is none of the newest jobs: choose another in 6.", markup=False)
+            self.dashboard.notify("It is none of the newest jobs: choose another in 6.")
             return
         at = tokens.index(job.record.token) + step
         if 0 <= at < len(tokens):

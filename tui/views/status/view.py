@@ -23,7 +23,7 @@ from rowtui.tui.views.status.status import (
     action_detail,
     job_counts,
 )
-from rowtui.tui.views.view import ScreenView
+from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import clock_time
@@ -88,7 +88,7 @@ def in_words(hours: float) -> str:
     return f"{days:,} d" + (f" {rest} h" if rest else "")
 
 
-class StatusView(ScreenView):
+class StatusView(NeedSteps):
     """The first view: it shows what needs the user."""
 
     MODE = "status"
@@ -249,11 +249,6 @@ class StatusView(ScreenView):
         needs_you = self.query_one("#needs", VirtualTable)
         (self.query_one("#actions", VirtualTable) if needs_you.has_focus else needs_you).focus()
 
-    def command_retry(self) -> None:
-        """Ask how the directories that failed for the same reason are retried."""
-        if self.session.need is not None:
-            self.dashboard.needs.retry(self.session.need)
-
     def back(self) -> bool:
         """Go from the needs to the actions."""
         actions = self.query_one("#actions", VirtualTable)
@@ -275,7 +270,7 @@ class StatusView(ScreenView):
     def command_open(self) -> None:
         """Show the groups of the chosen action, or take the next step of the chosen need."""
         if self.session.need is not None:
-            self.dashboard.needs.take(self.session.need)
+            self.take_step(self.session.need)
             return
         action = self.session.action
         if action is not None:
