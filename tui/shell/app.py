@@ -14,26 +14,25 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
 from rowtui.tui.commands.command import TITLES
 from rowtui.tui.commands.registry import BY_ID, RegistryProvider, bindings_for
-from rowtui.tui.commands.verbs import Verbs
 from rowtui.tui.demo.played import control_played
-from rowtui.tui.line.verbs import LineVerbs
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
-from rowtui.tui.shell.keymap import Stray, unbound_words
+from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.terminal import Manner, manner
-from rowtui.tui.shell.terminal_app import TerminalApp
+from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
 from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.shell.themes import variable_defaults
 from rowtui.tui.shell.work import start
@@ -46,6 +45,8 @@ from textual.screen import ModalScreen, Screen
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.project.views.views import Played
+    from rowtui.tui.commands.verbs import Verbs
+    from rowtui.tui.line.verbs import LineVerbs
 
 LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
@@ -91,10 +92,9 @@ class RowtuiApp(TerminalApp):
         self._wrong = list(self.themes.wrong)
         self.config = config
         self.feed = Feed(self.session, self.show_again, self.report)
-        self.verbs = Verbs(self, self.session, self.feed)
         tell = partial(self.session.note, "settings", style="warning")
         self.kept_fields = KeptFields(state, tell)
-        self.line = LineVerbs(self, self.session, state)
+        self._state = state
         self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
@@ -104,6 +104,20 @@ class RowtuiApp(TerminalApp):
         out.
         """
         return variable_defaults(self.current_theme)
+
+    @cached_property
+    def verbs(self) -> Verbs:
+        """The verbs for plans and jobs; the first frame does not need their modules."""
+        from rowtui.tui.commands.verbs import Verbs
+
+        return Verbs(self, self.session, self.feed)
+
+    @cached_property
+    def line(self) -> LineVerbs:
+        """The command line; the first frame does not need its modules."""
+        from rowtui.tui.line.verbs import LineVerbs
+
+        return LineVerbs(self, self.session, self._state)
 
     # Life cycle
 
@@ -139,8 +153,6 @@ class RowtuiApp(TerminalApp):
     def _load_keys(self) -> None:
         if self.config is None or not (self.config / "keys.toml").is_file():
             return
-        from rowtui.tui.shell.keymap import load_keymap
-
         keys = load_keymap(self.config)
         self._wrong += keys.wrong
         self.session.keys = keys.keys
@@ -311,11 +323,10 @@ class RowtuiApp(TerminalApp):
 
     def command_copy(self) -> None:
         """Copy the selection, through the terminal."""
-        text = self.view.copyable() if self.view else ""
-        if not text:
+        if text := self.view.copyable() if self.view else "":
+            self.copy_text(text)
+        else:
             self.warn("There is nothing to copy here.")
-            return
-        self.copy_text(text)
 
     def command_back(self) -> None:
         """Go one step back; the last step leads to the status."""
@@ -339,23 +350,7 @@ class RowtuiApp(TerminalApp):
         """Leave; while jobs are being submitted, or the autopilot is on, only after a
         confirmation.
         """
-        sending = self.session.sending
-        if sending is not None and sending.running:
-            self.verbs.ask_to_leave(sending)
-            return
-        view = self.session.network.view
-        if view is not None and view.run is not None and view.run.here:
-            from rowtui.tui.views.dialogs import ConfirmScreen
-
-            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
-            question = "Leave, and stop the autopilot?"
-            self.push_screen(ConfirmScreen(question, lines, 1), self._leave)
-            return
-        self.exit(0)
-
-    def _leave(self, yes: bool | None) -> None:
-        if yes:
-            self.exit(0)
+        self.verbs.leave()
 
     async def action_quit(self) -> None:
         """Leave as `command_quit` does; Textual calls this action."""
@@ -383,8 +378,6 @@ def run_dashboard(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",
         )
-    import platformdirs
-
     config = Path(platformdirs.user_config_dir("rowtui"))
     state = Path(platformdirs.user_state_dir("rowtui"))
     app = RowtuiApp(
@@ -404,24 +397,7 @@ def run_dashboard(
         finally:
             await engine.close()
         if app.defect is not None:
-            raise _told(app.defect)
+            raise defect_error(app.defect)
         return app.return_code or 0
 
     return asyncio.run(main())
-
-
-def _told(defect: Exception) -> RowtuiError:
-    """Return an error in rowtui as one sentence; write its traceback to a file."""
-    import traceback
-
-    import platformdirs
-
-    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
-    hint = f"the details are in {path}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
-    except OSError as error:
-        hint = f"the details could not be written: {error}"
-    message, _ = describe(defect)
-    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.engine.api.engine import LoginQuestion
-from rowtui.tui.shell.session import describe
+from rowtui.tui.shell.session import Failure, describe
 from rowtui.tui.shell.work import start
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.clusters.login_dialog import ConnectingScreen, Failure, LoginDialog
+    from rowtui.tui.views.clusters.login_dialog import ConnectingScreen, LoginDialog
 
 RETRY_SECONDS = 5.0
 """Seconds until questions are received again after an error."""
@@ -113,8 +113,6 @@ class Logins:
         self._app.show_again("connected")
 
     def _tell_failure(self, cluster: str, error: Exception) -> None:
-        from rowtui.tui.views.clusters.login_dialog import Failure
-
         message, hint = describe(error)
         apart = isinstance(error, LoginError)
         text = f"{'no login to ' if apart else ''}{cluster}: {message}"
@@ -168,8 +166,6 @@ class Logins:
 
     def _announce(self, item: LoginQuestion | Failure) -> None:
         """Show a message with the key that opens the question; a failure is only reported."""
-        from rowtui.tui.views.clusters.login_dialog import Failure
-
         if isinstance(item, Failure):
             self._line.remove(item)
             text = f"{item.title}: {item.message}"
@@ -181,7 +177,6 @@ class Logins:
 
     def _dialog(self, item: LoginQuestion | Failure) -> LoginDialog:
         from rowtui.tui.views.clusters.login_dialog import (
-            Failure,
             FailureScreen,
             HostKeyScreen,
             PromptScreen,

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from rowtui.tui.views.submit.plan import Sending
 
 
-# The dashboard's copy of the engine's last answers about the clusters.
-
-
 @dataclass
 class ClustersLook:
     """The state of the view Clusters. `name` is the cluster under the cursor.
@@ -84,6 +81,15 @@ class Activity(NamedTuple):
     source: str
     text: str
     style: str = ""
+
+
+class Failure(NamedTuple):
+    """A failed login, and a hint."""
+
+    cluster: str
+    title: str
+    message: str
+    hint: str = ""
 
 
 class Filter(NamedTuple):
@@ -165,6 +171,12 @@ class Session:
             if action.index == self.action_index:
                 return action
         return self.snapshot.actions[0]
+
+    def step_action(self, step: int) -> None:
+        """Choose the action that is this number of actions further in the list."""
+        if self.snapshot is not None and self.action is not None:
+            actions = self.snapshot.actions
+            self.action_index = actions[(actions.index(self.action) + step) % len(actions)].index
 
     def next_filter(self) -> None:
         """Form the groups from the directories of the next status."""

@@ -10,11 +10,16 @@ import asyncio
 import contextlib
 import os
 import signal
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import platformdirs
 import textual.constants
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches import garbage
 from rowtui.tui.textual_patches.fast_strips import LightChops
@@ -183,3 +188,16 @@ def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:
     if environment.get("STY"):
         return "GNU screen does not pass it on: select with the mouse and Shift."
     return ""
+
+
+def defect_error(defect: Exception) -> RowtuiError:
+    """Return an error in rowtui as one sentence; write its traceback to a file."""
+    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
+    hint = f"the details are in {path}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
+    except OSError as error:
+        hint = f"the details could not be written: {error}"
+    message, _ = describe(defect)
+    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import hours, si
@@ -61,13 +62,9 @@ def file_size(size: int) -> str:
 
 def clock_time(at: float) -> str:
     """Return the local time of day, `04:51:12`."""
-    import time
-
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def day(at: float) -> str:
     """Return the local date, `2026-11-19`."""
-    import time
-
     return time.strftime("%Y-%m-%d", time.localtime(at))

@@ -7,11 +7,12 @@ middle. The typed answers are passed to the cluster and not stored here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.engine.api.engine import ClusterView
+from rowtui.tui.shell.session import Failure
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import set_titles
@@ -27,15 +28,6 @@ LONGEST_TEXT = 600
 """The number of characters of one question that are shown; the question itself is at the end."""
 
 Answered = Callable[[Sequence[str] | None], None]
-
-
-class Failure(NamedTuple):
-    """A failed login, and a hint."""
-
-    cluster: str
-    title: str
-    message: str
-    hint: str = ""
 
 
 class LoginDialog(Dialog[None]):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import PlacementExplanation, WhatIfAsked
+from rowtui.core.engine.api.json_views import explanation_of
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.explain.explain import (
@@ -22,6 +23,7 @@ from rowtui.tui.views.explain.explain import (
     job_lines,
 )
 from rowtui.tui.views.explain.match_trace import story_lines
+from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
 
@@ -42,8 +44,6 @@ def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     """Open a page with all sources of the decision; `row` is the destination whose sources come
     first.
     """
-    from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
-
     found, snapshot = view.session.explanation, view.session.snapshot
     if found is None or found.decision is None or snapshot is None:
         return
@@ -57,8 +57,6 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
     `why` is the reason why the dashboard does not write the lines itself.
     """
-    from rowtui.tui.views.explain.explain_text import lines_to_add
-
     asked, action = view.session.what_if, view.session.action
     if asked is None or action is None:
         return
@@ -75,8 +73,6 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
 def copy_json(view: ExplainView) -> None:
     """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
-    from rowtui.core.engine.api.json_views import explanation_of
-
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:
         return
@@ -166,7 +162,5 @@ def _clock(seconds: int) -> str:
 
 def _quoted(text: str) -> str:
     """Return a text in YAML, with quotes where they are necessary."""
-    import json
-
     plain_word = text.replace("_", "").replace("-", "").isalnum() and not text.isdecimal()
     return text if plain_word and text.isascii() else json.dumps(text)

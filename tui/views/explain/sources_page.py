@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
+from rowtui.tui.shell.external_program import open_in_editor
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain import DestinationRow, origin_text
@@ -184,8 +185,6 @@ class SourcesScreen(Dialog[None]):
         start(self, partial(self._open, path, place), "editor", exclusive=True)
 
     async def _open(self, path: Path, at: FilePosition) -> None:
-        from rowtui.tui.shell.external_program import open_in_editor
-
         app = cast("RowtuiApp", self.app)
         await open_in_editor(app, path, app.session.read_only, line=at.line, column=at.column)
 

@@ -31,6 +31,7 @@ from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.numbers import cost_forms, duration
 from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
+from textual.geometry import Size
 
 # A directory's JSON value on several lines, as much of it as there is room for.
 #
@@ -41,6 +42,21 @@ from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
 INDENT = 2
 
 _PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+
+
+LEAST_LINES = 3
+"""Lines of the pane; with fewer lines, the value is shown in one line."""
+
+
+def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:
+    """Return the status, the job and the value of a directory, for a pane of this size."""
+    mark = STATUS_MARKS[row.status]
+    lines: list[Line] = [(*mark.spans, *line("  " + row.job))]
+    if row.detail:
+        lines += wrapped(line((row.detail, mark.style)), size.width)
+    room = size.height - len(lines)
+    short = room < LEAST_LINES
+    return lines + ([line(row.value)] if short else list(pretty(row.value, size.width, room)))
 
 
 def pretty(text: str, width: int, room: int) -> list[Line]:

@@ -15,16 +15,15 @@ from rowtui.tui.views.groups.groups import (
     DirectoryRows,
     RowContext,
     Wiring,
+    directory_lines,
     group_columns,
     marked_summary,
-    pretty,
     rows_of_groups,
     why_lines,
 )
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
-from rowtui.tui.widgets.cells import Line, line, wrapped
+from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.table.asked_rows import AskedRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
@@ -34,9 +33,6 @@ from textual.timer import Timer
 
 SETTLE_SECONDS = 0.05
 """Seconds for which the cursor stays on a group before its directories are loaded."""
-
-LEAST_LINES = 3
-"""Lines of the pane; with fewer lines, the value is shown in one line."""
 
 
 class GroupsView(GroupVerbs):
@@ -286,15 +282,7 @@ class GroupsView(GroupVerbs):
             self.set_class(troubled, "-troubled")
             # The panels have other widths after this change.
             self.call_after_refresh(self._show_below)
-        lines: list[Line] = []
-        if row is not None:
-            mark = STATUS_MARKS[row.status]
-            lines.append((*mark.spans, *line("  " + row.job)))
-            if row.detail:
-                lines += wrapped(line((row.detail, mark.style)), panel.size.width)
-            room = panel.size.height - len(lines)
-            short = room < LEAST_LINES
-            lines += [line(row.value)] if short else pretty(row.value, panel.size.width, room)
+        lines = directory_lines(row, panel.size) if row is not None else []
         panel.show(lines, stale=self.session.stale)
         set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
         if group is not None and troubled:
@@ -374,18 +362,12 @@ class GroupsView(GroupVerbs):
 
     def command_next_action(self) -> None:
         """Show the groups of the next action."""
-        self._step_action(1)
+        self.session.step_action(1)
+        self.show()
 
     def command_previous_action(self) -> None:
         """Show the groups of the previous action."""
-        self._step_action(-1)
-
-    def _step_action(self, step: int) -> None:
-        snapshot, action = self.session.snapshot, self.session.action
-        if snapshot is None or action is None:
-            return
-        at = snapshot.actions.index(action)
-        self.session.action_index = snapshot.actions[(at + step) % len(snapshot.actions)].index
+        self.session.step_action(-1)
         self.show()
 
     def command_pane(self) -> None:

@@ -10,6 +10,7 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import JobView, LogPage, LogState
 from rowtui.core.project.views.views import ROW
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.log.log import trouble_line
 from rowtui.tui.views.queue.jobs import job_id
@@ -329,8 +330,6 @@ class LogView(ScreenView):
         start(self, self._page, "pager", exclusive=True)
 
     async def _page(self) -> None:
-        from rowtui.tui.shell.external_program import open_in_pager
-
         state = self._state
         if state is None or not state.path:
             return

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
@@ -178,8 +179,6 @@ def _bundle_lines(
         text = "the node is less than half full: others could go there as well"
         empty = [*wrapped(line(("▲ ", "warning"), (text, "warning")), width, 2), ()]
     if axis != "time":
-        from rowtui.tui.views.pack.slots import node_lines
-
         return [*lines, *node_lines(row, jobs, axis, width), (), *empty]
     chart = _Chart(bundle.lanes, bundle.busy_seconds, width)
     lines.append(chart.axis())
@@ -286,8 +285,6 @@ def _drawn(block: _Block, lane: LaneView, jobs: Sequence[PlannedJob]) -> list[Sp
 
 
 def _columns(text: str) -> int:
-    from rich.cells import cell_len
-
     return cell_len(text)
 
 
