@@ -92,8 +92,9 @@ class RowtuiApp(TerminalApp):
         self._wrong = list(self.themes.wrong)
         self.config = config
         self.feed = Feed(self.session, self.show_again, self.report)
-        tell = partial(self.session.note, "settings", style="warning")
-        self.kept_fields = KeptFields(state, tell)
+        self.kept_fields = KeptFields(
+            state, partial(self.session.note, "settings", style="warning")
+        )
         self._state = state
         self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
@@ -167,9 +168,7 @@ class RowtuiApp(TerminalApp):
         super().end_by_signal(number)
 
     def _come_back(self, _: object) -> None:
-        """Redraw the screen and refresh the project after the shell or another program had the
-        terminal.
-        """
+        """Redraw and refresh, after the shell or another program had the terminal."""
         self.refresh(layout=True)
         self.feed.refresh_now()
 
