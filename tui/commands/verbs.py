@@ -19,7 +19,7 @@ from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialogs import confirm
-from rowtui.tui.views.groups.retry_dialog import AgainScreen
+from rowtui.tui.views.groups.retry import AgainScreen
 from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
 from textual.screen import ModalScreen
 

@@ -101,9 +101,7 @@ class RowtuiApp(TerminalApp):
         self._last_failure: tuple[str, str] | None = None
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return a value for each variable of rowtui, including variables that the theme leaves
-        out.
-        """
+        """Return a value for each variable of rowtui, also where the theme has none."""
         return variable_defaults(self.current_theme)
 
     @cached_property
@@ -346,9 +344,7 @@ class RowtuiApp(TerminalApp):
         self.show_again("steps")
 
     def command_quit(self) -> None:
-        """Leave; while jobs are being submitted, or the autopilot is on, only after a
-        confirmation.
-        """
+        """Leave; ask first while jobs are being submitted, or the autopilot is on."""
         self.verbs.leave()
 
     async def action_quit(self) -> None:

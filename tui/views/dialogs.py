@@ -99,10 +99,6 @@ class ConfirmScreen(Dialog[bool]):
         typed = event.value.strip().lower().replace(",", "")
         self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
 
-    def action_no(self) -> None:
-        """Return False."""
-        self.dismiss(False)
-
 
 def confirm(
     app: App[Any],
@@ -159,10 +155,6 @@ class FolderScreen(Dialog[str]):
         event.stop()
         self.dismiss(event.value.strip())
 
-    def action_no(self) -> None:
-        """Return ""."""
-        self.dismiss("")
-
 
 # The question whether the code of a mapping file may run. The user reads it first; default no.
 
@@ -198,7 +190,7 @@ class TrustScreen(Dialog[bool]):
         )  # fmt: skip
         with Vertical(id="trust"):
             page: TextLines[str] = TextLines(
-                _difference if review.differs else line, name="trust-text"
+                difference_line if review.differs else line, name="trust-text"
             )
             what = "what changed in" if review.differs else "all of"
             set_titles(page, f"Trust {review.name}?", f"{what} {plural(len(review.lines), 'line')}")
@@ -220,17 +212,13 @@ class TrustScreen(Dialog[bool]):
         event.stop()
         self.dismiss(event.value.strip().lower() == WORD)
 
-    def action_no(self) -> None:
-        """Return False."""
-        self.dismiss(False)
-
     def action_other(self) -> None:
         """Move from the answer to the text, or back."""
         answer = self.query_one(Input)
         (self.query_one(TextLines) if answer.has_focus else answer).focus()
 
 
-def _difference(text: str) -> Line:
+def difference_line(text: str) -> Line:
     """Return a line of a difference, styled by its first character."""
     style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
     return line((text, style))

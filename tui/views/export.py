@@ -20,7 +20,7 @@ from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
-from rowtui.tui.widgets.table.asked_rows import Arranged
+from rowtui.tui.widgets.table.engine_rows import Arranged
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -145,10 +145,6 @@ class ExportScreen(Dialog[Path | None]):
             self._tell("▲ There is such a file. Enter again replaces it.")
         else:
             self.dismiss(path)
-
-    def action_no(self) -> None:
-        """Return None."""
-        self.dismiss(None)
 
 
 def why_not(path: Path) -> str:

@@ -104,7 +104,3 @@ class FieldsScreen(Dialog[FieldChoice | None]):
             self.dismiss(FieldChoice())
             return
         self.dismiss(FieldChoice((*ids, *self._unseen), frozenset(self._hidden)))
-
-    def action_no(self) -> None:
-        """Return None."""
-        self.dismiss(None)

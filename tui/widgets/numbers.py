@@ -33,6 +33,35 @@ def age(seconds: float) -> str:
     return f"{whole // 86400} d"
 
 
+def ago(at: float | None, now: float) -> str:
+    """Return `now`, `15 s ago`; `–` if the time is unknown."""
+    if at is None:
+        return "–"
+    old = age(max(0.0, now - at))
+    return old if old == "now" else f"{old} ago"
+
+
+def minutes_left(seconds: int) -> str:
+    """Return `45 s`, `12 min`."""
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
+def hours_minutes_seconds(seconds: int) -> str:
+    """Return `27:04:00`, without days."""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def in_words(hours: float) -> str:
+    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
+    minutes = max(1, round(hours * 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    days, rest = divmod(round(hours), 24)
+    return f"{days:,} d" + (f" {rest} h" if rest else "")
+
+
 def short_cost(cost: Cost) -> str:
     """Return `461K CPU-h`, `12 GPU-h`, both with `+`; `–` for a cost of zero."""
     parts = []

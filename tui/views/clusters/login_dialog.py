@@ -13,7 +13,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.engine.api.engine import ClusterView
 from rowtui.tui.shell.session import Failure
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialog import Dialog, field_keys
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
@@ -172,22 +172,7 @@ class HostKeyScreen(LoginDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "reject", "reject", id="login.reject", tooltip="do not believe it"),
-        Binding(
-            "left,up",
-            "app.focus_previous",
-            "previous",
-            show=False,
-            id="login.previous",
-            tooltip="the field before",
-        ),
-        Binding(
-            "right,down",
-            "app.focus_next",
-            "next",
-            show=False,
-            id="login.next",
-            tooltip="the next field",
-        ),
+        *field_keys("login", "left,up", "right,down"),
     ]
     AUTO_FOCUS: ClassVar[str | None] = "#reject"
 
@@ -261,7 +246,7 @@ class ChooseScreen(Dialog[str | None]):
     """A dialog for one of several clusters. It returns the cluster's name, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "nothing", "nothing", id="login.nothing", tooltip="log in to none"),
+        Binding("escape", "no", "nothing", id="login.nothing", tooltip="log in to none"),
         Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
         Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
     ]
@@ -297,10 +282,6 @@ class ChooseScreen(Dialog[str | None]):
         """Return the selected cluster."""
         event.stop()
         self.dismiss(self._clusters[event.option_index].name)
-
-    def action_nothing(self) -> None:
-        """Return None."""
-        self.dismiss(None)
 
     def action_step(self, by: int) -> None:
         """Move up or down, as in every list."""

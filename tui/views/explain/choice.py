@@ -31,7 +31,7 @@ from rowtui.tui.widgets.cells import line, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult

@@ -26,6 +26,7 @@ from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
+from rowtui.tui.widgets.numbers import hours_minutes_seconds
 
 if TYPE_CHECKING:
     from rowtui.core.mapping.model.decision import Decision
@@ -118,7 +119,7 @@ def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> 
             "In workflow.toml, for this action:",
             "",
             "[action.resources]",
-            f'walltime.per_submission = "{_clock(asked.change.walltime_seconds)}"',
+            f'walltime.per_submission = "{hours_minutes_seconds(asked.change.walltime_seconds)}"',
             "",
         ]
     under = []
@@ -154,10 +155,6 @@ def _where_its_tool_is(decision: Decision | None, action: str) -> str:
         if origin.kind == "tool" and origin.id == action and origin.place.file:
             return visible(str(origin.place))
     return "mapping.yml"
-
-
-def _clock(seconds: int) -> str:
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _quoted(text: str) -> str:

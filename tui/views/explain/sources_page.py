@@ -18,7 +18,7 @@ from rowtui.tui.views.explain.match_trace import value_text
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

@@ -11,9 +11,10 @@ from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import Edit, EditAsked
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialog import Dialog, field_keys
+from rowtui.tui.views.dialogs import difference_line
 from rowtui.tui.views.explain.explain_text import show_lines
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
@@ -34,11 +35,8 @@ class WriteScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "write nothing", id="write.no", tooltip="write nothing"),
-        Binding("left", "app.focus_previous", "previous", show=False, id="write.previous",
-                tooltip="the answer before"),
-        Binding("right", "app.focus_next", "next", show=False, id="write.next",
-                tooltip="the next answer"),
-    ]  # fmt: skip
+        *field_keys("write", "left", "right"),
+    ]
     AUTO_FOCUS: ClassVar[str | None] = "#cancel"
 
     def __init__(self, question: str, edit: Edit) -> None:
@@ -67,16 +65,6 @@ class WriteScreen(Dialog[bool]):
         """Return True only for the button Write."""
         event.stop()
         self.dismiss(event.button.id == "write-it")
-
-    def action_no(self) -> None:
-        """Return False."""
-        self.dismiss(False)
-
-
-def difference_line(text: str) -> Line:
-    """Return a line of a difference, styled by its first character."""
-    style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
-    return line((text, style))
 
 
 def write_what_if(view: ExplainView, plain: Decision | None) -> None:

@@ -13,8 +13,8 @@ from rowtui.core.engine.api.engine import (
     Engine,
     GroupsPage,
     GroupSummary,
+    ListAsked,
 )
-from rowtui.core.engine.api.engine import ListAsked as Asked
 from rowtui.core.groups.model import Status
 from rowtui.tui.widgets.cells import (
     Cell,
@@ -30,7 +30,7 @@ from rowtui.tui.widgets.cells import (
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.numbers import cost_forms, duration
-from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
+from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 from textual.geometry import Size
 
 # A directory's JSON value on several lines, as much of it as there is room for.
@@ -162,17 +162,17 @@ class Wiring(NamedTuple):
 
 def rows_of_groups(
     about: RowContext, took: Callable[[GroupsPage], None], wiring: Wiring
-) -> AskedRows[GroupSummary]:
+) -> EngineRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
 
-    async def ask(asked: Asked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
+    async def ask(asked: ListAsked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
         took(page)
         return RowPage(page.total, page.groups, page.of, page.found)
 
-    return AskedRows(
+    return EngineRows(
         ask,
         lambda group: group.first,
         group_cells,
@@ -184,7 +184,7 @@ def rows_of_groups(
     )
 
 
-class DirectoryRows(AskedRows[DirectoryRow]):
+class DirectoryRows(EngineRows[DirectoryRow]):
     """The directories of group `group` (from 0), or all directories of the action."""
 
     def __init__(self, about: RowContext, group: int | None, wiring: Wiring) -> None:
@@ -202,13 +202,13 @@ class DirectoryRows(AskedRows[DirectoryRow]):
         )
 
     async def _ask_engine(
-        self, asked: Asked, start: int, length: int, find: str
+        self, asked: ListAsked, start: int, length: int, find: str
     ) -> RowPage[DirectoryRow]:
         page = await self._page(asked, start, length, find)
         self.pointers = page.pointers
         return RowPage(page.total, page.rows, page.of, page.found)
 
-    async def _page(self, asked: Asked, start: int, length: int, find: str) -> DirectoriesPage:
+    async def _page(self, asked: ListAsked, start: int, length: int, find: str) -> DirectoriesPage:
         engine, action, statuses = self._about
         if self._group is None:
             return await engine.directories(action, statuses, start, length, asked=asked, find=find)

@@ -24,7 +24,7 @@ from rowtui.tui.views.groups.groups import (
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
 from rowtui.tui.widgets.cells import Line, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.table.asked_rows import AskedRows
+from rowtui.tui.widgets.table.engine_rows import EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -52,7 +52,7 @@ class GroupsView(GroupVerbs):
         self._generation = -1
         self._page: GroupsPage | None = None
         self._whole: tuple[float, ...] = ()  # Directories, CPU-hours and GPU-hours of all groups.
-        self._groups: AskedRows[GroupSummary] | None = None
+        self._groups: EngineRows[GroupSummary] | None = None
         self._directories: DirectoryRows | None = None  # The directories of the group.
         self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
@@ -178,7 +178,7 @@ class GroupsView(GroupVerbs):
         text = "Nothing here." if word == "all" else f"No directory is {word}; t shows others."
         return line((text, "dim"))
 
-    def _groups_arrived(self, rows: AskedRows[GroupSummary]) -> None:
+    def _groups_arrived(self, rows: EngineRows[GroupSummary]) -> None:
         if rows is not self._groups or not self.ready:
             return
         self.table.empty = self._nothing(self.table)

@@ -23,7 +23,7 @@ from rowtui.tui.views.network.picture.list import (
 )
 from rowtui.tui.views.network.picture.picture import Graph, graph
 from rowtui.tui.widgets.chrome import set_titles
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut

@@ -26,7 +26,7 @@ from rowtui.tui.views.status.status import (
 from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import line
 from rowtui.tui.widgets.chrome import Panel, set_titles
-from rowtui.tui.widgets.numbers import clock_time
+from rowtui.tui.widgets.numbers import clock_time, in_words
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -75,17 +75,6 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
         basis = f" after {done:,} in {in_words(within)}"
         lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (basis, "dim")))
     return lines
-
-
-def in_words(hours: float) -> str:
-    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
-    minutes = max(1, round(hours * 60))
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
-    days, rest = divmod(round(hours), 24)
-    return f"{days:,} d" + (f" {rest} h" if rest else "")
 
 
 class StatusView(NeedSteps):

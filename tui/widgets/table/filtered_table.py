@@ -14,7 +14,7 @@ from rowtui.core.base.filter import FilterError, RowFilter, parse_filter, places
 from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.filter_bar import FilterBar
-from rowtui.tui.widgets.table.asked_rows import Arranged
+from rowtui.tui.widgets.table.engine_rows import Arranged
 from rowtui.tui.widgets.table.rows import RowSource
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.message import Message

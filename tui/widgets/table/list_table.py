@@ -1,6 +1,6 @@
 """A table that the user can filter, sort, mark in ranges, arrange by columns and write to a file.
 
-It is a `VirtualTable` over `Arranged` rows: of the engine (`AskedRows`) or in memory
+It is a `VirtualTable` over `Arranged` rows: of the engine (`EngineRows`) or in memory
 (`MemoryRows`). A view uses it in place of `VirtualTable`, gives it such rows, and has the keys of
 `catalogue.ROWS`. The user's filter and order stay when other rows of the same list are shown.
 """
@@ -17,7 +17,7 @@ from rowtui.tui.shell.work import start
 from rowtui.tui.views.export import export_list
 from rowtui.tui.views.fields import FieldsScreen
 from rowtui.tui.widgets.columns import place
-from rowtui.tui.widgets.table.asked_rows import LOADED, Arranged
+from rowtui.tui.widgets.table.engine_rows import LOADED, Arranged
 from rowtui.tui.widgets.table.filtered_table import FilteredTable
 from textual.geometry import Region
 
