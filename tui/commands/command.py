@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
 
 
-# Reasons why a command cannot be used now, for several views; "" if it can be used.
+# Reasons that several views share
 
 
 def always(_: Session) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
 
 
-# Operations on jobs: their words, the states in which they make sense, and the refusals
+# Operations on jobs
 
 
 class JobVerb(NamedTuple):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
-# Limit how often fast changes are shown, without delaying the keyboard.
+# Updates during work
 
 SHOW_SECONDS = 0.1
 """Seconds between two updates of something that changes continuously: an eye sees no more."""

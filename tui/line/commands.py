@@ -1,7 +1,8 @@
 """The commands after `:` beside the ids and labels of the registry, and the argument of each.
 
-This is the only table: completion, help and the key reference read it. `command_line.py` parses a
-line; `line_verbs.py` carries out a command.
+Completion, help and the key reference read these tables. `parse` reads a line, and `verbs` carries
+out a command. The commands of `IN_TERMINAL` run as `rowtui ...` in the dashboard's own terminal;
+they have no key, and the line takes them with their options.
 """
 
 from __future__ import annotations
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
 
 
-# Commands of the command line that the dashboard runs in its own terminal.
-#
-# These commands have no key: the palette lists them, and the `:` line takes them with their
-# options.
+# Commands that run in the terminal
 
 
 class InTerminal(NamedTuple):

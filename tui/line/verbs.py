@@ -1,6 +1,6 @@
 """Carry out what was typed after `:`, for one app.
 
-`command_line.py` parses a line; this module carries out the command, or refuses it with a sentence.
+`parse` reads a line; this module carries out the command, or refuses it with a sentence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""The user's own keys: `keys.toml`, validated entry by entry, and the rule for conflicts.
+"""Keys: the user's own keys in `keys.toml`, and keys without a command.
 
-The input is the content of the file by command id. The result is the keys of every command with
-other keys than usual, and a sentence for each entry that could not be used. The user's keys have
-priority over the usual ones; of two entries for one key, the first in the file is kept.
+`keys.toml` is validated entry by entry. The result is the keys of every command with other keys
+than usual, and a sentence for each entry that could not be used. The user's keys have priority over
+the usual ones; of two entries for one key, the first in the file is kept.
+
+A user who types a word without an open field does not mean its letters as commands. Therefore,
+after a key without a command, the characters that follow closely do nothing, until the typing
+pauses.
 """
 
 from __future__ import annotations
@@ -245,11 +249,7 @@ def keys_page(keys: KeyMap) -> list[str]:
     return lines
 
 
-# Keys without a command: what the user may have meant, and the text that follows them.
-#
-# A user who types a word without an open field does not mean its letters as commands. Therefore,
-# after a key without a command, the characters that follow closely do nothing, until the typing
-# pauses.
+# Keys without a command
 
 
 PAUSE = 1.0

@@ -21,7 +21,7 @@ from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-# Events and commands that were run, as rows of one list.
+# Rows
 
 START = 21
 """The number of columns of time and source."""

@@ -1,4 +1,8 @@
-"""The question before an operation that stops or removes something. The default is no."""
+"""Dialogs that several views use: a page of text, and questions. The default answer is no.
+
+`confirm` asks before an operation that stops or removes something. `FolderScreen` asks for a
+folder, and `TrustScreen` whether the code of a mapping file may run.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-# A page of text on top of a view: to read, to copy from, to close.
+# Pages
 
 
 class PageScreen(Dialog[None]):
@@ -123,7 +127,7 @@ def confirm(
     app.push_screen(ConfirmScreen(question, lines, count, of=of), answered)
 
 
-# The question for the folder to which a plan is written; the default is to write nothing.
+# Other questions
 
 
 class FolderScreen(Dialog[str]):
@@ -154,9 +158,6 @@ class FolderScreen(Dialog[str]):
         """Return the name."""
         event.stop()
         self.dismiss(event.value.strip())
-
-
-# The question whether the code of a mapping file may run. The user reads it first; default no.
 
 
 WORD = "trust"

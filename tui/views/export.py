@@ -1,4 +1,10 @@
-"""The question for a file, and the export of a list to it: all rows that the filter leaves."""
+"""The export of a list to a file, and the question for the file: all rows that the filter leaves.
+
+The file has JSON if its name ends in `.json`, otherwise CSV. The rows are written to a temporary
+file in the same folder, which then replaces the file. In CSV, a text that a spreadsheet would take
+for a formula gets an apostrophe before it. Names that are not UTF-8 are written with their bytes
+made visible.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +34,6 @@ from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
     from rowtui.tui.widgets.table.list_table import ListTable
-
-# A list as a file: JSON for names that end in `.json`, otherwise CSV. Replaced at once.
-#
-# The rows are written to a temporary file in the same folder, which then replaces the file. In
-# CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it. Names that
-# are not UTF-8 are written with their bytes made visible. The code runs in threads, and rows
-# arrive in slices.
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """The characters with which a formula of a spreadsheet begins."""

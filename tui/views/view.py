@@ -1,4 +1,7 @@
-"""Base class of all views: the lines around them, and the update after a change."""
+"""Base class of all views: the lines around them, and the update after a change; and their classes.
+
+The class of a view is loaded when the view is first shown, so that the start loads one view.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table.list_table import ListTable
 
 
-# The subject of a view for the line at the top: an action, a group, a job.
+# The subject of a view
 
 
 def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
@@ -295,7 +298,7 @@ class ScreenView(Screen[None]):
         )
 
 
-# The class of each view, loaded when the view is first shown, so that the start loads one view.
+# The views
 
 
 VIEW_CLASSES = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 
-# The state of the clusters in the top line: `anvil ● 15 s  delta ▲ login  frontier ◐ slow`.
+# Badges in the top line
 
 
 MOST_BADGES = 6

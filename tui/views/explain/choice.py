@@ -203,7 +203,7 @@ class DestinationChoice(Horizontal):
         self.call_after_refresh(target.focus)  # The target may have been hidden until now.
 
 
-# The small form of the Explain view for other resources, tags, user and roles.
+# The form of the what-if
 
 
 LABELS = {

@@ -2,7 +2,7 @@
 
 The input is `PlacementExplanation`s and `Decision`s; the output is lines of at most a width. Every
 mark has its word, every number its two sides (asked, offered), and all text from outside is made
-visible. `story.py` draws the steps that lead to the decision about the job.
+visible. `match_trace` draws the steps that lead to the decision about the job.
 """
 
 from __future__ import annotations

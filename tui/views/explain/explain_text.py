@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rowtui.tui.views.explain.view import ExplainView
 
 
-# Actions that leave an explanation: to the source files, to the clipboard, to lines to add.
+# Commands
 
 
 _AROUND = 8  # The number of columns by which a page is narrower than the screen, with its frame.

@@ -1,4 +1,9 @@
-"""A page with all sources of a decision; Enter opens the file at its line."""
+"""A page with all sources of a decision; Enter opens the file at its line.
+
+The rows are values, tags, rules and checks, those of the destination under the cursor first. A
+value from no file (for example a partition that the cluster reports) has the name of its source in
+place of a file.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
 
 
-# The origins of a decision: values, tags, rules, checks, each with file and line.
-#
-# The input is a decision and the destination under the cursor; the output is rows, those of the
-# destination first. A value from no file (for example a partition that the cluster reports) has the
-# name of its source instead.
+# Rows
 
 
 class SourceRow(NamedTuple):

@@ -1,4 +1,9 @@
-"""Groups, and the directories in one of them, as rows of tables."""
+"""The rows of the view Groups: groups of an action, directories of a group, or all directories.
+
+Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
+shown. A directory's JSON value may be cut anywhere (a page of directories is bounded), so the value
+is laid out by its brackets and not parsed.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +38,7 @@ from rowtui.tui.widgets.numbers import cost_forms, duration
 from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 from textual.geometry import Size
 
-# A directory's JSON value on several lines, as much of it as there is room for.
-#
-# The text may be cut anywhere (a page of directories is bounded), so it is laid out by its brackets
-# and not parsed: the text is shown up to its end.
+# Values
 
 
 INDENT = 2
@@ -138,10 +140,7 @@ def _one(pieces: list[str], at: int) -> Line:
     return line((piece, "dim" if is_key else ""))
 
 
-# The rows of the view Groups: groups of an action, directories of a group, or all directories.
-#
-# Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
-# shown.
+# Rows
 
 
 class RowContext(NamedTuple):

@@ -1,7 +1,8 @@
-"""Resubmission as text: the failures, the changes that may help, and the fields for a change.
+"""The question how failed jobs are retried: unchanged, or with more resources.
 
-The input is the failed jobs and the texts of the fields; the output is lines, a `AmountChange`, and
-a sentence for each field that cannot be parsed. An empty field leaves the job unchanged.
+The page shows the failures, the changes that may help, and fields for a change; an empty field
+leaves the job unchanged. The page sends nothing: the answer becomes a plan, which is confirmed like
+any other.
 """
 
 from __future__ import annotations
@@ -127,9 +128,7 @@ def _mixed(jobs: Sequence[FailedJob]) -> list[Line]:
     return [line((f"May help: {', '.join(words)}", "dim"))]
 
 
-# The question how failed jobs are retried: unchanged, or with more resources.
-#
-# The page sends nothing: the answer becomes a plan, which is confirmed like any other.
+# The dialog
 
 
 class AgainScreen(Dialog[AmountChange | None]):

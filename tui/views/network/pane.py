@@ -179,7 +179,7 @@ class NetworkPane:
             self._view.call_after_refresh(self.focus)
 
 
-# Searches in the Network view, and ways out of it: a node by its name, the log of a sample's job.
+# Searches and logs
 
 
 MOST_OFFERED = 12

@@ -1,4 +1,8 @@
-"""The pane with the samples of the chosen node: its rows, highlights and marks."""
+"""The pane with the samples of the chosen node: its rows, highlights and marks.
+
+A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
+stores the last known state of the job, because the possible operations depend on this state.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +29,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table.engine_rows import EngineRows
 
 
-# The samples of a node as rows of a list, and the meaning of their marks.
-#
-# A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
-# stores the last known state of the job, because the possible operations depend on this state.
+# Rows
 
 
 class Of(NamedTuple):

@@ -1,8 +1,9 @@
-"""The lines beneath a packing: the lanes of a bundle over time, a node type, or jobs not packed.
+"""The lines beneath a packing: the lanes of a bundle, a node type, or jobs not packed.
 
-The input is a row of the packing and the plan's jobs; the output is lines of at most a width. Jobs
-in a lane run one after another from left to right, each between brackets, with its name if there is
-room.
+The input is a row of the packing and the plan's jobs; the output is lines of at most a width. Over
+time, jobs in a lane run one after another from left to right, each between brackets, with its name
+if there is room. Over the cores or the memory of the node, each lane has a letter, which takes as
+many columns as the lane has of the node.
 """
 
 from __future__ import annotations
@@ -28,10 +29,7 @@ from rowtui.tui.views.pack.bundles import (
 from rowtui.tui.widgets.cells import Line, Span, cut, fit, line, wrapped
 from rowtui.tui.widgets.numbers import duration
 
-# The lanes of a bundle over the cores or the memory of its node: the use of each, and the rest.
-#
-# The input is a row of the packing; the output is lines of at most a width. A lane has a letter;
-# each letter takes as many columns as the lane has of the node.
+# Lanes over cores and memory
 
 
 LETTERS = ascii_uppercase + ascii_lowercase

@@ -13,7 +13,7 @@ from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
-# The rows of the queue for a table: pages from the engine, and marks that include arrays.
+# Rows
 
 
 class QueueRows(EngineRows[QueueRow]):

@@ -20,7 +20,7 @@ from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding
 
-# The reasons why a job does not run: the page of a job, and the lines below the queue. Pure.
+# Reasons
 
 
 WAITS = (JobState.PENDING, JobState.HELD)

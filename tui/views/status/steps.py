@@ -1,4 +1,4 @@
-"""Carry out the next step of an item that waits for the user.
+"""The commands of the view Status on an item that waits for the user: its next step, and a retry.
 
 Each step opens the place where the user can act, or asks the question there; no step changes
 anything outside the dashboard by itself.

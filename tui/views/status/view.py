@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
 
 
-# The last day of an action as a row of bars, and the estimated end of the remaining
-# directories.
+# The last day of an action
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 

@@ -1,4 +1,4 @@
-"""Work that the Submit view starts without waiting: files, pager, Explain, earlier scripts."""
+"""The commands of the view Submit that wait, and its requests for earlier scripts."""
 
 from __future__ import annotations
 

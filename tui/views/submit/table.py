@@ -1,4 +1,8 @@
-"""The list of a plan's jobs: marks of other lists correspond here to the jobs that are sent."""
+"""The list of a plan's jobs: marks of other lists correspond here to the jobs that are sent.
+
+The rows are updated while the plan is sent. A plan may have thousands of jobs: one step processes
+some of them, and the previous rows stay until all are processed.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,7 @@ from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.table_lines import RowLook
 
-# The rows of a plan that a filter leaves, in their order; updated while the plan is sent.
-#
-# The input is the rows of `render/plan_rows.py`; the output is rows for a `ListTable`. A plan may
-# have thousands of jobs: one step processes some of them, and the previous rows stay until all are
-# processed.
+# Rows
 
 
 AT_ONCE = 200

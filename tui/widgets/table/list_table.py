@@ -2,7 +2,7 @@
 
 It is a `VirtualTable` over `Arranged` rows: of the engine (`EngineRows`) or in memory
 (`MemoryRows`). A view uses it in place of `VirtualTable`, gives it such rows, and has the keys of
-`catalogue.ROWS`. The user's filter and order stay when other rows of the same list are shown.
+`everywhere.ROWS`.
 """
 
 from __future__ import annotations
