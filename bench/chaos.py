@@ -24,30 +24,29 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Sequence
-from dataclasses import asdict
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
+
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.clusters.schedulers.base import Job
-from rowtui.core.clusters.schedulers.base import JobSpec
-from rowtui.core.clusters.schedulers.base import SubmitResult
+from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.submission.plan.model import JobStep
-from bench.__main__ import machine
-from bench.remote import ProjectsHere
-from bench.remote import RemoteProjects
-from bench.remote import engine_projects
-from bench.remote import local_projects
-from bench.remote import remote_projects
-from bench.remote import runs_of
 from rowtui.core.state.row.export import clean_row_files
+from rowtui.core.submission.plan.model import JobStep
+
+from bench.__main__ import machine
+from bench.remote import (
+    ProjectsHere,
+    RemoteProjects,
+    engine_projects,
+    local_projects,
+    remote_projects,
+    runs_of,
+)
 
 Projects = RemoteProjects | ProjectsHere
 CLUSTERS = {

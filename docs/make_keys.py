@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.tui.commands.registry import COMMANDS, TITLES, VIEWS, Command
+from rowtui.tui.commands.command import TITLES, VIEWS, Command
+from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("keys.md")

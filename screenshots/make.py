@@ -25,7 +25,7 @@ os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
 from rowtui.core.engine.api.engine import TransferView
-from rowtui.tui.shell.terminal_app import Manner
+from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 
 from screenshots import demo, placing, submit

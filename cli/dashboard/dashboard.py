@@ -56,7 +56,7 @@ def replay(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> i
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the display settings of the dashboard; None if no terminal can show it."""
-    from rowtui.tui.shell.terminal_app import manner, prepare
+    from rowtui.tui.shell.terminal import manner, prepare
 
     how = manner(
         os.environ,

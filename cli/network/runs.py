@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import time
 from typing import TYPE_CHECKING
+
 from rowtui.cli.network.shared.limits import open_network
-from rowtui.cli.project.open import ask
-from rowtui.cli.project.open import is_interactive
+from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
-from rowtui.core.base.text import Cost
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import Cost, plural, visible
 
 if TYPE_CHECKING:
     import argparse
+
     from rowtui.cli.output.output import Output
     from rowtui.core.base.json import network as to
     from rowtui.core.runs.limits.limits import RunLimits
     from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import BadRun
-    from rowtui.core.runs.store import Run
+    from rowtui.core.runs.store import BadRun, Run
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

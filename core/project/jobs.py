@@ -10,53 +10,43 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator
-from collections.abc import Collection
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from pathlib import Path
-from pathlib import PurePosixPath
+from collections.abc import AsyncGenerator, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.polling.poll import Polled
-from rowtui.core.clusters.schedulers.base import Job
-from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.base import QueueSnapshot
-from rowtui.core.clusters.schedulers.base import token_in_queue
-from rowtui.core.project.queue.queues import Answers
-from rowtui.core.project.queue.queues import Queues
-from rowtui.core.project.views.logs import LocalLog
-from rowtui.core.project.views.logs import Log
-from rowtui.core.project.views.logs import RemoteLog
-from rowtui.core.project.views.logs import read_log_end
-from rowtui.core.project.views.views import JobsView
-from rowtui.core.project.views.views import JobView
-from rowtui.core.project.views.views import LogTail
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    QueueSnapshot,
+    token_in_queue,
+)
+from rowtui.core.project.queue.queues import Answers, Queues
+from rowtui.core.project.views.logs import LocalLog, Log, RemoteLog, read_log_end
+from rowtui.core.project.views.views import JobsView, JobView, LogTail
 from rowtui.core.state.store.store import NotSavedError
 from rowtui.core.state.store.stored import Stored
 from rowtui.core.submission.plan.json import load_plan
-from rowtui.core.submission.plan.model import CLOCKS_DIFFER
-from rowtui.core.submission.plan.model import SENT
-from rowtui.core.submission.plan.model import JobRecord
-from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.reconcile.ending import scheduler_word
-from rowtui.core.submission.reconcile.ending import state_of
+from rowtui.core.submission.plan.model import (
+    CLOCKS_DIFFER,
+    SENT,
+    JobRecord,
+    JobStep,
+    Plan,
+    PlannedJob,
+)
+from rowtui.core.submission.reconcile.ending import scheduler_word, state_of
 from rowtui.core.submission.reconcile.reconcile_state import apply_settled
 from rowtui.core.submission.sending.carry_out import carry_out
 from rowtui.core.submission.sending.in_queue import refuse_unknown_jobs
-from rowtui.core.submission.sending.journal import Journal
-from rowtui.core.submission.sending.journal import job_records
-from rowtui.core.submission.sending.reservations import StoredReservations
-from rowtui.core.submission.sending.reservations import without_gone
+from rowtui.core.submission.sending.journal import Journal, job_records
+from rowtui.core.submission.sending.release_held import SendingProgress, Tools
+from rowtui.core.submission.sending.reservations import StoredReservations, without_gone
 from rowtui.core.submission.sending.site import Access
-from rowtui.core.submission.sending.release_held import SendingProgress
-from rowtui.core.submission.sending.release_held import Tools
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -9,42 +9,26 @@ computed on first use.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Literal
-from typing import Protocol
-from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.base.errors import RowtuiError
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.groups.form import cut_groups
-from rowtui.core.groups.model import ActionStatus
-from rowtui.core.groups.model import Status
-from rowtui.core.groups.status import action_status
-from rowtui.core.groups.status import chosen_from
-from rowtui.core.groups.status import with_status
+from rowtui.core.groups.model import ActionStatus, Status
+from rowtui.core.groups.status import action_status, chosen_from, with_status
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.cluster_context import ClusterContext
-from rowtui.core.project.planning.caches import StatusRows
-from rowtui.core.project.planning.caches import keep_orders
-from rowtui.core.project.planning.caches import stored_order
-from rowtui.core.project.summary import has_open_journals
-from rowtui.core.project.summary import unchanged_generation
-from rowtui.core.project.summary import write_summary
-from rowtui.core.project.workflows import compiled_workflow
-from rowtui.core.project.workflows import current_workflow
+from rowtui.core.project.planning.caches import StatusRows, keep_orders, stored_order
+from rowtui.core.project.summary import has_open_journals, unchanged_generation, write_summary
+from rowtui.core.project.workflows import compiled_workflow, current_workflow
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State
-from rowtui.core.state.store.store import NotSavedError
-from rowtui.core.state.store.store import Store
-from rowtui.core.state.store.stored import Identity
-from rowtui.core.state.store.stored import identity_of
+from rowtui.core.state.store.store import NotSavedError, Store
+from rowtui.core.state.store.stored import Identity, identity_of
 from rowtui.core.workflow.find import find_project
-from rowtui.core.workflow.model import Action
-from rowtui.core.workflow.model import Workflow
+from rowtui.core.workflow.model import Action, Workflow
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.parser import build_parser
-from rowtui.tui.commands.registry import TITLES
+from rowtui.tui.commands.command import TITLES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rowtui.tui.commands.command import NO_KEY
-from rowtui.tui.commands.registry import COMMANDS, TITLES
-from rowtui.tui.views.queue.job_verbs import CANCEL
+from rowtui.tui.commands.command import NO_KEY, TITLES
+from rowtui.tui.commands.registry import COMMANDS
+from rowtui.tui.commands.running import CANCEL
 from textual.screen import ModalScreen
 
 from tests.tui.hand import opened

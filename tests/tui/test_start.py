@@ -40,6 +40,12 @@ print(sorted(heavy & set(sys.modules)))
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_the_terminal_is_looked_at_before_textual_reads_its_environment() -> None:
+    code = "import sys, rowtui.tui.shell.terminal; print('textual' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "False", done.stderr
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_dumb_terminal_is_sent_to_the_text_form(
     term: str, monkeypatch: pytest.MonkeyPatch

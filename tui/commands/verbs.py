@@ -14,22 +14,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import plural
+from rowtui.core.engine.api.engine import CheckState
+from rowtui.core.submission.plan.model import count_jobs
 from rowtui.tui.shell.session import describe
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.dialogs import confirm
+from rowtui.tui.views.groups.retry import AgainScreen
+from rowtui.tui.views.submit.plan import Became, PlanRequest, Sending, chosen_words, outcome_of
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import AmountChange, FailedJob, RowKey, SendingProgress
     from rowtui.core.submission.plan.model import Plan
+    from rowtui.tui.commands.running import JobVerb
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.queue.job_verbs import JobVerb
     from rowtui.tui.views.submit.plan import PlanRequest, Sending
     from textual.app import App
 
 
-# Limit how often fast changes are shown, without delaying the keyboard.
+# Updates during work
 
 SHOW_SECONDS = 0.1
 """Seconds between two updates of something that changes continuously: an eye sees no more."""
@@ -101,23 +106,17 @@ class Verbs:
             ask = partial(ask, directories=directories)
             self._prepare(ask, "groups", set(directories))
             return
-        # A late import, because the first paint does not need the planning code.
-        from rowtui.tui.views.submit.plan import PlanRequest
-
         those = None if groups is None else tuple(groups)
         wanted = PlanRequest(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)
 
     def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
         """Ask how these jobs are retried, then plan them again and show the plan."""
-        # A late import, because the first paint does not need the module.
-        from rowtui.tui.views.groups.retry_dialog import AgainScreen
-
         view, known = self._app.view_name, self._session.jobs
 
         def answered(change: AmountChange | None) -> None:
             if change is None:
-                self._app.notify("Nothing was retried.", markup=False)
+                self._app.notify("Nothing was retried.")
                 return
             tokens = [job.token for job in jobs]
             self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
@@ -156,7 +155,7 @@ class Verbs:
         if firsts is not None and not planned <= firsts:
             text = "The project changed meanwhile: these are not the groups that were marked."
             self._session.note("project", text, "warning")
-            self._app.notify(text, severity="warning", markup=False)
+            self._app.warn(text)
             self._feed.refresh_now()
             self._app.show_again("planning")
             return
@@ -164,9 +163,6 @@ class Verbs:
 
     def review(self, plan: Plan, view: str, wanted: PlanRequest | None) -> None:
         """Show a plan, for confirmation."""
-        from rowtui.core.submission.plan.model import count_jobs
-        from rowtui.tui.views.submit.plan import Sending
-
         self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
@@ -174,7 +170,7 @@ class Verbs:
             self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {count_jobs(plan.jobs)}, up to {plan.cost}")
         if isinstance(self._app.screen, ModalScreen):  # The user types in the dialog.
-            self._app.notify("The plan is ready: press 5.", markup=False)
+            self._app.notify("The plan is ready: press 5.")
         else:
             self._app.go("submit")
         self._app.show_again("plan")
@@ -202,8 +198,6 @@ class Verbs:
         # The conflict was found while the user typed the confirmation.
         if sending.copying.conflict:
             return
-        from rowtui.tui.views.submit.plan import chosen_words
-
         sending.phase = "sending"
         self._session.has_submitted = True
         self._session.note("you", f"confirmed {chosen_words(sending)}")
@@ -211,8 +205,6 @@ class Verbs:
         self._app.show_again("sending")
 
     async def _send(self, sending: Sending) -> None:
-        from rowtui.tui.views.submit.plan import outcome_of
-
         if not await self._without_what_is_off(sending):
             return
         sending.started = self._session.clock()
@@ -254,30 +246,36 @@ class Verbs:
         if sending.then_leave:
             self._app.exit(0)
 
-    def ask_to_leave(self, sending: Sending) -> None:
-        """Leave during a submission only after it has stopped, and after a confirmation."""
-        from rowtui.tui.views.dialogs import ConfirmScreen
+    def leave(self) -> None:
+        """Leave the dashboard. While a submission or the autopilot of a network runs, leave only
+        after a confirmation; a submission stops first.
+        """
+        sending, view = self._session.sending, self._session.network.view
+        if sending is not None and sending.running:
+            left = len(sending.plan.jobs) - sending.done
+            lines = [
+                f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The one under "
+                "way is waited for,",
+                f"then it stops: {plural(left, 'job is', 'jobs are')} not sent, and nothing of "
+                "them stays reserved.",
+            ]
+            stop = partial(self._stop_and_leave, sending)
+            confirm(self._app, "Jobs are being sent. Stop and leave?", lines, 1, stop)
+        elif view is not None and view.run is not None and view.run.here:
+            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
+            question = "Leave, and stop the autopilot?"
+            confirm(self._app, question, lines, 1, partial(self._app.exit, 0))
+        else:
+            self._app.exit(0)
 
-        def answered(yes: bool | None) -> None:
-            if not yes:
-                return
-            if not sending.running:  # The submission ended while the question was open.
-                self._app.exit(0)
-                return
-            sending.then_leave = True
-            sending.phase = "stopping"
-            self._session.note("you", "leave as soon as the job under way has its answer")
-            self._app.show_again("sending")
-
-        left = len(sending.plan.jobs) - sending.done
-        lines = [
-            f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The one under way "
-            "is waited for,",
-            f"then it stops: {plural(left, 'job is', 'jobs are')} not sent, and nothing of them "
-            "stays reserved.",
-        ]
-        self._app.push_screen(ConfirmScreen("Jobs are being sent. Stop and leave?", lines, 1),
-                              answered)  # fmt: skip
+    def _stop_and_leave(self, sending: Sending) -> None:
+        if not sending.running:  # The submission ended while the question was open.
+            self._app.exit(0)
+            return
+        sending.then_leave = True
+        sending.phase = "stopping"
+        self._session.note("you", "leave as soon as the job under way has its answer")
+        self._app.show_again("sending")
 
     async def _without_what_is_off(self, sending: Sending) -> bool:
         """Remove the jobs that are switched off from the plan; return False if that fails."""
@@ -303,15 +301,13 @@ class Verbs:
             self._session.note("submit", told, style)
 
     def _tell_result(self, sending: Sending) -> None:
-        from rowtui.tui.views.submit.plan import Became
-
         accepted = sending.accepted
         total = plural(len(sending.plan.jobs), "job")
         text = f"{accepted:,} of {total} accepted by {sending.chosen.where}"
         whole = accepted == len(sending.plan.jobs)
         self._session.note("submit", text, "completed" if whole else "warning")
         if self._app.view_name != "submit":  # The view Submit shows the result already.
-            self._app.notify(text, severity="information" if whole else "warning", markup=False)
+            self._app.notify(text, severity="information" if whole else "warning")
         if accepted:
             view = sending.asked_in
             self._app.forget_marks("groups" if view == "pack" else view)
@@ -322,8 +318,6 @@ class Verbs:
 
     async def _review(self, sending: Sending) -> None:
         """Run the checks, and show each result when it arrives; no check delays anything else."""
-        from rowtui.core.engine.api.engine import CheckState
-
         checks = self._session.engine.review(sending.plan)
         try:
             async for check in checks:
@@ -362,6 +356,6 @@ class Verbs:
             if acted.refused > 1:
                 text += " (@ has them one by one)"
         self._session.note("jobs", text, "warning" if acted.refused else "")
-        self._app.notify(text, severity="warning" if acted.refused else "information", markup=False)
+        self._app.notify(text, severity="warning" if acted.refused else "information")
         self._feed.refresh_now(queues=True)
         self._app.show_again(verb.done)

@@ -21,7 +21,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
-# `:`: the page with the command line alone, above the keys of the view below it.
+# The page with the line
 
 
 class LineScreen(Dialog[None]):

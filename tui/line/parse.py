@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from rowtui.core.base.text import visible
-from rowtui.tui.commands.command import LISTED, NO_KEY, Command
-from rowtui.tui.commands.registry import BY_ID, COMMANDS, TITLES, commands_here
+from rowtui.tui.commands.command import LISTED, NO_KEY, TITLES, Command
+from rowtui.tui.commands.registry import BY_ID, COMMANDS, commands_here
 from rowtui.tui.line.commands import LINE_COMMANDS, WORDS, LineCommand
 from rowtui.tui.shell.session import Session
 

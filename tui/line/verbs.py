@@ -1,6 +1,6 @@
 """Carry out what was typed after `:`, for one app.
 
-`command_line.py` parses a line; this module carries out the command, or refuses it with a sentence.
+`parse` reads a line; this module carries out the command, or refuses it with a sentence.
 """
 
 from __future__ import annotations
@@ -13,13 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.tui.commands.registry import BY_ID, PARTS
+from rowtui.core.project.views.views import INJECT
+from rowtui.tui.commands.command import PARTS
+from rowtui.tui.commands.registry import BY_ID
+from rowtui.tui.demo.played import control_played
 from rowtui.tui.line.commands import WORDS
+from rowtui.tui.line.field import LineScreen
 from rowtui.tui.line.history import LineHistory
+from rowtui.tui.line.parse import RefusedLine, complete, offers, read
+from rowtui.tui.shell.external_program import run_command
+from rowtui.tui.shell.keymap import keys_page, load_keymap
 from rowtui.tui.shell.work import start
+from rowtui.tui.views.activity_page import ActivityScreen
+from rowtui.tui.views.dialogs import PageScreen, confirm
+from rowtui.tui.views.submit.plan import PlanRequest
 
 if TYPE_CHECKING:
-    from rowtui.tui.commands.registry import Command
+    from rowtui.tui.commands.command import Command
     from rowtui.tui.line.commands import LineCommand
     from rowtui.tui.line.parse import CommandOffer, Completion, ParsedLine
     from rowtui.tui.shell.app import RowtuiApp
@@ -40,10 +50,6 @@ class LineVerbs:
 
     def open(self, start: str = "") -> None:
         """Show the line."""
-        # The import is here because the first paint does not need the module.
-        from rowtui.tui.line.field import LineScreen
-        from rowtui.tui.line.parse import complete, offers
-
         known = offers(self._app.view_name, self._session)
 
         def candidates(text: str) -> Sequence[Completion]:
@@ -53,8 +59,6 @@ class LineVerbs:
 
     def run(self, text: str) -> str:
         """Carry out a line; return "" or the reason for a refusal."""
-        from rowtui.tui.line.parse import RefusedLine, offers, read
-
         known: Sequence[CommandOffer] = offers(self._app.view_name, self._session)
         asked = read(text, known, self.values)
         if asked is None:
@@ -78,7 +82,7 @@ class LineVerbs:
             why = verb(asked.argument)
         if why:
             shown = f"{asked.offer.name}: {why}"
-            self._app.notify(visible(shown), severity="warning", markup=False)
+            self._app.warn(visible(shown))
 
     async def _carry_out(self, command: Command) -> str:
         if command.scope not in PARTS or command.scope == "rows":
@@ -98,43 +102,32 @@ class LineVerbs:
         """Run a command of the command line in the terminal; ask first if the command may change
         something.
         """
-        from rowtui.tui.shell.external_program import run_command
-        from rowtui.tui.views.dialogs import ConfirmScreen
-
         try:
             words = [*line.name.split(), *shlex.split(argument)]
         except ValueError as error:
-            self._app.notify(f"{line.name}: {error}", severity="warning", markup=False)
+            self._app.warn(f"{line.name}: {error}")
             return
         shown = visible(f"rowtui {shlex.join(words)}")
 
-        def answered(yes: bool | None) -> None:
-            if not yes:
-                self._app.notify("Nothing was run.", markup=False)
-                return
+        def run() -> None:
             self._session.note("you", shown)
             start(self._app, partial(run_command, self._app, words), "outside")
 
         if not BY_ID[line.command].asks:
-            answered(True)
+            run()
             return
         lines = [shown, line.description, "It asks its own questions in the terminal."]
         question = f"Run {line.name} in the terminal?"
-        self._app.push_screen(ConfirmScreen(question, lines, 1), answered)
+        confirm(self._app, question, lines, 1, run, otherwise="Nothing was run.")
 
     # Pages
 
     def show_activity(self, which: str = "all") -> None:
         """Show what happened and what was run, or one of both."""
-        from rowtui.tui.views.activity_page import ActivityScreen
-
         self._app.push_screen(ActivityScreen(self._session, which))
 
     def show_keys(self) -> None:
         """Show the user's own keys, the file with them, and the problems in the file."""
-        from rowtui.tui.shell.keymap import keys_page, load_keymap
-        from rowtui.tui.views.dialogs import PageScreen
-
         self._app.push_screen(PageScreen("Your keys", keys_page(load_keymap(self._app.config))))
 
     # Completion of an argument
@@ -203,9 +196,6 @@ class LineVerbs:
             return why
         packing: PackingState = self._session.packing
         assert self._session.action is not None
-        # A late import, because the module loads the packing code.
-        from rowtui.tui.views.submit.plan import PlanRequest
-
         packing.want(PlanRequest(self._session.action.index))
         self._app.go("pack")
         return ""
@@ -251,7 +241,7 @@ class LineVerbs:
             return
         if job is None:
             text = f"log: no job of this project is called {label}"
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             return
         session.queue_row = None
         session.known_job = job
@@ -298,9 +288,6 @@ class LineVerbs:
         return ""
 
     def _demo(self, fault: str) -> str:
-        from rowtui.core.project.views.views import INJECT
-        from rowtui.tui.demo.played import control_played
-
         control_played(self._app, INJECT, fault)
         return ""
 

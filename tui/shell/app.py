@@ -8,54 +8,45 @@ point.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import textual.constants
+import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.core.project.views.views import FASTER, SLOWER
-from rowtui.tui.commands.palette_commands import RegistryProvider
-from rowtui.tui.commands.registry import BY_ID, TITLES, bindings_for
-from rowtui.tui.commands.verbs import Verbs
+from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.registry import BY_ID, RegistryProvider, bindings_for
 from rowtui.tui.demo.played import control_played
-from rowtui.tui.line.unbound import Stray, unbound_words
-from rowtui.tui.line.verbs import LineVerbs
 from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.feed import Feed
+from rowtui.tui.shell.keymap import Stray, load_keymap, unbound_words
 from rowtui.tui.shell.logins import Logins
 from rowtui.tui.shell.session import Session, describe
-from rowtui.tui.shell.terminal_app import Manner, TerminalApp, manner
+from rowtui.tui.shell.terminal import Manner, manner
+from rowtui.tui.shell.terminal_app import TerminalApp, defect_error
 from rowtui.tui.shell.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.shell.themes import variable_defaults
 from rowtui.tui.shell.work import start
 from rowtui.tui.textual_patches.style_cache import KeptStylesheet
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.network.verbs import NetworkVerbs
-from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.views.view import ScreenView
-from rowtui.tui.views.views import VIEW_CLASSES, looks_of, open_view
+from rowtui.tui.views.view import VIEW_CLASSES, ScreenView, looks_of, open_view
 from textual import events
 from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.project.views.views import Played
-
-ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
-"""Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
-The exit code is 128 + the number of the signal.
-"""
-
+    from rowtui.tui.commands.verbs import Verbs
+    from rowtui.tui.line.verbs import LineVerbs
 
 LOAD_SECONDS = 0.3
 """Seconds between two views that are loaded in advance, so that the user's keys are
@@ -92,8 +83,6 @@ class RowtuiApp(TerminalApp):
         how: Manner | None = None,
         played: Played | None = None,
     ) -> None:
-        # Textual's own log contains every key that is pressed, and therefore passwords.
-        vars(textual.constants)["LOG_FILE"] = None
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock, played=played)
@@ -102,40 +91,42 @@ class RowtuiApp(TerminalApp):
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
         self.config = config
-        self._feed = Feed(self.session, self.show_again, self.report)
-        self.verbs = Verbs(self, self.session, self._feed)
-        self.network = NetworkVerbs(self, self.session, self._feed)
-        tell = partial(self.session.note, "settings", style="warning")
-        self.kept_fields = KeptFields(state, tell)
-        self.line = LineVerbs(self, self.session, state)
-        self.logins = Logins(self, self.session, self._feed)
-        self.needs = NeedSteps(self, self.session)
+        self.feed = Feed(self.session, self.show_again, self.report)
+        self.kept_fields = KeptFields(
+            state, partial(self.session.note, "settings", style="warning")
+        )
+        self._state = state
+        self.logins = Logins(self, self.session, self.feed)
         self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
-        # The error that ended the dashboard, if an error in rowtui ended it.
-        self.defect: Exception | None = None
-
-    def _log(self, *_: object, **__: object) -> None:
-        """Discard the message, so that no key reaches Textual's log: see `__init__`."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return a value for each variable of rowtui, including variables that the theme leaves
-        out.
-        """
+        """Return a value for each variable of rowtui, also where the theme has none."""
         return variable_defaults(self.current_theme)
+
+    @cached_property
+    def verbs(self) -> Verbs:
+        """The verbs for plans and jobs; the first frame does not need their modules."""
+        from rowtui.tui.commands.verbs import Verbs
+
+        return Verbs(self, self.session, self.feed)
+
+    @cached_property
+    def line(self) -> LineVerbs:
+        """The command line; the first frame does not need its modules."""
+        from rowtui.tui.line.verbs import LineVerbs
+
+        return LineVerbs(self, self.session, self._state)
 
     # Life cycle
 
     def on_mount(self) -> None:
         """Start following the project after the first paint."""
-        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-            loop = asyncio.get_running_loop()
-            for number in ENDING_SIGNALS:
-                loop.add_signal_handler(number, self.end_by_signal, number)
+        self.follow_signals()
         self.app_resume_signal.subscribe(self, self._come_back)
         self._load_keys()
         if self._wrong:
-            self.notify("\n".join(self._wrong), severity="warning", markup=False)
+            self.warn("\n".join(self._wrong))
             for text in self._wrong:
                 self.session.note("settings", text, "warning")
         self.set_interval(self.how.tick, self._tick)
@@ -144,7 +135,7 @@ class RowtuiApp(TerminalApp):
         self.call_after_refresh(self._start_feed)
 
     def _start_feed(self) -> None:
-        start(self, self._feed.run, "feed")
+        start(self, self.feed.run, "feed")
         start(self, self.logins.listen, "logins")
         start(self, self._load_views, "views")
         self.keep_little()
@@ -161,8 +152,6 @@ class RowtuiApp(TerminalApp):
     def _load_keys(self) -> None:
         if self.config is None or not (self.config / "keys.toml").is_file():
             return
-        from rowtui.tui.shell.keymap import load_keymap
-
         keys = load_keymap(self.config)
         self._wrong += keys.wrong
         self.session.keys = keys.keys
@@ -177,21 +166,9 @@ class RowtuiApp(TerminalApp):
         super().end_by_signal(number)
 
     def _come_back(self, _: object) -> None:
-        """Redraw the screen and refresh the project after the shell or another program had the
-        terminal.
-        """
+        """Redraw and refresh, after the shell or another program had the terminal."""
         self.refresh(layout=True)
-        self._feed.refresh_now()
-
-    def _handle_exception(self, error: Exception) -> None:
-        """End the dashboard with one sentence after an error in rowtui; in tests, raise
-        the error.
-        """
-        if self.is_headless:
-            super()._handle_exception(error)
-            return
-        self.defect = self.defect or error
-        self.exit(1, return_code=1)
+        self.feed.refresh_now()
 
     def _tick(self) -> None:
         if self.view is not None:
@@ -221,14 +198,6 @@ class RowtuiApp(TerminalApp):
         if self.view is not None:
             self.view.show()
 
-    def notify(self, message: str, **how: Any) -> None:
-        """Show a toast in place of a toast with the same text, so that repeated keys show
-        it once.
-        """
-        for same in [one for one in self._notifications if one.message == message]:
-            self._unnotify(same, refresh=False)
-        super().notify(message, **how)
-
     def report(self, what: str, error: Exception) -> None:
         """Report an error to the user: a toast (once) and a line of activity; never a traceback."""
         message, hint = describe(error)
@@ -239,13 +208,9 @@ class RowtuiApp(TerminalApp):
             self._last_failure = failure
             self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
             shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
-            self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
+            self.notify(shown, title="Error", severity="error", timeout=10)
         if self.view is not None:
             self.view.show_bottom()
-
-    def look_at_network(self) -> None:
-        """Poll the network as soon as possible."""
-        self._feed.look_at_network()
 
     def forget_marks(self, view: str) -> None:
         """Clear the marks in that view after a command has used them."""
@@ -281,7 +246,7 @@ class RowtuiApp(TerminalApp):
         command = BY_ID[command_id]
         if reason := command.enabled(self.session):
             label = command.label.rstrip("…")
-            self.notify(f"{label}: {reason}", severity="warning", markup=False)
+            self.warn(f"{label}: {reason}")
             return
         if command_id == "go.pack" and self.view is not None:
             self.view.show_packed()
@@ -307,12 +272,12 @@ class RowtuiApp(TerminalApp):
 
     def command_refresh(self) -> None:
         """Read the project again, and poll the queues."""
-        self._feed.refresh_now(queues=True)
+        self.feed.refresh_now(queues=True)
 
     def command_scan(self) -> None:
         """Read the project again, with every directory."""
         self.session.note("you", "scan: reading every directory again")
-        self._feed.refresh_now(full=True)
+        self.feed.refresh_now(full=True)
         self.show_again("activity")
 
     def command_pause(self) -> None:
@@ -320,7 +285,7 @@ class RowtuiApp(TerminalApp):
         self.session.paused = not self.session.paused
         self.session.note("you", "paused" if self.session.paused else "following changes again")
         if not self.session.paused:
-            self._feed.refresh_now()
+            self.feed.refresh_now()
         self.show_again("paused")
 
     def command_activity(self) -> None:
@@ -355,11 +320,10 @@ class RowtuiApp(TerminalApp):
 
     def command_copy(self) -> None:
         """Copy the selection, through the terminal."""
-        text = self.view.copyable() if self.view else ""
-        if not text:
-            self.notify("There is nothing to copy here.", severity="warning", markup=False)
-            return
-        self.copy_text(text)
+        if text := self.view.copyable() if self.view else "":
+            self.copy_text(text)
+        else:
+            self.warn("There is nothing to copy here.")
 
     def command_back(self) -> None:
         """Go one step back; the last step leads to the status."""
@@ -380,35 +344,12 @@ class RowtuiApp(TerminalApp):
         self.show_again("steps")
 
     def command_quit(self) -> None:
-        """Leave; while jobs are being submitted, or the autopilot is on, only after a
-        confirmation.
-        """
-        sending = self.session.sending
-        if sending is not None and sending.running:
-            self.verbs.ask_to_leave(sending)
-            return
-        view = self.session.network.view
-        if view is not None and view.run is not None and view.run.here:
-            from rowtui.tui.views.dialogs import ConfirmScreen
-
-            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
-            question = "Leave, and stop the autopilot?"
-            self.push_screen(ConfirmScreen(question, lines, 1), self._leave)
-            return
-        self.exit(0)
-
-    def _leave(self, yes: bool | None) -> None:
-        if yes:
-            self.exit(0)
+        """Leave; ask first while jobs are being submitted, or the autopilot is on."""
+        self.verbs.leave()
 
     async def action_quit(self) -> None:
         """Leave as `command_quit` does; Textual calls this action."""
         self.command_quit()
-
-    def action_help_quit(self) -> None:
-        """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
-        keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
-        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
 
 
 def run_dashboard(
@@ -432,8 +373,6 @@ def run_dashboard(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",
         )
-    import platformdirs
-
     config = Path(platformdirs.user_config_dir("rowtui"))
     state = Path(platformdirs.user_state_dir("rowtui"))
     app = RowtuiApp(
@@ -453,24 +392,7 @@ def run_dashboard(
         finally:
             await engine.close()
         if app.defect is not None:
-            raise _told(app.defect)
+            raise defect_error(app.defect)
         return app.return_code or 0
 
     return asyncio.run(main())
-
-
-def _told(defect: Exception) -> RowtuiError:
-    """Return an error in rowtui as one sentence; write its traceback to a file."""
-    import traceback
-
-    import platformdirs
-
-    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
-    hint = f"the details are in {path}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
-    except OSError as error:
-        hint = f"the details could not be written: {error}"
-    message, _ = describe(defect)
-    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.engine.api.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine.process.errors import EngineLost
 from rowtui.tui.shell.session import describe
+from rowtui.tui.views.network.state import RUN_MARKS
 from rowtui.tui.views.status.status import changed_counts
 
 if TYPE_CHECKING:
@@ -272,7 +273,6 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
     was = old.run.status if old.run and old.run.id == new.run.id else None
     if was is new.run.status:
         return []
-    from rowtui.tui.views.network.state import RUN_MARKS
 
     mark = RUN_MARKS[new.run.status]
     why = f": {new.run.why}" if new.run.why else ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.engine.api.engine import LoginQuestion
-from rowtui.tui.shell.session import describe
+from rowtui.tui.shell.session import Failure, describe
 from rowtui.tui.shell.work import start
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.clusters.login_dialog import ConnectingScreen, Failure, LoginDialog
+    from rowtui.tui.views.clusters.login_dialog import ConnectingScreen, LoginDialog
 
 RETRY_SECONDS = 5.0
 """Seconds until questions are received again after an error."""
@@ -104,7 +104,7 @@ class Logins:
         else:
             text = f"logged in to {cluster}"
             self._session.note("jobs", text, "completed")
-            self._app.notify(visible(text), markup=False)
+            self._app.notify(visible(text))
         finally:
             self._session.connecting.discard(cluster)
             if self._waiting is not None and self._waiting.cluster == cluster:
@@ -113,14 +113,12 @@ class Logins:
         self._app.show_again("connected")
 
     def _tell_failure(self, cluster: str, error: Exception) -> None:
-        from rowtui.tui.views.clusters.login_dialog import Failure
-
         message, hint = describe(error)
         apart = isinstance(error, LoginError)
         text = f"{'no login to ' if apart else ''}{cluster}: {message}"
         if isinstance(error, LoginError) and error.trouble is LoginTrouble.CANCELLED:
             self._session.note("jobs", text, "warning")
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             return
         self._session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
         title = f"No connection to {cluster}" if apart else f"Trouble with {cluster}"
@@ -168,20 +166,17 @@ class Logins:
 
     def _announce(self, item: LoginQuestion | Failure) -> None:
         """Show a message with the key that opens the question; a failure is only reported."""
-        from rowtui.tui.views.clusters.login_dialog import Failure
-
         if isinstance(item, Failure):
             self._line.remove(item)
             text = f"{item.title}: {item.message}"
-            self._app.notify(visible(text), severity="error", markup=False)
+            self._app.notify(visible(text), severity="error")
         elif item is not self._announced:
             self._announced = item
             text = f"{item.cluster} has a question: L shows it."
-            self._app.notify(visible(text), markup=False)
+            self._app.notify(visible(text))
 
     def _dialog(self, item: LoginQuestion | Failure) -> LoginDialog:
         from rowtui.tui.views.clusters.login_dialog import (
-            Failure,
             FailureScreen,
             HostKeyScreen,
             PromptScreen,
@@ -222,5 +217,5 @@ class Logins:
         if isinstance(item, LoginQuestion) and item.number == number and dialog.is_current:
             text = f"{item.cluster} does not wait for an answer any more."
             self._session.note("jobs", text, "warning")
-            self._app.notify(visible(text), severity="warning", markup=False)
+            self._app.warn(visible(text))
             dialog.close()

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.groups.model import Status
 from rowtui.tui.views.chrome import STALE_AFTER, Freshness
-from rowtui.tui.views.clusters.state import ClustersLook
 from rowtui.tui.views.network.state import NetworkLook
 from rowtui.tui.views.pack.state import PackingState
 
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import JobState
     from rowtui.core.engine.api.engine import (
         ActionSummary,
+        ClusterDetail,
+        ClusterNodes,
+        ClustersView,
         ClusterView,
         Engine,
         JobsView,
@@ -40,6 +42,34 @@ if TYPE_CHECKING:
     from rowtui.tui.views.status.needs import NeedItem
     from rowtui.tui.views.submit.plan import Sending
 
+
+@dataclass
+class ClustersLook:
+    """The state of the view Clusters. `name` is the cluster under the cursor.
+
+    `nodes` has the nodes that a cluster reported; `refused` has the reason why a cluster reported
+    none.
+    """
+
+    view: ClustersView | None = None
+    name: str = ""
+    to_show: str = ""  # The cursor moves to this cluster as soon as the cluster is listed.
+    error: tuple[str, str] | None = None
+    nodes: dict[str, ClusterNodes] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    asking: set[str] = field(default_factory=set)
+
+    @property
+    def chosen(self) -> ClusterDetail | None:
+        """The cluster under the cursor; the first cluster until the user has chosen one."""
+        if self.view is None or not self.view.clusters:
+            return None
+        for cluster in self.view.clusters:
+            if cluster.name == self.name:
+                return cluster
+        return self.view.clusters[0]
+
+
 MOST_ACTIVITY = 1000
 """The number of lines of activity that are kept."""
 
@@ -51,6 +81,15 @@ class Activity(NamedTuple):
     source: str
     text: str
     style: str = ""
+
+
+class Failure(NamedTuple):
+    """A failed login, and a hint."""
+
+    cluster: str
+    title: str
+    message: str
+    hint: str = ""
 
 
 class Filter(NamedTuple):
@@ -132,6 +171,12 @@ class Session:
             if action.index == self.action_index:
                 return action
         return self.snapshot.actions[0]
+
+    def step_action(self, step: int) -> None:
+        """Choose the action that is this number of actions further in the list."""
+        if self.snapshot is not None and self.action is not None:
+            actions = self.snapshot.actions
+            self.action_index = actions[(actions.index(self.action) + step) % len(actions)].index
 
     def next_filter(self) -> None:
         """Form the groups from the directories of the next status."""

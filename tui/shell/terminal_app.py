@@ -1,4 +1,4 @@
-"""The part of the app for its terminal: the terminal's abilities, its suspension and its loss.
+"""The part of the app for its terminal: signals, suspension, clipboard, and the terminal's loss.
 
 The views do not depend on the terminal: filters change the lines on their way to the screen, and a
 lost terminal ends the dashboard as a signal would.
@@ -6,13 +6,21 @@ lost terminal ends the dashboard as a signal would.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import platformdirs
+import textual.constants
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.tui.shell.session import describe
+from rowtui.tui.shell.terminal import NO_COLOURS, Manner
 from rowtui.tui.textual_patches import garbage
 from rowtui.tui.textual_patches.fast_strips import LightChops
 from rowtui.tui.textual_patches.filters import AsciiGlyphs, GroundsAsAttributes
@@ -26,114 +34,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 
-# The abilities of this terminal, and of the line to it, determined once before the start.
-#
-# The input is the environment and the user's options; the output is a `Manner`. `prepare` must run
-# before Textual is imported, because Textual reads its environment only during its import;
-# therefore this module does not import Textual.
-
-
-NO_COLOURS, FEW_COLOURS, MANY_COLOURS = 0, 16, 256
-
-_DUMB = ("", "dumb", "unknown", "emacs")
-_WITHOUT_COLOURS = ("vt52", "vt100", "vt102", "vt220", "vt320", "xterm-mono", "ansi-mono")
-_FEW_COLOURS = ("linux", "cons25", "ansi", "console", "hurd", "mach")
-_WITHOUT_GLYPHS = (*_WITHOUT_COLOURS[:5], *_FEW_COLOURS)
-
-WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
-"""The driver with which textual-serve starts a dashboard."""
-
-SLOW_FRAMES = 10
-"""Frames a second over a slow line; at most 60 otherwise."""
-
-REMOTE_TICK, SLOW_TICK = 20, 60
-"""Seconds between two checks of the clock over a network line, and over a slow one: without
-changes, nothing else is written.
+ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+"""Signals that end the dashboard cleanly: the terminal closed, or a signal asks the process to end.
+The exit code is 128 + the number of the signal.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How to draw. `colours` is the largest number of colours; 0 also if the user wants no colours.
-
-    `remote`: over a network line, without animations. `slow`: also with few frames and few colours.
-    `browser`: there is no terminal; a page of `rowtui serve` shows the dashboard.
-    """
-
-    text_only: bool = False
-    ascii_only: bool = False
-    colours: int = MANY_COLOURS
-    remote: bool = False
-    slow: bool = False
-    mouse: bool = True
-    browser: bool = False
-
-    @property
-    def tick(self) -> int:
-        """Seconds between two checks of the clock."""
-        return SLOW_TICK if self.slow else REMOTE_TICK if self.remote else 1
-
-    @property
-    def theme(self) -> str:
-        """The theme that this terminal needs; "" if every theme is suitable."""
-        return "terminal" if self.colours <= FEW_COLOURS or self.slow else ""
-
-
-def manner(
-    environment: Mapping[str, str],
-    *,
-    encoding: str = "utf-8",
-    ascii_only: bool = False,
-    slow: bool = False,
-    mouse: bool = True,
-) -> Manner:
-    """Return how to draw on the terminal of this environment; `encoding` is Python's output
-    encoding.
-    """
-    if environment.get("TEXTUAL_DRIVER", "") == WEB_DRIVER:
-        return Manner(browser=True)
-    term = environment.get("TERM", "")
-    wish = environment.get("ROWTUI_ASCII", "")
-    without = term in _WITHOUT_GLYPHS or not _is_utf8(environment, encoding)
-    colours = MANY_COLOURS
-    if environment.get("NO_COLOR") or term in _WITHOUT_COLOURS:
-        colours = NO_COLOURS
-    elif term in _FEW_COLOURS and not environment.get("COLORTERM"):
-        colours = FEW_COLOURS
-    return Manner(
-        text_only=term in _DUMB,
-        ascii_only=ascii_only or (wish not in ("", "0") if wish else without),
-        colours=colours,
-        remote=slow or bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY")),
-        slow=slow,
-        mouse=mouse and environment.get("ROWTUI_NO_MOUSE", "0") in ("", "0"),
-    )
-
-
-def _is_utf8(environment: Mapping[str, str], encoding: str) -> bool:
-    """Whether the locale sets UTF-8. Python may write UTF-8 in other locales as well (PEP 538)."""
-    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
-        if value := environment.get(name, ""):
-            break
-    else:
-        value = ""
-    if value in ("C", "POSIX"):
-        return False
-    encoding = value.partition(".")[2].partition("@")[0] or encoding
-    return encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf8sig")
-
-
-def prepare(how: Manner) -> None:
-    """Set Textual's environment, before Textual is imported. Variables of the user stay
-    unchanged.
-    """
-    wanted: dict[str, str] = {}
-    if how.remote:
-        wanted |= {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0"}
-        wanted["TEXTUAL_FPS"] = str(SLOW_FRAMES if how.slow else 2 * SLOW_FRAMES)
-    for name, value in wanted.items():
-        os.environ.setdefault(name, value)
-
 
 SEARCH_SECONDS = 1.0
 """Seconds between two checks whether a search for garbage is due."""
@@ -152,11 +56,18 @@ class TerminalApp(KeysInOrder):
     """An app on one terminal, drawn in the manner for this terminal."""
 
     def __init__(self, how: Manner) -> None:
+        # Textual's own log contains every key that is pressed, and therefore passwords.
+        vars(textual.constants)["LOG_FILE"] = None
         self.how = how
+        # The error that ended the dashboard, if an error in rowtui ended it.
+        self.defect: Exception | None = None
         self.outside = False  # Whether a pager or an editor has the terminal.
         super().__init__()
         self._ascii = AsciiGlyphs()
         self._grounds = GroundsAsAttributes(colours=how.colours != NO_COLOURS)
+
+    def _log(self, *_: object, **__: object) -> None:
+        """Discard the message, so that no key reaches Textual's log: see `__init__`."""
 
     def get_driver_class(self) -> type[Driver]:
         """Return Textual's own driver, or on Linux and similar systems one that detects a lost
@@ -207,9 +118,38 @@ class TerminalApp(KeysInOrder):
         """End the dashboard, because its terminal is gone."""
         self.end_by_signal(signal.SIGHUP)
 
+    def follow_signals(self) -> None:
+        """End the dashboard cleanly at the signals that end a process."""
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+            loop = asyncio.get_running_loop()
+            for number in ENDING_SIGNALS:
+                loop.add_signal_handler(number, self.end_by_signal, number)
+
     def end_by_signal(self, number: signal.Signals) -> None:
         """Leave, with the exit code of this signal."""
         self.exit(128 + number, return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """End the dashboard with one sentence after an error in rowtui; in tests, raise
+        the error.
+        """
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.defect = self.defect or error
+        self.exit(1, return_code=1)
+
+    def notify(self, message: str, **how: Any) -> None:
+        """Show a toast, never parsed as markup, in place of a toast with the same text, so that
+        repeated keys show it once.
+        """
+        for same in [one for one in self._notifications if one.message == message]:
+            self._unnotify(same, refresh=False)
+        super().notify(message, **{"markup": False, **how})
+
+    def warn(self, text: str) -> None:
+        """Show a warning."""
+        self.notify(text, severity="warning")
 
     def look_for_terminal(self) -> None:
         """Leave if the terminal has hung up without a signal."""
@@ -217,10 +157,15 @@ class TerminalApp(KeysInOrder):
         if look is not None and not self.outside:
             look()
 
+    def action_help_quit(self) -> None:
+        """Show the key that leaves the dashboard, because Ctrl-C ends many other programs."""
+        keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
+        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.")
+
     def command_suspend(self) -> None:
         """Return to the shell, until `fg`."""
         if self._driver is None or not self._driver.can_suspend:
-            self.notify("There is no shell to go back to here.", severity="warning", markup=False)
+            self.warn("There is no shell to go back to here.")
             return
         self.action_suspend_process()
 
@@ -228,20 +173,12 @@ class TerminalApp(KeysInOrder):
         """Copy this text to the clipboard of the user's terminal, and report the result."""
         size = len(text.encode("utf-8", "surrogateescape"))
         if size > LONGEST_COPY:
-            self.notify(
-                f"This is {size:,} bytes; a terminal's clipboard takes {LONGEST_COPY:,}.",
-                severity="warning",
-                markup=False,
-            )
+            self.warn(f"This is {size:,} bytes; a terminal's clipboard takes {LONGEST_COPY:,}.")
             return
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         short = visible(text if len(text) <= 200 else text[:200] + "…")
         needs = clipboard_needs(os.environ)
-        self.notify(
-            f"Copied {short}" + (f"\n{needs}" if needs else ""),
-            timeout=6 if needs else 2,
-            markup=False,
-        )
+        self.notify(f"Copied {short}" + (f"\n{needs}" if needs else ""), timeout=6 if needs else 2)
 
 
 def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:
@@ -251,3 +188,16 @@ def clipboard_needs(environment: os._Environ[str] | dict[str, str]) -> str:
     if environment.get("STY"):
         return "GNU screen does not pass it on: select with the mouse and Shift."
     return ""
+
+
+def defect_error(defect: Exception) -> RowtuiError:
+    """Return an error in rowtui as one sentence; write its traceback to a file."""
+    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
+    hint = f"the details are in {path}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
+    except OSError as error:
+        hint = f"the details could not be written: {error}"
+    message, _ = describe(defect)
+    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

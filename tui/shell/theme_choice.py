@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
-from rowtui.tui.shell.terminal_app import NO_COLOURS
+from rowtui.tui.shell.terminal import NO_COLOURS
 from rowtui.tui.shell.themes import DEFAULT_THEME, load_themes, sources
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
-    from rowtui.tui.shell.terminal_app import Manner
+    from rowtui.tui.shell.terminal import Manner
     from rowtui.tui.shell.themes import LoadedThemes
 
 LOOK_SECONDS = 2.0
@@ -67,7 +67,7 @@ class ThemeChoice:
             self._say("There are no colours here: NO_COLOR is set, or the terminal has none.")
             return False
         self._app.theme = name
-        self._app.notify(f"Theme {name}", timeout=2, markup=False)
+        self._app.notify(f"Theme {name}", timeout=2)
         self._remember(name)
         return True
 
@@ -106,7 +106,7 @@ class ThemeChoice:
         return f"there is no theme {visible(name)!r}; possible are {', '.join(self.names)}"
 
     def _say(self, text: str) -> None:
-        self._app.notify(visible(text), severity="warning", timeout=8, markup=False)
+        self._app.notify(visible(text), severity="warning", timeout=8)
         self._app.session.note("settings", text, "warning")
 
     def _remembered(self) -> str:

@@ -1,4 +1,8 @@
-"""Work that waits, outside the handlers: it ends by itself or with the screen."""
+"""Work that waits, outside the handlers: it ends by itself or with the screen.
+
+`NewestAnswer` serves requests that are repeated at every key: one runs at a time, an answer that is
+no longer needed is dropped, and a request that was replaced before its turn is never sent.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar, cast
 
 from textual.dom import DOMNode
-
-# Requests that come faster than answers: one runs at a time, and only the newest one counts.
-#
-# The module serves requests that are repeated at every key: an answer that is no longer needed is
-# dropped, and a request that was replaced before its turn is never sent.
-
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")

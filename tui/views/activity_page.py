@@ -14,14 +14,14 @@ from rowtui.core.engine.api.engine import RanCommand
 from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.numbers import clock_time
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-# Events and commands that were run, as rows of one list.
+# Rows
 
 START = 21
 """The number of columns of time and source."""

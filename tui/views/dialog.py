@@ -9,14 +9,20 @@ from rowtui.tui.views.chrome import Hint, hints
 from rowtui.tui.widgets.cells import line, width_of
 from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.fields import InputField
+from rowtui.tui.widgets.palette import as_content
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen, ScreenResultType
-from textual.widgets import Button
+from textual.widgets import Button, Static
 
 
 class Dialog(ModalScreen[ScreenResultType]):
     """A page on top of a view."""
 
     _answer = ""
+
+    def action_no(self) -> None:
+        """Close the dialog without an answer."""
+        self.dismiss(None)
 
     def on_mount(self) -> None:
         """Put the keys of the page over those of the view below."""
@@ -42,6 +48,23 @@ class Dialog(ModalScreen[ScreenResultType]):
         for keys in self.query("#keys").results(OneLine):
             room = self.size.width - width_of(told)
             keys.show((*told, *hints(room, typed_keys(self))[0]))
+
+
+def field_keys(name: str, before: str = "up", after: str = "down") -> list[BindingType]:
+    """Return the hidden keys that move between the fields of the dialog with this name."""
+    return [
+        Binding(after, "app.focus_next", "next", show=False, id=f"{name}.next",
+                tooltip="the next field"),
+        Binding(before, "app.focus_previous", "previous", show=False, id=f"{name}.previous",
+                tooltip="the field before"),
+    ]  # fmt: skip
+
+
+def show_wrong(screen: Screen[Any], field: str, text: str) -> None:
+    """Show what is wrong beneath a field of a dialog; "" shows nothing."""
+    told = screen.query_one(f"#wrong-{field}", Static)
+    told.update(as_content([line((text, "warning"))]))
+    told.set_class(bool(text), "-shown")
 
 
 def typed_keys(screen: Screen[Any]) -> list[Hint]:

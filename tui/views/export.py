@@ -1,4 +1,10 @@
-"""The question for a file, and the export of a list to it: all rows that the filter leaves."""
+"""The export of a list to a file, and the question for the file: all rows that the filter leaves.
+
+The file has JSON if its name ends in `.json`, otherwise CSV. The rows are written to a temporary
+file in the same folder, which then replaces the file. In CSV, a text that a spreadsheet would take
+for a formula gets an apostrophe before it. Names that are not UTF-8 are written with their bytes
+made visible.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +15,25 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from rowtui.core.base.files import temporary_sibling
 from rowtui.core.base.filter import text_of
 from rowtui.core.base.text import plural, visible
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
-from rowtui.tui.widgets.table.asked_rows import Arranged
-from rowtui.tui.widgets.table.list_table import ListTable
+from rowtui.tui.widgets.table.engine_rows import Arranged
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-# A list as a file: JSON for names that end in `.json`, otherwise CSV. Replaced at once.
-#
-# The rows are written to a temporary file in the same folder, which then replaces the file. In
-# CSV, a text that a spreadsheet would take for a formula gets an apostrophe before it. Names that
-# are not UTF-8 are written with their bytes made visible. The code runs in threads, and rows
-# arrive in slices.
+if TYPE_CHECKING:
+    from rowtui.tui.widgets.table.list_table import ListTable
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """The characters with which a formula of a spreadsheet begins."""
@@ -143,10 +144,6 @@ class ExportScreen(Dialog[Path | None]):
             self._tell("▲ There is such a file. Enter again replaces it.")
         else:
             self.dismiss(path)
-
-    def action_no(self) -> None:
-        """Return None."""
-        self.dismiss(None)
 
 
 def why_not(path: Path) -> str:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from rowtui.tui.shell.column_choice import FieldChoice
 from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
@@ -104,7 +104,3 @@ class FieldsScreen(Dialog[FieldChoice | None]):
             self.dismiss(FieldChoice())
             return
         self.dismiss(FieldChoice((*ids, *self._unseen), frozenset(self._hidden)))
-
-    def action_no(self) -> None:
-        """Return None."""
-        self.dismiss(None)

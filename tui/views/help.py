@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowtui.tui.commands.command import LISTED, NO_KEY
-from rowtui.tui.commands.registry import COMMANDS, Command
+from rowtui.tui.commands.command import LISTED, NO_KEY, Command
+from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.session import Session
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain import MARKS as EXPLAIN_MARKS
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.marks import STATUS_MARKS, WARNING
 from rowtui.tui.widgets.palette import as_content

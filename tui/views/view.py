@@ -1,13 +1,20 @@
-"""Base class of all views: the lines around them, and the update after a change."""
+"""Base class of all views: the lines around them, and the update after a change; and their classes.
+
+The class of a view is loaded when the view is first shown, so that the start loads one view.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import called
-from rowtui.tui.commands.registry import TITLES, VIEWS, hints_here
+from rowtui.tui.commands.command import TITLES, VIEWS
+from rowtui.tui.commands.registry import hints_here
 from rowtui.tui.demo.played import first_step
 from rowtui.tui.views.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.views.clusters.texts import cluster_badges
@@ -18,10 +25,8 @@ from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.numbers import clock_time
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.content import Content
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.table.list_table import ListTable
 
 
-# The subject of a view for the line at the top: an action, a group, a job.
+# The subject of a view
 
 
 def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
@@ -85,10 +90,7 @@ class ScreenView(Screen[None]):
     @property
     def dashboard(self) -> RowtuiApp:
         """The app, with its own type."""
-        from rowtui.tui.shell.app import RowtuiApp
-
-        assert isinstance(self.app, RowtuiApp)
-        return self.app
+        return cast("RowtuiApp", self.app)
 
     @property
     def session(self) -> Session:
@@ -118,21 +120,24 @@ class ScreenView(Screen[None]):
         return ""
 
     @property
+    def _lists(self) -> list[ListTable]:
+        # The name of the class, because the view of the first frame has no list and loads no class.
+        return [cast("ListTable", table) for table in self.query("ListTable")]
+
+    @property
     def list_at_hand(self) -> ListTable:
         """The long list that has the focus, or the first one on the screen."""
-        from rowtui.tui.widgets.table.list_table import ListTable
-
-        tables = [table for table in self.query(ListTable) if table.display]
+        tables = [table for table in self._lists if table.display]
         return next((table for table in tables if table.has_focus_within), tables[0])
 
     def export_to(self, path: str) -> str:
         """Write the current long list to this file, or ask for a file; return "" or the reason for
         a refusal.
         """
+        # A late import, because the first frame writes no files.
         from rowtui.tui.views.export import export_list, export_to
-        from rowtui.tui.widgets.table.list_table import ListTable
 
-        if not any(table.display for table in self.query(ListTable)):
+        if not any(table.display for table in self._lists):
             return "there is no list here that can be written to a file"
         table = self.list_at_hand
         return export_to(table, path) if path else export_list(table)
@@ -270,9 +275,7 @@ class ScreenView(Screen[None]):
             and not self.has_class("-low")
         )
         if played is not None and shown.display:
-            from rowtui.tui.widgets.table.list_table import ListTable
-
-            lists = [table.marks for table in self.query(ListTable) if self.MODE == "groups"]
+            lists = [table.marks for table in self._lists if self.MODE == "groups"]
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))
 
@@ -295,12 +298,35 @@ class ScreenView(Screen[None]):
         )
 
 
-def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
-    """Set the texts in a widget's frame; they are never parsed as markup."""
-    from rowtui.core.base.text import visible
+# The views
 
-    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
-        shown = visible(text)
-        if getattr(widget, f"_shown_{name}", None) != shown:
-            setattr(widget, f"_shown_{name}", shown)
-            setattr(widget, name, Content(shown) if shown else None)
+
+VIEW_CLASSES = {
+    "status": "StatusView",
+    "groups": "GroupsView",
+    "explain": "ExplainView",
+    "pack": "PackView",
+    "submit": "SubmitView",
+    "queue": "QueueView",
+    "log": "LogView",
+    "network": "NetworkScreen",
+    "clusters": "ClustersScreen",
+}
+"""By the name of the view, which is also the name of its folder."""
+
+
+def view_class(name: str) -> type[ScreenView]:
+    """Return the class of the view with this name."""
+    module = import_module(f"rowtui.tui.views.{name}.view")
+    return cast("type[ScreenView]", getattr(module, VIEW_CLASSES[name]))
+
+
+def looks_of(name: str) -> Path:
+    """Return the style file of the view with this name; its class is loaded as well."""
+    # Textual resolves links: with another path, the file would be read again when the view opens.
+    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
+
+
+def open_view(name: str) -> ScreenView:
+    """Return a new screen of the view with this name."""
+    return view_class(name)()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rowtui.core.base.text import visible
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import cut, fit
 from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
+from textual.content import Content
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
@@ -91,3 +93,12 @@ class Panel(Static):
         if shown != self._shown:
             self._shown = shown
             self.update(as_content(cut_lines, stale=self._stale))
+
+
+def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
+    """Set the texts in a widget's frame; they are never parsed as markup."""
+    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
+        shown = visible(text)
+        if getattr(widget, f"_shown_{name}", None) != shown:
+            setattr(widget, f"_shown_{name}", shown)
+            setattr(widget, name, Content(shown) if shown else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import hours, si
@@ -30,6 +31,35 @@ def age(seconds: float) -> str:
     if whole < 48 * 3600:
         return f"{whole // 3600} h"
     return f"{whole // 86400} d"
+
+
+def ago(at: float | None, now: float) -> str:
+    """Return `now`, `15 s ago`; `–` if the time is unknown."""
+    if at is None:
+        return "–"
+    old = age(max(0.0, now - at))
+    return old if old == "now" else f"{old} ago"
+
+
+def minutes_left(seconds: int) -> str:
+    """Return `45 s`, `12 min`."""
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+
+
+def hours_minutes_seconds(seconds: int) -> str:
+    """Return `27:04:00`, without days."""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def in_words(hours: float) -> str:
+    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
+    minutes = max(1, round(hours * 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    days, rest = divmod(round(hours), 24)
+    return f"{days:,} d" + (f" {rest} h" if rest else "")
 
 
 def short_cost(cost: Cost) -> str:
@@ -61,13 +91,9 @@ def file_size(size: int) -> str:
 
 def clock_time(at: float) -> str:
     """Return the local time of day, `04:51:12`."""
-    import time
-
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 def day(at: float) -> str:
     """Return the local date, `2026-11-19`."""
-    import time
-
     return time.strftime("%Y-%m-%d", time.localtime(at))

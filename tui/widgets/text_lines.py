@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.cells import Line, Span, plain, width_of
+from rowtui.tui.widgets.moving import MovingKeys
 from rowtui.tui.widgets.palette import Palette
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -20,7 +20,7 @@ SIDEWAYS = 8
 """Columns of one step to the side."""
 
 
-class TextLines(ScrollView, Generic[Item], can_focus=True):
+class TextLines(MovingKeys, Generic[Item], can_focus=True):
     """Lines of text, or of spans; `colour` converts a line to spans only when it is drawn."""
 
     BINDINGS = bindings_for("list") + bindings_for("text")
@@ -91,30 +91,6 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
             more = self._palette.strip((Span("…", "dim"),), base)
             strip = Strip.join([strip.crop(0, left + width - 1), more])
         return strip.crop_extend(left, left + width, base).apply_offsets(left, index)
-
-    def action_line_down(self) -> None:
-        """Scroll one line down."""
-        self.scroll_relative(y=1, animate=False)
-
-    def action_line_up(self) -> None:
-        """Scroll one line up."""
-        self.scroll_relative(y=-1, animate=False)
-
-    def action_half_down(self) -> None:
-        """Scroll half a page down."""
-        self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
-
-    def action_half_up(self) -> None:
-        """Scroll half a page up."""
-        self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
-
-    def action_page_down(self) -> None:
-        """Scroll a page down."""
-        self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
-
-    def action_page_up(self) -> None:
-        """Scroll a page up."""
-        self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
 
     def action_first(self) -> None:
         """Scroll to the first line."""

@@ -16,32 +16,30 @@ import sys
 import time
 from contextlib import aclosing
 from typing import TYPE_CHECKING
+
 from rowtui.cli.network.shared.asking import TerminalUser
-from rowtui.cli.network.shared.json import charged_json
-from rowtui.cli.network.shared.json import failure_json
-from rowtui.cli.network.shared.json import states_json
+from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.limits import logs_of
 from rowtui.cli.network.shared.text import clock
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import planned_job
 from rowtui.core.engine.api.json.values import utc
-from rowtui.core.network.graph.job_model import STATES
-from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.submission.sending.fence import without_directory
+from rowtui.core.network.graph.job_model import STATES, GraphJobState
 from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from rowtui.cli.output.output import Output
     from rowtui.core.base.json import network as to
+    from rowtui.core.runs.execution.messages import AutopilotMessage
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import OpenRun
     from rowtui.core.runs.store import Run
-    from rowtui.core.runs.execution.messages import AutopilotMessage
 
 
 # The progress of a run: a line on stderr, below the printed text. Silent without a terminal.

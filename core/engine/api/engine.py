@@ -7,20 +7,16 @@ so that an answer about a million directories is as small as one about ten.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.jobs import JobRequests
 from rowtui.core.engine.api.network import NetworkRequests
 from rowtui.core.engine.api.plans import PlanRequests
-from rowtui.core.project.views.views import AS_IS
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
@@ -28,51 +24,40 @@ if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
     from rowtui.core.network.graph.job_model import GraphJobState
     from rowtui.core.project.change import AmountChange
-    from rowtui.core.project.context.cluster_views import ClusterDetail
-    from rowtui.core.project.context.cluster_views import ClusterNodes
-    from rowtui.core.project.context.cluster_views import ClustersView
-    from rowtui.core.project.context.questions import LoginQuestion
-    from rowtui.core.project.context.questions import Withdrawn
-    from rowtui.core.project.planning.pack_views import PackChoice
-    from rowtui.core.project.planning.pack_views import PackedPlan
+    from rowtui.core.project.context.cluster_views import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.project.context.questions import LoginQuestion, Withdrawn
+    from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.queue.needs import QueueNeed
-    from rowtui.core.project.queue.rows import MarkedRow
-    from rowtui.core.project.queue.rows import QueueRow
-    from rowtui.core.project.queue.rows import RowKey
-    from rowtui.core.project.queue.views import Acted
-    from rowtui.core.project.queue.views import ChosenJobs
-    from rowtui.core.project.queue.views import JobDetail
-    from rowtui.core.project.queue.views import QueueAsked
-    from rowtui.core.project.queue.views import QueuePage
-    from rowtui.core.project.review.views import Budget
-    from rowtui.core.project.review.views import CheckState
-    from rowtui.core.project.review.views import ExportedFiles
-    from rowtui.core.project.review.views import PlanCheck
-    from rowtui.core.project.review.views import PlanFinding
-    from rowtui.core.project.review.views import ScriptAsked
-    from rowtui.core.project.review.views import ScriptBefore
-    from rowtui.core.project.views.needs import FailureCause
-    from rowtui.core.project.views.needs import MappingReview
-    from rowtui.core.project.views.needs import UntrustedFile
-    from rowtui.core.project.views.views import ClusterView
-    from rowtui.core.project.views.views import Edit
-    from rowtui.core.project.views.views import EditAsked
-    from rowtui.core.project.views.views import EndedJob
-    from rowtui.core.project.views.views import FailedJob
-    from rowtui.core.project.views.views import JobsView
-    from rowtui.core.project.views.views import JobView
-    from rowtui.core.project.views.views import LogHit
-    from rowtui.core.project.views.views import LogPage
-    from rowtui.core.project.views.views import LogState
-    from rowtui.core.project.views.views import LogTail
-    from rowtui.core.project.views.views import PlacementExplanation
-    from rowtui.core.project.views.views import TransferView
-    from rowtui.core.project.views.views import WhatIfAsked
+    from rowtui.core.project.queue.rows import MarkedRow, QueueRow, RowKey
+    from rowtui.core.project.queue.views import Acted, ChosenJobs, JobDetail, QueueAsked, QueuePage
+    from rowtui.core.project.review.views import (
+        Budget,
+        CheckState,
+        ExportedFiles,
+        PlanCheck,
+        PlanFinding,
+        ScriptAsked,
+        ScriptBefore,
+    )
+    from rowtui.core.project.views.needs import FailureCause, MappingReview, UntrustedFile
+    from rowtui.core.project.views.views import (
+        ClusterView,
+        Edit,
+        EditAsked,
+        EndedJob,
+        FailedJob,
+        JobsView,
+        JobView,
+        LogHit,
+        LogPage,
+        LogState,
+        LogTail,
+        PlacementExplanation,
+        TransferView,
+        WhatIfAsked,
+    )
     from rowtui.core.runs.limits.limits import RunLimits
-    from rowtui.core.runs.views import NetworkView
-    from rowtui.core.runs.views import RedoView
-    from rowtui.core.runs.views import SamplesPage
-    from rowtui.core.runs.views import WaitPath
+    from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, WaitPath
     from rowtui.core.submission.sending.release_held import SendingProgress
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         WhatIfAsked,
     )
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.submission.sending.carry_out import SendingProgress
+    from rowtui.core.submission.sending.release_held import SendingProgress
 
 
 class PlanRequests(Protocol):

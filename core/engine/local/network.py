@@ -9,27 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncGenerator
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
+
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.views.views import AS_IS
-from rowtui.core.project.views.views import ListAsked
+from rowtui.core.project.views.views import AS_IS, ListAsked
 from rowtui.core.runs.execution.advance import follow_network
+from rowtui.core.runs.execution.messages import MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.redo import with_what_follows
-from rowtui.core.runs.views import NetworkView
-from rowtui.core.runs.views import RedoView
-from rowtui.core.runs.views import SamplesPage
-from rowtui.core.runs.views import StaleResult
-from rowtui.core.runs.views import WaitPath
-from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, WaitPath
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

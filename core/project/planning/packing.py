@@ -10,54 +10,47 @@ rule for a list of jobs (a lane).
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
+
 from rowtui.core.base import errors
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
-from rowtui.core.clusters.config.node_types import node_types_for
-from rowtui.core.clusters.config.node_types import packing_for
-from rowtui.core.clusters.model import NodeType
-from rowtui.core.clusters.model import PackingDefaults
-from rowtui.core.packing.model import Demand
-from rowtui.core.packing.model import GoOn
-from rowtui.core.packing.model import PackingProblem
-from rowtui.core.packing.model import PackResult
-from rowtui.core.packing.model import ResourceAmounts
-from rowtui.core.packing.model import bundle_seconds
-from rowtui.core.packing.pack import ROUNDING
-from rowtui.core.packing.pack import installed_packers
-from rowtui.core.packing.pack import pack
+from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.config.node_types import node_types_for, packing_for
+from rowtui.core.clusters.model import NodeType, PackingDefaults
+from rowtui.core.packing.model import (
+    Demand,
+    GoOn,
+    PackingProblem,
+    PackResult,
+    ResourceAmounts,
+    assign,
+    bundle_seconds,
+)
+from rowtui.core.packing.pack import ROUNDING, installed_packers, pack
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
-from rowtui.core.project.planning.pack_results import PackedBundle
-from rowtui.core.project.planning.pack_results import PackedThere
-from rowtui.core.project.planning.pack_terms import alone_cost
-from rowtui.core.project.planning.pack_terms import by_cpus
-from rowtui.core.project.planning.pack_terms import charge
-from rowtui.core.project.planning.pack_terms import cluster_named
-from rowtui.core.project.planning.pack_terms import core_share_mb
-from rowtui.core.project.planning.pack_terms import cpu_hours
-from rowtui.core.project.planning.pack_terms import demand_of
-from rowtui.core.project.planning.pack_terms import node_type_of
-from rowtui.core.project.planning.pack_terms import seconds_of
-from rowtui.core.project.planning.pack_terms import unit_of
-from rowtui.core.project.planning.pack_views import PackChoice
-from rowtui.core.project.planning.pack_views import PackedDestination
-from rowtui.core.submission.bundles.bundles import BundleLayout
-from rowtui.core.submission.bundles.bundles import with_bundles
-from rowtui.core.submission.plan.dependencies import cannot_share
-from rowtui.core.submission.plan.dependencies import shared_options
-from rowtui.core.submission.plan.model import PlannedDestination
-from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.core.project.planning.pack_results import PackedBundle, PackedThere
+from rowtui.core.project.planning.pack_terms import (
+    alone_cost,
+    by_cpus,
+    charge,
+    cluster_named,
+    core_share_mb,
+    cpu_hours,
+    demand_of,
+    node_type_of,
+    seconds_of,
+    unit_of,
+)
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
+from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
+from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
+from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.plan.planner import PlanError
 from rowtui.core.workflow.toml_file import did_you_mean
-from rowtui.core.packing.model import assign
 
 if TYPE_CHECKING:
     from rowtui.core.packing.model import Packer

@@ -10,58 +10,44 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
+
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.text import plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.review.budgets import balances_of
 from rowtui.core.project.views.follow import Changes
-from rowtui.core.runs.execution.execution import PILOT
-from rowtui.core.runs.execution.execution import ExecutionError
-from rowtui.core.runs.execution.execution import ExecutionPlugin
-from rowtui.core.runs.execution.execution import RoundWork
+from rowtui.core.runs.execution.execution import (
+    PILOT,
+    ExecutionError,
+    ExecutionPlugin,
+    Resting,
+    RoundWork,
+)
+from rowtui.core.runs.execution.messages import (
+    Ask,
+    AutopilotMessage,
+    MessageKind,
+    begun_text,
+    happened_text,
+    over_text,
+)
 from rowtui.core.runs.execution.plug_ins import find_execution
-from rowtui.core.runs.execution.rounds import part_of
-from rowtui.core.runs.limits.limits import Spent
-from rowtui.core.runs.limits.limits import fits
-from rowtui.core.runs.limits.spending import not_sent_events
-from rowtui.core.runs.limits.spending import submitted_events
-from rowtui.core.runs.limits.spending import unsent_of
-from rowtui.core.runs.model import Paused
-from rowtui.core.runs.model import RunStatus
-from rowtui.core.runs.model import Stopped
-from rowtui.core.runs.redo import said
-from rowtui.core.runs.redo import stale_results
+from rowtui.core.runs.execution.rounds import Round, part_of
+from rowtui.core.runs.limits.limits import Spent, fits
+from rowtui.core.runs.limits.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.runs.model import Paused, RunStatus, Stopped
+from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.charges import Balance
-from rowtui.core.submission.plan.charges import Charge
-from rowtui.core.submission.plan.charges import Money
-from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.charges import Balance, Charge, Money, charges_of
 from rowtui.core.submission.sending.in_queue import SilentClusterError
-from rowtui.core.runs.execution.execution import Resting
-from rowtui.core.runs.execution.messages import Ask
-from rowtui.core.runs.execution.messages import AutopilotMessage
-from rowtui.core.runs.execution.messages import MessageKind
-from rowtui.core.runs.execution.messages import begun_text
-from rowtui.core.runs.execution.messages import happened_text
-from rowtui.core.runs.execution.messages import over_text
-from rowtui.core.runs.execution.rounds import Round
 
 if TYPE_CHECKING:
-    from rowtui.core.runs.running import Happened
-    from rowtui.core.runs.running import OpenRun
+    from rowtui.core.runs.running import Happened, OpenRun
     from rowtui.core.submission.plan.model import Plan
 
 _IDLE_LOOKS = 2

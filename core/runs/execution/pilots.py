@@ -10,43 +10,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.definition.load_schedule import PILOT_HINT
 from rowtui.core.network.definition.spec import Pilot
 from rowtui.core.network.graph.job_model import GraphJobState
-from rowtui.core.project.context.pilots import PilotView
-from rowtui.core.project.context.pilots import into_pilot
-from rowtui.core.project.context.pilots import open_pilots
-from rowtui.core.project.context.pilots import start_pilot
+from rowtui.core.project.context.pilots import PilotView, into_pilot, open_pilots, start_pilot
 from rowtui.core.project.planning.pack_terms import cluster_named
 from rowtui.core.project.queue.verbs import cancel_jobs
-from rowtui.core.runs.execution.execution import PILOT
-from rowtui.core.runs.execution.execution import Execution
-from rowtui.core.runs.execution.execution import ExecutionError
-from rowtui.core.runs.execution.execution import RoundWork
+from rowtui.core.runs.execution.execution import PILOT, Execution, ExecutionError, RoundWork
+from rowtui.core.runs.execution.rounds import Round
 from rowtui.core.submission.bundles.pilot import IntoPilot
-from rowtui.core.submission.bundles.pilot_model import Allocation
-from rowtui.core.submission.bundles.pilot_model import is_in_pilot
-from rowtui.core.submission.bundles.pilot_model import is_pilot
-from rowtui.core.submission.plan.model import JobStep
-from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.plan.model import PlannedDestination
-from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.core.submission.bundles.pilot_model import Allocation, is_in_pilot, is_pilot
+from rowtui.core.submission.plan.model import JobStep, Plan, PlannedDestination, PlannedJob
 from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.scripts.header import options_for
-from rowtui.core.runs.execution.rounds import Round
 
 if TYPE_CHECKING:
     from rowtui.core.submission.sending.release_held import SendingProgress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AbstractContextManager
 from pathlib import Path
+
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer
@@ -17,31 +18,26 @@ from rowtui.core.project.scan import scan
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.runs.limits.limits import RunLimits
 from rowtui.core.runs.lock import Holder
-from rowtui.core.runs.model import Event
-from rowtui.core.runs.model import Finished
-from rowtui.core.runs.model import NotSent
-from rowtui.core.runs.model import Paused
-from rowtui.core.runs.model import PlanSubmitted
-from rowtui.core.runs.model import Published
-from rowtui.core.runs.model import Retried
-from rowtui.core.runs.model import RunStarted
-from rowtui.core.runs.model import RunStatus
+from rowtui.core.runs.model import (
+    Event,
+    Finished,
+    NotSent,
+    Paused,
+    PlanSubmitted,
+    Published,
+    Retried,
+    RunStarted,
+    RunStatus,
+)
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
-from rowtui.core.runs.store import Run
-from rowtui.core.runs.store import RunStore
+from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import Plan
+
 from tests.core.runs import killed
-from tests.core.runs.driving import Drive
-from tests.core.runs.driving import action
-from tests.core.runs.driving import begin
-from tests.core.runs.driving import drive
-from tests.core.runs.driving import make
-from tests.core.runs.driving import ran
-from tests.core.runs.killed import Moment
-from tests.core.runs.killed import was_killed
-from tests.eventually import eventually
-from tests.eventually import eventually_async
+from tests.core.runs.driving import Drive, action, begin, drive, make, ran
+from tests.core.runs.killed import Moment, was_killed
+from tests.eventually import eventually, eventually_async
 
 NETWORK = """\
 [[source]]

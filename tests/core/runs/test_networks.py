@@ -9,6 +9,7 @@ import shutil
 import threading
 from pathlib import Path
 from typing import Any
+
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.local.network import NetworkWork
@@ -16,20 +17,13 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
 from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.model import Cancelled
-from rowtui.core.runs.model import Grew
-from rowtui.core.runs.model import JobFailed
-from rowtui.core.runs.model import PlanSubmitted
-from rowtui.core.runs.model import RunStarted
+from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, RunStarted
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
-from tests.core.runs.driving import action
-from tests.core.runs.driving import begin
-from tests.core.runs.driving import drive
-from tests.core.runs.driving import make
-from rowtui.core.runs.execution.messages import AutopilotMessage
-from rowtui.core.runs.execution.messages import MessageKind
+
+from tests.core.runs.driving import action, begin, drive, make
 
 VALUES = '[[source]]\nname = "state"\nvalues = { t = { range = 32 } }\n'
 NODE = '[[node]]\nname = "split"\nfrom = "state"\n'

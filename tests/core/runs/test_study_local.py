@@ -6,31 +6,30 @@ import asyncio
 import json
 import time
 from pathlib import Path
+
 from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.limits.limits import LimitKind
-from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.model import JobFailed
-from rowtui.core.runs.model import PlanSubmitted
-from rowtui.core.runs.model import RunStatus
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind, PlanAnswer
+from rowtui.core.runs.limits.limits import LimitKind, RunLimits
+from rowtui.core.runs.model import JobFailed, PlanSubmitted, RunStatus
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import RunStore
-from tests.core.runs.driving import Drive
-from tests.core.runs.driving import Person
-from tests.core.runs.driving import Step
-from tests.core.runs.driving import action
-from tests.core.runs.driving import begin
-from tests.core.runs.driving import drive
-from tests.core.runs.driving import example
-from tests.core.runs.driving import inputs
-from tests.core.runs.driving import make
-from tests.core.runs.driving import ran
-from rowtui.core.runs.execution.messages import AutopilotMessage
-from rowtui.core.runs.execution.messages import MessageKind
-from rowtui.core.runs.execution.messages import PlanAnswer
+
+from tests.core.runs.driving import (
+    Drive,
+    Person,
+    Step,
+    action,
+    begin,
+    drive,
+    example,
+    inputs,
+    make,
+    ran,
+)
 
 SWEEP = """\
 [[source]]

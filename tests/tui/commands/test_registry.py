@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine.api.engine import PackChoice, QueueAsked, WhatIfAsked
-from rowtui.tui.commands.command import NO_KEY
-from rowtui.tui.commands.registry import (
-    COMMANDS,
-    PARTS,
-    TITLES,
-    bindings_for,
-    commands_here,
-    hints_here,
-)
+from rowtui.tui.commands.command import NO_KEY, PARTS, TITLES
+from rowtui.tui.commands.registry import COMMANDS, bindings_for, commands_here, hints_here
 from rowtui.tui.line.commands import LINE_COMMANDS
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.shell.session import FILTERS, Session
@@ -22,7 +15,7 @@ from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.pack.bundles import picture_of
 from rowtui.tui.views.status.needs import needs
 from rowtui.tui.views.submit.plan import Sending
-from rowtui.tui.views.views import view_class
+from rowtui.tui.views.view import view_class
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import TextLines

@@ -16,7 +16,8 @@ from rowtui.core.clusters.transports.login import (
     Prompt,
     changed_key_error,
 )
-from rowtui.tui.shell.app import RowtuiApp, _told
+from rowtui.tui.shell.app import RowtuiApp
+from rowtui.tui.shell.terminal_app import defect_error
 from rowtui.tui.views.clusters.login_dialog import (
     ConnectingScreen,
     HostKeyScreen,
@@ -380,7 +381,7 @@ async def test_a_defect_while_a_secret_is_typed_leaves_it_out_of_the_log(
         await hand.press(*SECRET, "enter")
         await hand.until(lambda: hand.app.defect)
         assert hand.app.defect is not None
-        error = _told(hand.app.defect)
+        error = defect_error(hand.app.defect)
     log = (tmp_path / "rowtui" / "log" / "dashboard.log").read_text()
     assert "ZeroDivisionError" in log
     assert SECRET not in log + str(error) + error.hint

@@ -13,17 +13,10 @@ from rich.cells import cell_len
 from rowtui.cli.output.output import let_any_name_through
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import ProjectSnapshot
-from rowtui.tui.commands.registry import VIEWS
+from rowtui.tui.commands.command import VIEWS
 from rowtui.tui.shell.app import RowtuiApp
-from rowtui.tui.shell.terminal_app import (
-    FEW_COLOURS,
-    LONGEST_COPY,
-    MANY_COLOURS,
-    NO_COLOURS,
-    Manner,
-    clipboard_needs,
-    manner,
-)
+from rowtui.tui.shell.terminal import FEW_COLOURS, MANY_COLOURS, NO_COLOURS, Manner, manner
+from rowtui.tui.shell.terminal_app import LONGEST_COPY, clipboard_needs
 from rowtui.tui.textual_patches.glyphs import ascii_text
 from rowtui.tui.widgets.cells import Span, cut, fit, width_of
 

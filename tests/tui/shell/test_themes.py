@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.tui.commands.registry import VIEWS
+from rowtui.tui.commands.command import VIEWS
 from rowtui.tui.shell.app import RowtuiApp
-from rowtui.tui.shell.terminal_app import Manner
+from rowtui.tui.shell.terminal import Manner
 from rowtui.tui.shell.themes import STYLES, VARIABLES, load_themes, parse_theme, variable_defaults
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES

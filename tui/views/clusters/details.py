@@ -13,7 +13,7 @@ from rowtui.tui.views.clusters.texts import cluster_mark
 from rowtui.tui.widgets.cells import Cell, Line, Number, cut, fit, line, width_of, wrapped
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import AWAY, Mark
-from rowtui.tui.widgets.numbers import age, duration
+from rowtui.tui.widgets.numbers import age, ago, duration
 
 LABEL = 12
 """The number of columns of the labels on the left of the details."""
@@ -62,7 +62,7 @@ def cluster_cells(
         "waiting": Number(cluster.waiting, "" if cluster.waiting else "dim")
         if known
         else line(("–", "dim")),
-        "seen": line((_ago(cluster.as_of, now), "dim")),
+        "seen": line((ago(cluster.as_of, now), "dim")),
         "next": line((_to_come(cluster, now), "dim")),
         "took": line((_took(cluster), "dim")),
         "pace": line((PACES[cluster.pace] if known else "", pace)),
@@ -137,7 +137,7 @@ def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
         return [line(("not asked yet", "dim"))]
     jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} are pending"
     if cluster.as_of is not None:
-        jobs += f" · as of {_ago(cluster.as_of, now)}"
+        jobs += f" · as of {ago(cluster.as_of, now)}"
     asked = []
     if cluster.next_at:
         left = cluster.next_at - now
@@ -210,7 +210,7 @@ def _asked_nodes(
         many += f", {one.down:,} down" if one.down else ""
         many += f", {one.asleep:,} asleep" if one.asleep else ""
         rows.append(_kind_row(one.kind, "", many))
-    note = f"as it said {_ago(nodes.at, now)}"
+    note = f"as it said {ago(nodes.at, now)}"
     lines = [(), *_table("Nodes now", note, KIND_HEADS, rows, width)]
     return lines + [found for text in nodes.notices for found in wrapped(line(text), width, 2)]
 
@@ -280,13 +280,6 @@ def _entry(label: str, texts: Sequence[Line], width: int) -> list[Line]:
             whole = (*fit(line((start, "dim")), LABEL), *line("  "), *part)
             found.append(cut(whole, width))
     return found
-
-
-def _ago(at: float | None, now: float) -> str:
-    if at is None:
-        return "–"
-    old = age(max(0.0, now - at))
-    return old if old == "now" else f"{old} ago"
 
 
 def _to_come(cluster: ClusterDetail, now: float) -> str:

@@ -7,14 +7,15 @@ middle. The typed answers are passed to the cluster and not stored here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.engine.api.engine import ClusterView
-from rowtui.tui.views.dialog import Dialog
-from rowtui.tui.views.view import set_titles
+from rowtui.tui.shell.session import Failure
+from rowtui.tui.views.dialog import Dialog, field_keys
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
@@ -27,15 +28,6 @@ LONGEST_TEXT = 600
 """The number of characters of one question that are shown; the question itself is at the end."""
 
 Answered = Callable[[Sequence[str] | None], None]
-
-
-class Failure(NamedTuple):
-    """A failed login, and a hint."""
-
-    cluster: str
-    title: str
-    message: str
-    hint: str = ""
 
 
 class LoginDialog(Dialog[None]):
@@ -180,22 +172,7 @@ class HostKeyScreen(LoginDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "reject", "reject", id="login.reject", tooltip="do not believe it"),
-        Binding(
-            "left,up",
-            "app.focus_previous",
-            "previous",
-            show=False,
-            id="login.previous",
-            tooltip="the field before",
-        ),
-        Binding(
-            "right,down",
-            "app.focus_next",
-            "next",
-            show=False,
-            id="login.next",
-            tooltip="the next field",
-        ),
+        *field_keys("login", "left,up", "right,down"),
     ]
     AUTO_FOCUS: ClassVar[str | None] = "#reject"
 
@@ -269,7 +246,7 @@ class ChooseScreen(Dialog[str | None]):
     """A dialog for one of several clusters. It returns the cluster's name, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "nothing", "nothing", id="login.nothing", tooltip="log in to none"),
+        Binding("escape", "no", "nothing", id="login.nothing", tooltip="log in to none"),
         Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
         Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
     ]
@@ -305,10 +282,6 @@ class ChooseScreen(Dialog[str | None]):
         """Return the selected cluster."""
         event.stop()
         self.dismiss(self._clusters[event.option_index].name)
-
-    def action_nothing(self) -> None:
-        """Return None."""
-        self.dismiss(None)
 
     def action_step(self, by: int) -> None:
         """Move up or down, as in every list."""

@@ -18,7 +18,7 @@ from rowtui.tui.widgets.marks import (
     UNREACHABLE,
     WELL,
 )
-from rowtui.tui.widgets.numbers import age
+from rowtui.tui.widgets.numbers import age, ago
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import ClusterView
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 
-# The state of the clusters in the top line: `anvil ● 15 s  delta ▲ login  frontier ◐ slow`.
+# Badges in the top line
 
 
 MOST_BADGES = 6
@@ -230,7 +230,7 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
         for text in (
             f"{_freshness(cluster, now):<26}  {scheduler:<12}{where}".rstrip(),
             _freshness(cluster, now),
-            _ago(now - cluster.as_of),
+            ago(cluster.as_of, now),
         )
     ]
     return next((form for form in forms if width_of(form) <= room), numbers)
@@ -239,16 +239,11 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
 def _freshness(cluster: ClusterView, now: float) -> str:
     """Return `15 s ago, next in 45 s`."""
     assert cluster.as_of is not None
-    told = _ago(now - cluster.as_of)
+    told = ago(cluster.as_of, now)
     if not cluster.next_at:
         return told
     left = cluster.next_at - now
     return f"{told}, next in {_long(left)}" if left >= 1 else f"{told}, next now"
-
-
-def _ago(seconds: float) -> str:
-    old = age(max(0.0, seconds))
-    return old if old == "now" else f"{old} ago"
 
 
 def _long(seconds: float) -> str:

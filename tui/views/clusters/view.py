@@ -20,8 +20,9 @@ from rowtui.tui.views.clusters.details import (
     detail_lines,
     problem_lines,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.core.workflow.duration import format_duration
-from rowtui.tui.commands.registry import CHANGE_KEYS
+from rowtui.tui.commands.command import CHANGE_KEYS
 from rowtui.tui.views.explain.explain import (
     REFUSED,
     DestinationRow,
@@ -27,11 +27,11 @@ from rowtui.tui.views.explain.explain import (
 )
 from rowtui.tui.views.explain.match_trace import story_lines
 from rowtui.tui.views.explain.what_if import FIELDS, amount_text
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import Fields, InputField
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
@@ -203,7 +203,7 @@ class DestinationChoice(Horizontal):
         self.call_after_refresh(target.focus)  # The target may have been hidden until now.
 
 
-# The small form of the Explain view for other resources, tags, user and roles.
+# The form of the what-if
 
 
 LABELS = {

@@ -2,7 +2,7 @@
 
 The input is `PlacementExplanation`s and `Decision`s; the output is lines of at most a width. Every
 mark has its word, every number its two sides (asked, offered), and all text from outside is made
-visible. `story.py` draws the steps that lead to the decision about the job.
+visible. `match_trace` draws the steps that lead to the decision about the job.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def destination_lines(row: DestinationRow, decision: Decision, keys: str, width:
     else:
         lines += where
         if row.of.tried:
-            lines += _section("What happened when it was tried")
+            lines += section("What happened when it was tried")
             lines += wrapped(line("  ", (row.of.tried, "warning")), width, 2)
         lines += _score(row.of, decision, width)
     passed = [check for check in row.of.checks if check.passed]
@@ -279,7 +279,8 @@ def _where(of: Candidate | Refusal) -> str:
     return " · ".join(parts) or "known from the cluster itself"
 
 
-def _section(title: str) -> list[Line]:
+def section(title: str) -> list[Line]:
+    """Return an empty line and a heading."""
     return [(), line((title, "heading"))]
 
 
@@ -288,7 +289,7 @@ def _checks(
 ) -> Iterator[Line]:
     if not shown:
         return
-    yield from _section(f"{word} {_how_many(shown, all_of_them)}")
+    yield from section(f"{word} {_how_many(shown, all_of_them)}")
     for check in shown:
         yield from check_lines(check, width)
 
@@ -347,7 +348,7 @@ def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
 
 
 def _score(candidate: Candidate, decision: Decision, width: int) -> Iterator[Line]:
-    yield from _section(
+    yield from section(
         f"Score {_signed(candidate.score)}" + (" by tag" if candidate.by_tag else "")
     )
     if decision.ranked_by not in ("", "score"):

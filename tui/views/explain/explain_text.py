@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import PlacementExplanation, WhatIfAsked
+from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.views.dialogs import PageScreen
 from rowtui.tui.views.explain.explain import (
@@ -22,16 +23,16 @@ from rowtui.tui.views.explain.explain import (
     job_lines,
 )
 from rowtui.tui.views.explain.match_trace import story_lines
+from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
+from rowtui.tui.widgets.numbers import hours_minutes_seconds
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.decision import Decision
-    from rowtui.tui.views.explain.explain import DestinationRow
     from rowtui.tui.views.explain.view import ExplainView
 
 
-# Actions that leave an explanation: to the source files, to the clipboard, to lines to add.
+# Commands
 
 
 _AROUND = 8  # The number of columns by which a page is narrower than the screen, with its frame.
@@ -42,8 +43,6 @@ def show_sources(view: ExplainView, row: DestinationRow | None) -> None:
     """Open a page with all sources of the decision; `row` is the destination whose sources come
     first.
     """
-    from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
-
     found, snapshot = view.session.explanation, view.session.snapshot
     if found is None or found.decision is None or snapshot is None:
         return
@@ -57,8 +56,6 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
     `why` is the reason why the dashboard does not write the lines itself.
     """
-    from rowtui.tui.views.explain.explain_text import lines_to_add
-
     asked, action = view.session.what_if, view.session.action
     if asked is None or action is None:
         return
@@ -75,8 +72,6 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
 
 def copy_json(view: ExplainView) -> None:
     """Copy the decision, in the format of `rowtui explain --json`, to the clipboard."""
-    from rowtui.core.engine.api.json.directories import explanation_of
-
     found, action = view.session.explanation, view.session.action
     if found is None or action is None:
         return
@@ -122,7 +117,7 @@ def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> 
             "In workflow.toml, for this action:",
             "",
             "[action.resources]",
-            f'walltime.per_submission = "{_clock(asked.change.walltime_seconds)}"',
+            f'walltime.per_submission = "{hours_minutes_seconds(asked.change.walltime_seconds)}"',
             "",
         ]
     under = []
@@ -160,13 +155,7 @@ def _where_its_tool_is(decision: Decision | None, action: str) -> str:
     return "mapping.yml"
 
 
-def _clock(seconds: int) -> str:
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-
-
 def _quoted(text: str) -> str:
     """Return a text in YAML, with quotes where they are necessary."""
-    import json
-
     plain_word = text.replace("_", "").replace("-", "").isalnum() and not text.isdecimal()
     return text if plain_word and text.isascii() else json.dumps(text)

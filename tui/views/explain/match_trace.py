@@ -13,7 +13,7 @@ from typing import Any
 from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import PlacementExplanation
 from rowtui.core.mapping.model.decision import Contribution, Decision
-from rowtui.tui.views.explain.explain import origin_text
+from rowtui.tui.views.explain.explain import origin_text, section
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import Line, cut, fit, line, wrapped
 
@@ -37,7 +37,7 @@ def story_lines(explanation: PlacementExplanation, width: int) -> list[Line]:
         lines += _matrix(decision, width)
     notices = [*explanation.notices, *(decision.chosen.notices if decision else ())]
     if notices:
-        lines += _section("Notices")
+        lines += section("Notices")
         for notice in notices:
             lines += wrapped(line(("  ▲ ", "warning"), notice), width, 4)
     if decision is not None or explanation.files:
@@ -45,12 +45,8 @@ def story_lines(explanation: PlacementExplanation, width: int) -> list[Line]:
     return lines[1:] if lines and lines[0] == () else lines
 
 
-def _section(title: str) -> list[Line]:
-    return [(), line((title, "heading"))]
-
-
 def _problems(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
-    yield from _section("Wrong in the mapping files")
+    yield from section("Wrong in the mapping files")
     for problem in explanation.problems:
         word = "warning" if problem.severity == "warning" else "error"
         style = "warning" if word == "warning" else "failed"
@@ -62,7 +58,7 @@ def _problems(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
 
 
 def _matched(decision: Decision, width: int) -> Iterator[Line]:
-    yield from _section("Matched, in this order")
+    yield from section("Matched, in this order")
     if not decision.matched:
         yield line(("  nothing in the mapping files: the action as it is", "dim"))
     for number, matched in enumerate(decision.matched, 1):
@@ -78,7 +74,7 @@ def _matched(decision: Decision, width: int) -> Iterator[Line]:
 def _rules(decision: Decision, width: int) -> Iterator[Line]:
     if not decision.rules:
         return
-    yield from _section("Rules")
+    yield from section("Rules")
     for rule in decision.rules:
         mark = ("✓ applies", "completed") if rule.matched else ("· does not apply", "waiting")
         text = line(
@@ -96,7 +92,7 @@ def _rules(decision: Decision, width: int) -> Iterator[Line]:
 def _values(decision: Decision, width: int) -> Iterator[Line]:
     if not decision.contributions:
         return
-    yield from _section("Values, and who said them")
+    yield from section("Values, and who said them")
     for contribution in decision.contributions:
         yield from _value(contribution, width)
 
@@ -139,7 +135,7 @@ def _short(text: str) -> str:
 def _tags(decision: Decision, width: int) -> Iterator[Line]:
     if decision.request.what_if is None and not decision.tags:
         return
-    yield from _section("Tags of the job")
+    yield from section("Tags of the job")
     if not decision.tags:
         yield line(("  none", "dim"))
     for strength, tag, origin in decision.tags:
@@ -167,7 +163,7 @@ def _matrix(decision: Decision, width: int) -> Iterator[Line]:
         shown += 1
     if shown < 2:
         return
-    yield from _section("Scores, tag by tag: the higher goes first")
+    yield from section("Scores, tag by tag: the higher goes first")
     heads = [cut(line((name, "heading")), room) for name, room in zip(names, broad, strict=True)]
     right = [
         (*line("  "), *fit(head, room, "right"))
@@ -191,7 +187,7 @@ def _scores(name: str, points: Sequence[int], label: int, broad: Sequence[int], 
 
 
 def _files(explanation: PlacementExplanation, width: int) -> Iterator[Line]:
-    yield from _section("Mapping files")
+    yield from section("Mapping files")
     if not explanation.files:
         yield from wrapped(line(("  none: the cluster's partitions alone count", "dim")), width, 2)
     for file in explanation.files:

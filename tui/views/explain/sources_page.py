@@ -1,4 +1,9 @@
-"""A page with all sources of a decision; Enter opens the file at its line."""
+"""A page with all sources of a decision; Enter opens the file at its line.
+
+The rows are values, tags, rules and checks, those of the destination under the cursor first. A
+value from no file (for example a partition that the cluster reports) has the name of its source in
+place of a file.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.model.decision import Decision, Refusal
 from rowtui.core.mapping.model.origin import Origin
+from rowtui.tui.shell.external_program import open_in_editor
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.explain.explain import DestinationRow, origin_text
 from rowtui.tui.views.explain.match_trace import value_text
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Cell, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -27,11 +33,7 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
 
 
-# The origins of a decision: values, tags, rules, checks, each with file and line.
-#
-# The input is a decision and the destination under the cursor; the output is rows, those of the
-# destination first. A value from no file (for example a partition that the cluster reports) has the
-# name of its source instead.
+# Rows
 
 
 class SourceRow(NamedTuple):
@@ -184,8 +186,6 @@ class SourcesScreen(Dialog[None]):
         start(self, partial(self._open, path, place), "editor", exclusive=True)
 
     async def _open(self, path: Path, at: FilePosition) -> None:
-        from rowtui.tui.shell.external_program import open_in_editor
-
         app = cast("RowtuiApp", self.app)
         await open_in_editor(app, path, app.session.read_only, line=at.line, column=at.column)
 

@@ -17,7 +17,12 @@ from rowtui.tui.views.explain.explain import (
     job_lines,
     who,
 )
-from rowtui.tui.views.explain.explain_text import copy_json, show_lines, show_sources
+from rowtui.tui.views.explain.explain_text import (
+    copy_json,
+    explanation_text,
+    show_lines,
+    show_sources,
+)
 from rowtui.tui.views.explain.what_if import (
     TypedWhatIf,
     banner,
@@ -25,9 +30,10 @@ from rowtui.tui.views.explain.what_if import (
     read_form,
     with_change,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.explain.write import forget_if_changed, take_back, write_what_if
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chrome import OneLine, Panel
+from rowtui.tui.widgets.chrome import OneLine, Panel, set_titles
 from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer
@@ -274,9 +280,6 @@ class ExplainView(ScreenView):
         found, action = self.session.explanation, self.session.action
         if found is None:
             return ""
-        # A late import, because only a copy needs the module.
-        from rowtui.tui.views.explain.explain_text import explanation_text
-
         return explanation_text(found, self.choice.rows, action.name if action else "")
 
     def back(self) -> bool:
@@ -344,21 +347,14 @@ class ExplainView(ScreenView):
 
     def command_write(self) -> None:
         """Write the what-if to workflow.toml, after a review of the changes."""
-        # A late import, because only a write needs the module.
-        from rowtui.tui.views.explain.write import write_what_if
-
         write_what_if(self, self._plain)
 
     def command_undo_write(self) -> None:
         """Undo the last write, after a review of the changes."""
-        from rowtui.tui.views.explain.write import take_back
-
         take_back(self)
 
     def _look_at_written(self) -> None:
         if self.session.written:
-            from rowtui.tui.views.explain.write import forget_if_changed
-
             forget_if_changed(self)
 
     def became_so(self, fields: Collection[str]) -> None:

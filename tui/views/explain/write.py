@@ -11,10 +11,11 @@ from rowtui.core.base.text import visible
 from rowtui.core.engine.api.engine import Edit, EditAsked
 from rowtui.tui.commands.registry import BY_ID
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialog import Dialog, field_keys
+from rowtui.tui.views.dialogs import difference_line
 from rowtui.tui.views.explain.explain_text import show_lines
-from rowtui.tui.views.view import set_titles
-from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
@@ -34,11 +35,8 @@ class WriteScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "write nothing", id="write.no", tooltip="write nothing"),
-        Binding("left", "app.focus_previous", "previous", show=False, id="write.previous",
-                tooltip="the answer before"),
-        Binding("right", "app.focus_next", "next", show=False, id="write.next",
-                tooltip="the next answer"),
-    ]  # fmt: skip
+        *field_keys("write", "left", "right"),
+    ]
     AUTO_FOCUS: ClassVar[str | None] = "#cancel"
 
     def __init__(self, question: str, edit: Edit) -> None:
@@ -68,16 +66,6 @@ class WriteScreen(Dialog[bool]):
         event.stop()
         self.dismiss(event.button.id == "write-it")
 
-    def action_no(self) -> None:
-        """Return False."""
-        self.dismiss(False)
-
-
-def difference_line(text: str) -> Line:
-    """Return a line of a difference, styled by its first character."""
-    style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
-    return line((text, style))
-
 
 def write_what_if(view: ExplainView, plain: Decision | None) -> None:
     """Show the change, and write it after a confirmation; show lines to copy for the
@@ -96,7 +84,7 @@ def write_what_if(view: ExplainView, plain: Decision | None) -> None:
         what = ", ".join(edit.fields)
         session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
         key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
-        view.app.notify(f"Written to workflow.toml. {key} takes it back.", markup=False)
+        view.dashboard.notify(f"Written to workflow.toml. {key} takes it back.")
         view.became_so(edit.fields)
 
     def refused(why: str) -> None:
@@ -113,11 +101,11 @@ def take_back(view: ExplainView) -> None:
 
     def done(_: Edit) -> None:
         session.note("you", "took the last write to workflow.toml back")
-        view.app.notify("workflow.toml is as it was before.", markup=False)
+        view.dashboard.notify("workflow.toml is as it was before.")
 
     def refused(why: str) -> None:
         session.written = ""
-        view.app.notify(f"It cannot be taken back: {why}.", severity="warning", markup=False)
+        view.dashboard.warn(f"It cannot be taken back: {why}.")
         view.show_bottom()
 
     asked = EditAsked(undo=session.written)
@@ -161,7 +149,7 @@ async def _ask(
             confirmed = asked._replace(confirmed=edit.token)
             start(view, partial(_write, view, confirmed, done), "write")
         else:
-            view.app.notify("Nothing was written.", markup=False)
+            view.dashboard.notify("Nothing was written.")
 
     view.app.push_screen(WriteScreen(title, edit), answered)
 

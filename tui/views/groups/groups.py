@@ -1,4 +1,9 @@
-"""Groups, and the directories in one of them, as rows of tables."""
+"""The rows of the view Groups: groups of an action, directories of a group, or all directories.
+
+Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
+shown. A directory's JSON value may be cut anywhere (a page of directories is bounded), so the value
+is laid out by its brackets and not parsed.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ from rowtui.core.engine.api.engine import (
     Engine,
     GroupsPage,
     GroupSummary,
+    ListAsked,
 )
-from rowtui.core.engine.api.engine import ListAsked as Asked
 from rowtui.core.groups.model import Status
 from rowtui.tui.widgets.cells import (
     Cell,
@@ -30,17 +35,30 @@ from rowtui.tui.widgets.cells import (
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import STATUS_MARKS
 from rowtui.tui.widgets.numbers import cost_forms, duration
-from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
+from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
+from textual.geometry import Size
 
-# A directory's JSON value on several lines, as much of it as there is room for.
-#
-# The text may be cut anywhere (a page of directories is bounded), so it is laid out by its brackets
-# and not parsed: the text is shown up to its end.
+# Values
 
 
 INDENT = 2
 
 _PIECES = re.compile(r'"(?:\\.|[^"\\])*"?|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+
+
+LEAST_LINES = 3
+"""Lines of the pane; with fewer lines, the value is shown in one line."""
+
+
+def directory_lines(row: DirectoryRow, size: Size) -> list[Line]:
+    """Return the status, the job and the value of a directory, for a pane of this size."""
+    mark = STATUS_MARKS[row.status]
+    lines: list[Line] = [(*mark.spans, *line("  " + row.job))]
+    if row.detail:
+        lines += wrapped(line((row.detail, mark.style)), size.width)
+    room = size.height - len(lines)
+    short = room < LEAST_LINES
+    return lines + ([line(row.value)] if short else list(pretty(row.value, size.width, room)))
 
 
 def pretty(text: str, width: int, room: int) -> list[Line]:
@@ -122,10 +140,7 @@ def _one(pieces: list[str], at: int) -> Line:
     return line((piece, "dim" if is_key else ""))
 
 
-# The rows of the view Groups: groups of an action, directories of a group, or all directories.
-#
-# Each is a list of the engine that can be filtered and sorted; its pages are loaded when they are
-# shown.
+# Rows
 
 
 class RowContext(NamedTuple):
@@ -146,17 +161,17 @@ class Wiring(NamedTuple):
 
 def rows_of_groups(
     about: RowContext, took: Callable[[GroupsPage], None], wiring: Wiring
-) -> AskedRows[GroupSummary]:
+) -> EngineRows[GroupSummary]:
     """Return the groups; `took` is called with every page."""
 
-    async def ask(asked: Asked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
+    async def ask(asked: ListAsked, start: int, length: int, find: str) -> RowPage[GroupSummary]:
         page = await about.engine.groups(
             about.action, about.statuses, start, length, asked=asked, find=find
         )
         took(page)
         return RowPage(page.total, page.groups, page.of, page.found)
 
-    return AskedRows(
+    return EngineRows(
         ask,
         lambda group: group.first,
         group_cells,
@@ -168,7 +183,7 @@ def rows_of_groups(
     )
 
 
-class DirectoryRows(AskedRows[DirectoryRow]):
+class DirectoryRows(EngineRows[DirectoryRow]):
     """The directories of group `group` (from 0), or all directories of the action."""
 
     def __init__(self, about: RowContext, group: int | None, wiring: Wiring) -> None:
@@ -186,13 +201,13 @@ class DirectoryRows(AskedRows[DirectoryRow]):
         )
 
     async def _ask_engine(
-        self, asked: Asked, start: int, length: int, find: str
+        self, asked: ListAsked, start: int, length: int, find: str
     ) -> RowPage[DirectoryRow]:
         page = await self._page(asked, start, length, find)
         self.pointers = page.pointers
         return RowPage(page.total, page.rows, page.of, page.found)
 
-    async def _page(self, asked: Asked, start: int, length: int, find: str) -> DirectoriesPage:
+    async def _page(self, asked: ListAsked, start: int, length: int, find: str) -> DirectoriesPage:
         engine, action, statuses = self._about
         if self._group is None:
             return await engine.directories(action, statuses, start, length, asked=asked, find=find)

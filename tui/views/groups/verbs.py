@@ -18,11 +18,6 @@ from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.table.list_table import MOST_MARKED
 from rowtui.tui.widgets.table.rows import Marks
 
-# The groups or directories that the marks of the view Groups refer to now.
-#
-# Marks are stored by name, independent of the filter at that time. The engine is asked for the
-# positions of the marked groups when the user submits them, because a refresh may have moved them.
-
 LOOK_UP = 1000
 """The number of rows in one request for the marked rows."""
 
@@ -101,96 +96,100 @@ class MarkedRows(NamedTuple):
         return bool(self.marked) and not self.all
 
 
-class GroupVerbs:
-    """The verbs of one view."""
+class GroupVerbs(ScreenView):
+    """The part of the view Groups that acts on its marked rows."""
 
-    def __init__(self, view: ScreenView) -> None:
-        self._view = view
+    @property
+    def marked_rows(self) -> MarkedRows:
+        """The objects of the verbs."""
+        raise NotImplementedError
 
-    def _say(self, text: str) -> None:
-        self._view.app.notify(text, severity="warning", markup=False)
-
-    def submit(self, chosen: MarkedRows) -> None:
+    def command_submit(self) -> None:
         """Plan the marked rows; without marks, the group or directory under the cursor."""
-        prepare, action = self._view.dashboard.verbs.prepare, chosen.action
+        chosen = self.marked_rows
+        prepare, action = self.dashboard.verbs.prepare, chosen.action
         if action is None or chosen.key is None:
-            self._say("There is nothing to submit.")
+            self.dashboard.warn("There is nothing to submit.")
         elif chosen.all:
             prepare(action, None)
         elif chosen.some:
             work = self._plan_directories if chosen.long else self._plan_groups
-            start(self._view, partial(work, action, chosen.marks), "marks", exclusive=True)
+            start(self, partial(work, action, chosen.marks), "marks", exclusive=True)
         elif chosen.long:
             prepare(action, None, directories=[chosen.key])
         elif chosen.group is not None:
             prepare(action, [chosen.group], {chosen.key})
 
     async def _plan_groups(self, action: int, marks: Marks) -> None:
-        wanted, firsts = await self._marked(action, marks)
+        wanted, firsts = await self._still_there(action, marks)
         if wanted:
-            self._view.dashboard.verbs.prepare(action, wanted, firsts)
+            self.dashboard.verbs.prepare(action, wanted, firsts)
 
     async def _plan_directories(self, action: int, marks: Marks) -> None:
-        session = self._view.session
+        session = self.session
         try:
             statuses = session.filter.statuses
             names = await marked_directories(session.engine, marks, action, statuses)
         except Exception as error:
-            self._view.dashboard.report("the marked directories cannot be found", error)
+            self.dashboard.report("the marked directories cannot be found", error)
             return
         if names is None:
-            self._say("Too many to name one by one: mark all of them, or groups.")
+            self.dashboard.warn("Too many to name one by one: mark all of them, or groups.")
         elif names:
-            self._view.dashboard.verbs.prepare(action, None, directories=names)
+            self.dashboard.verbs.prepare(action, None, directories=names)
 
-    def pack(self, chosen: MarkedRows) -> None:
-        """Pack the jobs of the marked groups."""
-        if chosen.action is not None:
+    def show_packed(self) -> None:
+        """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
+        chosen, eligible = self.marked_rows, self.session.filter.word == "eligible"
+        if chosen.action is None or chosen.long or not chosen.some or not eligible:
+            self.pack_action()
+        else:
             work = partial(self._pack, chosen.action, chosen.marks)
-            start(self._view, work, "marks", exclusive=True)
+            start(self, work, "marks", exclusive=True)
 
     async def _pack(self, action: int, marks: Marks) -> None:
-        wanted, firsts = await self._marked(action, marks)
-        if wanted and self._view.app.screen is self._view:
-            packing = self._view.session.packing
+        wanted, firsts = await self._still_there(action, marks)
+        if wanted and self.app.screen is self:
+            packing = self.session.packing
             packing.want(PlanRequest(action, tuple(wanted), frozenset(firsts)))
-            self._view.dashboard.go("pack")
+            self.dashboard.go("pack")
 
-    def retry(self, chosen: MarkedRows) -> None:
+    def command_retry(self) -> None:
         """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
         group.
         """
+        chosen = self.marked_rows
         if chosen.long:
-            self._say("What failed is retried job by job: press d, then R on a group.")
+            self.dashboard.warn("What failed is retried job by job: press d, then R on a group.")
         elif chosen.action is None or chosen.group is None:
-            self._say("There is no group to retry.")
+            self.dashboard.warn("There is no group to retry.")
         else:
-            start(self._view, partial(self._ask_again, chosen), "marks", exclusive=True)
+            start(self, partial(self._ask_again, chosen), "marks", exclusive=True)
 
     async def _ask_again(self, chosen: MarkedRows) -> None:
         assert chosen.action is not None
         groups: list[int] | None = None
         if chosen.some:
-            groups, _ = await self._marked(chosen.action, chosen.marks)
+            groups, _ = await self._still_there(chosen.action, chosen.marks)
         elif not chosen.all:
             groups = [chosen.group or 0]
         try:
-            jobs = await self._view.session.engine.failed_jobs(chosen.action, groups)
+            jobs = await self.session.engine.failed_jobs(chosen.action, groups)
         except Exception as error:
-            self._view.dashboard.report("the failed jobs cannot be found", error)
+            self.dashboard.report("the failed jobs cannot be found", error)
             return
-        if jobs and self._view.app.screen is self._view:
-            self._view.dashboard.verbs.ask_again(jobs)
+        if jobs and self.app.screen is self:
+            self.dashboard.verbs.ask_again(jobs)
 
-    async def _marked(self, action: int, marks: Marks) -> tuple[list[int], set[str]]:
+    async def _still_there(self, action: int, marks: Marks) -> tuple[list[int], set[str]]:
         """Return the current positions of the marked groups, and their names."""
-        session = self._view.session
+        session = self.session
         try:
             found = await marked_groups(session.engine, marks, action, session.filter.statuses)
         except Exception as error:
-            self._view.dashboard.report("the marked groups cannot be found", error)
+            self.dashboard.report("the marked groups cannot be found", error)
             return [], set()
         if found.gone:
             gone = plural(found.gone, "marked group")
-            self._say(f"{gone} changed meanwhile and will not be planned.")
+            self.dashboard.warn(f"{gone} changed meanwhile and will not be planned.")
         return found.numbers, found.firsts

@@ -7,26 +7,24 @@ from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
+from rowtui.tui.commands.choosing import may_mark
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.shell.reasons import may_mark
 from rowtui.tui.shell.session import Filter
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import (
     DirectoryRows,
     RowContext,
     Wiring,
+    directory_lines,
     group_columns,
     marked_summary,
-    pretty,
     rows_of_groups,
     why_lines,
 )
 from rowtui.tui.views.groups.verbs import GroupVerbs, MarkedRows
-from rowtui.tui.views.view import ScreenView, set_titles
-from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.marks import STATUS_MARKS
-from rowtui.tui.widgets.table.asked_rows import AskedRows
+from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.table.engine_rows import EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -36,11 +34,8 @@ from textual.timer import Timer
 SETTLE_SECONDS = 0.05
 """Seconds for which the cursor stays on a group before its directories are loaded."""
 
-LEAST_LINES = 3
-"""Lines of the pane; with fewer lines, the value is shown in one line."""
 
-
-class GroupsView(ScreenView):
+class GroupsView(GroupVerbs):
     """The view of groups. Marks are stored by the first directory of a group, or by name, and
     survive a refresh.
 
@@ -57,11 +52,10 @@ class GroupsView(ScreenView):
         self._generation = -1
         self._page: GroupsPage | None = None
         self._whole: tuple[float, ...] = ()  # Directories, CPU-hours and GPU-hours of all groups.
-        self._groups: AskedRows[GroupSummary] | None = None
+        self._groups: EngineRows[GroupSummary] | None = None
         self._directories: DirectoryRows | None = None  # The directories of the group.
         self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
-        self._verbs = GroupVerbs(self)
 
     def body(self) -> ComposeResult:
         """Compose the groups, or all directories; one group; and below the details under the
@@ -184,7 +178,7 @@ class GroupsView(ScreenView):
         text = "Nothing here." if word == "all" else f"No directory is {word}; t shows others."
         return line((text, "dim"))
 
-    def _groups_arrived(self, rows: AskedRows[GroupSummary]) -> None:
+    def _groups_arrived(self, rows: EngineRows[GroupSummary]) -> None:
         if rows is not self._groups or not self.ready:
             return
         self.table.empty = self._nothing(self.table)
@@ -288,15 +282,7 @@ class GroupsView(ScreenView):
             self.set_class(troubled, "-troubled")
             # The panels have other widths after this change.
             self.call_after_refresh(self._show_below)
-        lines: list[Line] = []
-        if row is not None:
-            mark = STATUS_MARKS[row.status]
-            lines.append((*mark.spans, *line("  " + row.job)))
-            if row.detail:
-                lines += wrapped(line((row.detail, mark.style)), panel.size.width)
-            room = panel.size.height - len(lines)
-            short = room < LEAST_LINES
-            lines += [line(row.value)] if short else pretty(row.value, panel.size.width, room)
+        lines = directory_lines(row, panel.size) if row is not None else []
         panel.show(lines, stale=self.session.stale)
         set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
         if group is not None and troubled:
@@ -368,29 +354,20 @@ class GroupsView(ScreenView):
     def command_explain(self) -> None:
         """Show where the job of the group under the cursor would go."""
         if self.long:
-            self._say("Groups have jobs, directories do not: press d, then x on a group.")
+            self.dashboard.warn("Groups have jobs, directories do not: press d, then x on a group.")
             return
         if self._group is not None:
             self.session.choose_group(self._group.number - 1)
         self.dashboard.go("explain")
 
-    def _say(self, text: str) -> None:
-        self.app.notify(text, severity="warning", markup=False)
-
     def command_next_action(self) -> None:
         """Show the groups of the next action."""
-        self._step_action(1)
+        self.session.step_action(1)
+        self.show()
 
     def command_previous_action(self) -> None:
         """Show the groups of the previous action."""
-        self._step_action(-1)
-
-    def _step_action(self, step: int) -> None:
-        snapshot, action = self.session.snapshot, self.session.action
-        if snapshot is None or action is None:
-            return
-        at = snapshot.actions.index(action)
-        self.session.action_index = snapshot.actions[(at + step) % len(snapshot.actions)].index
+        self.session.step_action(-1)
         self.show()
 
     def command_pane(self) -> None:
@@ -398,30 +375,8 @@ class GroupsView(ScreenView):
         inside = self.inner.has_focus or self.long
         (self.main if inside else self.inner).focus()
 
-    def command_submit(self) -> None:
-        """Plan the marked rows; without marks, the group or directory under the cursor."""
-        self._verbs.submit(self._chosen)
-
-    def show_packed(self) -> None:
-        """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
-        chosen = self._chosen
-        if chosen.action is None or self.long or not chosen.some or not self._eligible:
-            self.pack_action()
-        else:
-            self._verbs.pack(chosen)
-
     @property
-    def _eligible(self) -> bool:
-        return self.session.filter.word == "eligible"
-
-    def command_retry(self) -> None:
-        """Ask for changes, then plan the jobs of the marked groups again; without marks, of this
-        group.
-        """
-        self._verbs.retry(self._chosen)
-
-    @property
-    def _chosen(self) -> MarkedRows:
+    def marked_rows(self) -> MarkedRows:
         """The objects of the verbs."""
         action, group = self.session.action, self._group
         return MarkedRows(

@@ -10,12 +10,13 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import JobView, LogPage, LogState
 from rowtui.core.project.views.views import ROW
 from rowtui.tui.commands.registry import bindings_for
+from rowtui.tui.shell.external_program import open_in_pager
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.log.log import trouble_line
 from rowtui.tui.views.queue.jobs import job_id
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line
-from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.chrome import OneLine, set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.log_rows import LogRows
 from rowtui.tui.widgets.marks import JOB_MARKS
@@ -329,8 +330,6 @@ class LogView(ScreenView):
         start(self, self._page, "pager", exclusive=True)
 
     async def _page(self) -> None:
-        from rowtui.tui.shell.external_program import open_in_pager
-
         state = self._state
         if state is None or not state.path:
             return
@@ -354,7 +353,7 @@ class LogView(ScreenView):
             return
         tokens = [one.record.token for one in view.jobs]
         if job.record.token not in tokens:
-            self.app.notify("It is none of the newest jobs: choose another in 6.", markup=False)
+            self.dashboard.notify("It is none of the newest jobs: choose another in 6.")
             return
         at = tokens.index(job.record.token) + step
         if 0 <= at < len(tokens):

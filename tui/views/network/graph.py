@@ -10,19 +10,19 @@ from rowtui.tui.views.network.picture.boxes import NodeKey
 from rowtui.tui.views.network.picture.layout import BoxPlace
 from rowtui.tui.views.network.picture.picture import Graph
 from rowtui.tui.widgets.cells import Line, Span
+from rowtui.tui.widgets.moving import MovingKeys
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.table.virtual_table import FLASH_SECONDS
 from textual import events
 from textual.geometry import Size, Spacing
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 AROUND = Spacing(1, 4, 1, 4)
 """The visible margin around the chosen node, if the picture is larger than the screen."""
 
 
-class NetworkGraph(ScrollView, can_focus=True):
+class NetworkGraph(MovingKeys, can_focus=True):
     """A view of a `Graph` that scrolls both ways. The time depends on the lines on the screen."""
 
     ALLOW_SELECT = False
@@ -222,22 +222,6 @@ class NetworkGraph(ScrollView, can_focus=True):
         if places:
             ordered = sorted(places, key=lambda key: (places[key].x, places[key].y))
             self.choose(ordered[0 if first else -1])
-
-    def action_half_down(self) -> None:
-        """Scroll half a page down."""
-        self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
-
-    def action_half_up(self) -> None:
-        """Scroll half a page up."""
-        self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
-
-    def action_page_down(self) -> None:
-        """Scroll a page down."""
-        self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
-
-    def action_page_up(self) -> None:
-        """Scroll a page up."""
-        self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
 
     async def on_click(self, event: events.Click) -> None:
         """Choose the node with a click; open it with a second one."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from rowtui.core.engine.api.engine import RunLimits
-from rowtui.tui.views.dialog import Dialog
+from rowtui.tui.views.dialog import Dialog, field_keys, show_wrong
 from rowtui.tui.views.network.run_limits import FIELDS, TypedLimits, read_limits
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.fields import InputField
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
@@ -24,22 +24,7 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "start nothing", id="run-limits.no", tooltip="start nothing"),
-        Binding(
-            "down",
-            "app.focus_next",
-            "next",
-            show=False,
-            id="run-limits.next",
-            tooltip="the next field",
-        ),
-        Binding(
-            "up",
-            "app.focus_previous",
-            "previous",
-            show=False,
-            id="run-limits.previous",
-            tooltip="the field before",
-        ),
+        *field_keys("run-limits"),
     ]
 
     def __init__(
@@ -103,10 +88,7 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
         """Show the errors beneath the fields; return the errors by field name."""
         wrong = dict(self._read().wrong)
         for field in FIELDS:
-            told = self.query_one(f"#wrong-{field.name}", Static)
-            text = wrong.get(field.name, "")
-            told.update(as_content([line((text, "warning"))]))
-            told.set_class(bool(text), "-shown")
+            show_wrong(self, field.name, wrong.get(field.name, ""))
         return wrong
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -123,7 +105,3 @@ class RunLimitsScreen(Dialog[RunLimits | None]):
             self.query_one(f"#allow-{next(iter(wrong))}", Input).focus()
         else:
             self.dismiss(self._read().limits)
-
-    def action_no(self) -> None:
-        """Return None."""
-        self.dismiss(None)

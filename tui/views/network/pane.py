@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.filter import parse_filter
 from rowtui.core.base.text import plural, visible
+from rowtui.tui.line.field import LineScreen
+from rowtui.tui.line.parse import Completion
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.network.picture.boxes import LEAST, NodeKey, key_of
 from rowtui.tui.views.network.picture.list import (
@@ -20,8 +22,8 @@ from rowtui.tui.views.network.picture.list import (
     node_values,
 )
 from rowtui.tui.views.network.picture.picture import Graph, graph
-from rowtui.tui.views.view import set_titles
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +179,7 @@ class NetworkPane:
             self._view.call_after_refresh(self.focus)
 
 
-# Searches in the Network view, and ways out of it: a node by its name, the log of a sample's job.
+# Searches and logs
 
 
 MOST_OFFERED = 12
@@ -186,10 +188,6 @@ MOST_OFFERED = 12
 
 def open_find(screen: NetworkScreen) -> None:
     """Ask for the name of a node; any other text filters the samples of the chosen node."""
-    # A late import, because the first paint does not need the module.
-    from rowtui.tui.line.field import LineScreen
-    from rowtui.tui.line.parse import Completion
-
     nodes = screen.look.view.nodes if screen.look.view else ()
 
     def candidates(text: str) -> Sequence[Completion]:

@@ -7,6 +7,7 @@ nothing starts.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,8 +105,6 @@ def limit_texts(limits: RunLimits) -> dict[str, str]:
     """Return the texts of the fields for these limits."""
     until = ""
     if limits.until is not None:
-        import time
-
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(limits.until))
     money = "" if limits.money is None else f"{limits.money:g} {limits.currency}".strip()
     return {

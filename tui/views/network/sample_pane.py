@@ -1,4 +1,8 @@
-"""The pane with the samples of the chosen node: its rows, highlights and marks."""
+"""The pane with the samples of the chosen node: its rows, highlights and marks.
+
+A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
+stores the last known state of the job, because the possible operations depend on this state.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import Engine, GraphJobState
-from rowtui.core.engine.api.engine import ListAsked as Asked
+from rowtui.core.engine.api.engine import Engine, GraphJobState, ListAsked
 from rowtui.core.runs.views import SampleView
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.groups.groups import Wiring
 from rowtui.tui.views.network.state import StateFilter
 from rowtui.tui.views.network.texts import sample_cells, sample_columns
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.table.asked_rows import AskedRows, RowPage
+from rowtui.tui.widgets.chrome import set_titles
+from rowtui.tui.widgets.table.engine_rows import EngineRows, RowPage
 from rowtui.tui.widgets.table.list_table import MOST_MARKED, ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
@@ -23,13 +26,10 @@ if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import NodeView, SampleView
     from rowtui.tui.views.network.view import NetworkScreen
-    from rowtui.tui.widgets.table.asked_rows import AskedRows
+    from rowtui.tui.widgets.table.engine_rows import EngineRows
 
 
-# The samples of a node as rows of a list, and the meaning of their marks.
-#
-# A sample is identified by the number of its job; a sample of a source, by its directory. Its mark
-# stores the last known state of the job, because the possible operations depend on this state.
+# Rows
 
 
 class Of(NamedTuple):
@@ -42,16 +42,16 @@ class Of(NamedTuple):
     frozen: bool
 
 
-def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> AskedRows[SampleView]:
+def rows_of_samples(engine: Engine, of: Of, wiring: Wiring) -> EngineRows[SampleView]:
     """Return the samples, page by page."""
 
-    async def ask(asked: Asked, first: int, length: int, find: str) -> RowPage[SampleView]:
+    async def ask(asked: ListAsked, first: int, length: int, find: str) -> RowPage[SampleView]:
         page = await engine.network_samples(
             of.node, of.filter.states, first, length, frozen=of.frozen, asked=asked, find=find
         )
         return RowPage(page.total, page.samples, page.of, page.found)
 
-    return AskedRows(
+    return EngineRows(
         ask,
         sample_key,
         sample_cells,
@@ -125,7 +125,7 @@ class SamplePane:
 
     def __init__(self, view: NetworkScreen) -> None:
         self._view = view
-        self.rows: AskedRows[SampleView] | None = None
+        self.rows: EngineRows[SampleView] | None = None
         self._of: Of | None = None
         self._generation: tuple[int, str] | None = None
         self._seen: dict[str, SampleView] = {}  # The samples as they were last shown.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rowtui.tui.views.network.picture.boxes import NodeKey
 
 
-# The state of a network run as glyph, word and colour; a module of its own, as networks are rare.
+# The state of a run as glyph, word and colour
 
 
 RUN_MARKS = {

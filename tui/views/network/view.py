@@ -10,9 +10,9 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import GraphJobState, NetworkView
+from rowtui.core.engine.api.engine import NetworkView
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.shell.reasons import may_mark_sample
+from rowtui.tui.commands.running import may_mark_sample
 from rowtui.tui.views.network.graph import NetworkGraph
 from rowtui.tui.views.network.pane import NetworkPane, open_find, open_log
 from rowtui.tui.views.network.sample_pane import SamplePane, SampleTable
@@ -25,11 +25,11 @@ from rowtui.tui.views.network.texts import (
     run_lines,
     sample_lines,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.network.verbs import NetworkVerbs
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from rowtui.tui.widgets.text_lines import LaidOut
@@ -41,7 +41,7 @@ TALL_FROM = 30
 """Lines of the screen from which on all information about the run is shown."""
 
 
-class NetworkScreen(ScreenView):
+class NetworkScreen(NetworkVerbs):
     """The view of the network. The objects under its cursors are stored in `session.network`, for
     the commands.
     """
@@ -102,7 +102,7 @@ class NetworkScreen(ScreenView):
     async def on_screen_resume(self) -> None:
         """Poll the network while the view is shown; the base class shows the view itself again."""
         self.look.wanted = True
-        self.dashboard.look_at_network()
+        self.dashboard.feed.look_at_network()
 
     def on_screen_suspend(self) -> None:
         """Stop the polls, because the view is hidden."""
@@ -351,41 +351,4 @@ class NetworkScreen(ScreenView):
     def command_as_now(self) -> None:
         """Show the current network.toml, or the run again."""
         self.look.frozen = not self.look.frozen
-        self.dashboard.look_at_network()
-
-    def command_start(self) -> None:
-        """Let the network run by itself, or raise its limits."""
-        self.dashboard.network.start()
-
-    def command_new_run(self) -> None:
-        """Start a new run, of the current network.toml."""
-        self.dashboard.network.start(anew=True)
-
-    def command_stop(self) -> None:
-        """Stop the autopilot."""
-        self.dashboard.network.stop()
-
-    def command_step(self) -> None:
-        """Plan one step, for confirmation."""
-        self.dashboard.network.step()
-
-    def command_waits(self) -> None:
-        """Show what the sample under the cursor waits for."""
-        self.dashboard.network.waits(next(iter(self.look.under_cursor), -1))
-
-    def command_redo(self) -> None:
-        """Recompute the marked samples, or all stale ones."""
-        completed = GraphJobState.COMPLETED.name.lower()
-        chosen = [job for job, state in self.look.marked.items() if state == completed]
-        self.dashboard.network.redo(chosen)
-
-    def command_retry(self) -> None:
-        """Retry the marked jobs, this failure, or all failed jobs."""
-        look = self.look
-        state = GraphJobState.FAILED.name.lower()
-        chosen = {job: was for job, was in look.pointed.items() if was in (state, "cancelled")}
-        self.dashboard.network.retry(chosen if look.marked or look.under == "failures" else {})
-
-    def command_cancel(self) -> None:
-        """Cancel the marked jobs, or this one."""
-        self.dashboard.network.cancel(self.look.pointed)
+        self.dashboard.feed.look_at_network()

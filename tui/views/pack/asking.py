@@ -1,7 +1,8 @@
 """Requests for packings: one at a time, and only the newest answer counts.
 
-A request is `Packing.wanted` and `Packing.choice` on the newest generation of the project; the
-answer, or the error, is stored in `Packing`. The previous picture stays until then.
+A request has the wanted groups and the choice of `PackingState`, on the newest generation of the
+project; the answer, or the error, is stored in the state. The previous picture stays until then.
+`compare` requests the result of every packer for the same jobs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 
-# Every packer's result for the same jobs: one request after another, at most some seconds each.
+# The comparison of packers
 
 MOST_PACKERS = 8
 """The number of packers that are compared."""

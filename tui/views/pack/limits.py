@@ -91,7 +91,7 @@ def _factor(text: str) -> float:
     return value
 
 
-# The small form of the Pack view for the limits of bundles.
+# The form
 
 
 LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}

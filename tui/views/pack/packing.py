@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rowtui.tui.views.pack.state import PackerResult, PackingState
 
 
-# The texts around a packing: why there is none, its state, the number of its nodes.
+# Around the packing
 
 
 def why_empty(session: Session) -> str:

@@ -1,8 +1,9 @@
-"""The lines beneath a packing: the lanes of a bundle over time, a node type, or jobs not packed.
+"""The lines beneath a packing: the lanes of a bundle, a node type, or jobs not packed.
 
-The input is a row of the packing and the plan's jobs; the output is lines of at most a width. Jobs
-in a lane run one after another from left to right, each between brackets, with its name if there is
-room.
+The input is a row of the packing and the plan's jobs; the output is lines of at most a width. Over
+time, jobs in a lane run one after another from left to right, each between brackets, with its name
+if there is room. Over the cores or the memory of the node, each lane has a letter, which takes as
+many columns as the lane has of the node.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rowtui.core.base.text import plural, visible
 from rowtui.core.packing.model import ResourceAmounts
 from rowtui.core.project.planning.pack_views import LaneView, NodeTypeView
@@ -27,10 +29,7 @@ from rowtui.tui.views.pack.bundles import (
 from rowtui.tui.widgets.cells import Line, Span, cut, fit, line, wrapped
 from rowtui.tui.widgets.numbers import duration
 
-# The lanes of a bundle over the cores or the memory of its node: the use of each, and the rest.
-#
-# The input is a row of the packing; the output is lines of at most a width. A lane has a letter;
-# each letter takes as many columns as the lane has of the node.
+# Lanes over cores and memory
 
 
 LETTERS = ascii_uppercase + ascii_lowercase
@@ -178,8 +177,6 @@ def _bundle_lines(
         text = "the node is less than half full: others could go there as well"
         empty = [*wrapped(line(("▲ ", "warning"), (text, "warning")), width, 2), ()]
     if axis != "time":
-        from rowtui.tui.views.pack.slots import node_lines
-
         return [*lines, *node_lines(row, jobs, axis, width), (), *empty]
     chart = _Chart(bundle.lanes, bundle.busy_seconds, width)
     lines.append(chart.axis())
@@ -286,8 +283,6 @@ def _drawn(block: _Block, lane: LaneView, jobs: Sequence[PlannedJob]) -> list[Sp
 
 
 def _columns(text: str) -> int:
-    from rich.cells import cell_len
-
     return cell_len(text)
 
 

@@ -40,10 +40,10 @@ from rowtui.tui.views.pack.packing import (
 from rowtui.tui.views.pack.slots import row_lines, row_title
 from rowtui.tui.views.pack.state import AXES, LONGER, MOST_SECONDS, START, PackingState
 from rowtui.tui.views.submit.plan import PlanRequest
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.view import ScreenView
 from rowtui.tui.widgets.cells import Line, line, wrapped
-from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual import events

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine.api.engine import QueueRow
-from rowtui.core.project.queue.rows import NEAR_SECONDS
 from rowtui.tui.widgets.cells import (
     Cell,
     FirstThatFits,
@@ -20,7 +19,7 @@ from rowtui.tui.widgets.cells import (
 )
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import age, duration
+from rowtui.tui.widgets.numbers import age, duration, minutes_left
 
 ROOMY = 100
 """Columns of a screen from which limits and reasons are shown in full."""
@@ -169,7 +168,7 @@ def _reason(row: QueueRow, now: float) -> tuple[Line, ...]:
     if row.key.folded:
         return _of_several(row)
     if (left := row.left) is not None:
-        told = f"▲ {_minutes(left)} left"
+        told = f"▲ {minutes_left(left)} left"
         if row.open > 0:
             dirs = "dir" if row.open == 1 else "dirs"
             return line((f"{told}, {row.open:,} {dirs} open", "warning")), line((told, "warning"))
@@ -199,11 +198,6 @@ def _of_several(row: QueueRow) -> tuple[Line, ...]:
             parts.append((f"{number:,} {word}", "failed" if state.bad else "dim"))
         forms.append(line(*parts))
     return tuple(forms)
-
-
-def _minutes(seconds: int) -> str:
-    assert seconds <= NEAR_SECONDS
-    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
 
 
 def start_text(start: int | None, now: float) -> str:

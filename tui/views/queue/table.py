@@ -9,14 +9,14 @@ from typing import Any
 from rowtui.core.engine.api.engine import MarkedRow, QueuePage, QueueRow, RowKey
 from rowtui.core.project.queue.views import MOST_MARKED, SORTS
 from rowtui.tui.shell.work import start
-from rowtui.tui.widgets.table.asked_rows import LOADED, AskedRows
+from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
 
-# The rows of the queue for a table: pages from the engine, and marks that include arrays.
+# Rows
 
 
-class QueueRows(AskedRows[QueueRow]):
+class QueueRows(EngineRows[QueueRow]):
     """Pages of jobs. The engine reports with each page where the row under the cursor is now."""
 
     page: QueuePage | None = None  # The latest page.

@@ -1,4 +1,4 @@
-"""Operations on jobs of the queue: chosen by their rows, and carried out after a confirmation."""
+"""The marks of the view Queue, and its operations on jobs, which ask for a confirmation."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.text import plural
-from rowtui.core.engine.api.engine import ChosenJobs, MarkedRow, QueueAsked, RowKey
+from rowtui.core.engine.api.engine import MarkedRow, QueueAsked, RowKey
 from rowtui.core.project.queue.views import MOST_MARKED
+from rowtui.tui.commands.running import CANCEL, HOLD, RELEASE, RETRY, JobVerb
 from rowtui.tui.shell.work import start
-from rowtui.tui.views.dialogs import ConfirmScreen
-from rowtui.tui.views.queue.job_verbs import RETRY, JobVerb
+from rowtui.tui.views.dialogs import confirm
 from rowtui.tui.views.queue.table import QueueList
+from rowtui.tui.views.view import ScreenView
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
 
 
-# The marked jobs of the queue: single ones, all of a kind, or ranges; identified by their keys.
-#
-# A marked array stands for all its jobs. The marks are stored in the session, with the states of
-# their jobs; the engine is asked for these states again after each poll of the queue.
-
-
 class QueueMarking:
-    """The marks of one table. `asked` returns its request; `show` is called after a change."""
+    """The marks of one table. `asked` returns its request; `show` is called after a change.
+
+    A marked array stands for all its jobs. The marks are stored in the session, with the states of
+    their jobs; the engine is asked for these states again after each poll of the queue.
+    """
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class QueueMarking:
         if row is None:
             return
         if row.key.parent in self._session.queue_marks:
-            self._app.notify("All of its array is marked: mark it above.", markup=False)
+            self._app.notify("All of its array is marked: mark it above.")
             return
         table.toggle_mark()
         if row.key in table.marks.keys:
@@ -81,7 +80,7 @@ class QueueMarking:
                 self._session.queue_marks = {row.key: row for row in marked}
                 self._table().marks.keys.update(dict.fromkeys(self._session.queue_marks, 0))
                 if len(marked) == MOST_MARKED:
-                    self._app.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
+                    self._app.notify(f"Only the first {MOST_MARKED:,} rows.")
                 break
         self._changed()
 
@@ -130,52 +129,59 @@ class QueueMarking:
         start(self._table().screen, work, "marks", exclusive=True)
 
 
-class QueueVerbs:
-    """The verbs of one view. `acted` is called when the marks are no longer needed."""
+class QueueVerbs(ScreenView):
+    """The part of the view Queue that acts on jobs."""
 
-    def __init__(self, app: RowtuiApp, acted: Callable[[], None]) -> None:
-        self._app = app
-        self._session = app.session
-        self._acted = acted
+    def command_cancel(self) -> None:
+        """Ask, then cancel the marked jobs, or those under the cursor."""
+        self._start_verb(CANCEL)
 
-    def choose(self, verb: JobVerb) -> None:
-        """Ask about the marked jobs, or those under the cursor."""
-        row = self._session.queue_row
-        keys = tuple(self._session.queue_marks) or ((row.key,) if row is not None else ())
+    def command_hold(self) -> None:
+        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
+        self._start_verb(HOLD)
+
+    def command_release(self) -> None:
+        """Ask, then let the marked jobs, or those under the cursor, start."""
+        self._start_verb(RELEASE)
+
+    def command_retry(self) -> None:
+        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
+        cursor.
+        """
+        self._start_verb(RETRY)
+
+    def _start_verb(self, verb: JobVerb) -> None:
+        row = self.session.queue_row
+        keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
         if keys:
-            start(self._app.screen, partial(self._ask_about, verb, keys), "verb", exclusive=True)
+            start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
 
     async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
         try:
-            chosen = await self._session.engine.queue_chosen(keys, verb.word)
+            chosen = await self.session.engine.queue_chosen(keys, verb.word)
         except Exception as error:
-            self._app.report(f"nothing could be {verb.done}", error)
+            self.dashboard.report(f"nothing could be {verb.done}", error)
             return
-        if not chosen.jobs:
-            why = verb.why_not(self._session.chosen_states) or "these jobs are gone"
-            self._app.notify(f"{verb.word}: {why}", severity="warning", markup=False)
-        elif verb is RETRY:
-            self._retry(chosen)
-        else:
-            self._confirm(verb, keys, chosen)
-
-    def _retry(self, chosen: ChosenJobs) -> None:
         left = chosen.total - chosen.jobs
-        note = f"{left:,} marked did not fail" if left else ""
-        if (more := chosen.jobs - len(chosen.failed)) > 0:
-            note = f"only the first {len(chosen.failed):,}: {more:,} more failed"
-        self._app.verbs.ask_again(list(chosen.failed), note)
+        if not chosen.jobs:
+            why = verb.why_not(self.session.chosen_states) or "these jobs are gone"
+            self.dashboard.warn(f"{verb.word}: {why}")
+            return
+        if verb is RETRY:
+            note = f"{left:,} marked did not fail" if left else ""
+            if (more := chosen.jobs - len(chosen.failed)) > 0:
+                note = f"only the first {len(chosen.failed):,}: {more:,} more failed"
+            self.dashboard.verbs.ask_again(list(chosen.failed), note)
+            return
 
-    def _confirm(self, verb: JobVerb, keys: Sequence[RowKey], chosen: ChosenJobs) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._acted()
-                self._app.verbs.act(verb, keys, chosen.jobs)
-            else:
-                self._app.notify(f"Nothing was {verb.done}.", markup=False)
+        def act() -> None:
+            self.forget_marks()
+            self.dashboard.verbs.act(verb, keys, chosen.jobs)
 
         question = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
-        if left := chosen.total - chosen.jobs:
+        if left:
             question = f"{question} ({left:,} marked cannot be {verb.done})"
-        asking = ConfirmScreen(question, chosen.lines, chosen.jobs, of=chosen.jobs)
-        self._app.push_screen(asking, answered)
+        nothing = f"Nothing was {verb.done}."
+        confirm(
+            self.app, question, chosen.lines, chosen.jobs, act, otherwise=nothing, of=chosen.jobs
+        )

@@ -25,16 +25,14 @@ from rowtui.core.submission.plan.model import NO_ID, called
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.clusters.texts import cluster_lines, clusters_in_one_line
-from rowtui.tui.views.queue.job_verbs import CANCEL, HOLD, RELEASE, RETRY
 from rowtui.tui.views.queue.render_rows import queue_cells, queue_columns
 from rowtui.tui.views.queue.table import QueueList, QueueRows, queue_values
 from rowtui.tui.views.queue.verbs import QueueMarking, QueueVerbs
 from rowtui.tui.views.queue.why_page import WAITS, WhyScreen, row_lines
-from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Cell, line
-from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import age
-from rowtui.tui.widgets.table.asked_rows import RowPage
+from rowtui.tui.widgets.table.engine_rows import RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -46,7 +44,7 @@ DETAIL_SECONDS = 60.0
 SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
 
-class QueueView(ScreenView):
+class QueueView(QueueVerbs):
     """The list of jobs. The newest job is on top until another order is chosen."""
 
     MODE = "queue"
@@ -67,7 +65,6 @@ class QueueView(ScreenView):
             lambda: self._question(self.table.asked),
             self._show_marks,
         )
-        self._verbs = QueueVerbs(self.dashboard, self._marking.forget)
 
     def body(self) -> ComposeResult:
         """Compose the clusters, the list, and the chosen job below."""
@@ -274,7 +271,7 @@ class QueueView(ScreenView):
         sort = event.table.asked.sort or SORTS[0]
         if sort != self._sorted:
             self._sorted = sort
-            self.app.notify(f"Sorted by {sort}", timeout=2, markup=False)
+            self.dashboard.notify(f"Sorted by {sort}", timeout=2)
         self._titles()
 
     async def on_virtual_table_row_pressed(self) -> None:
@@ -348,7 +345,7 @@ class QueueView(ScreenView):
         """Show or hide the user's jobs outside this project."""
         page = self._rows.page if self._rows is not None else None
         if self._asked.whose == PROJECT and page is not None and not page.hidden:
-            self.app.notify("You have no other jobs on these clusters.", markup=False)
+            self.dashboard.notify("You have no other jobs on these clusters.")
         self._ask(self._asked._replace(whose=MINE if self._asked.whose == PROJECT else PROJECT))
 
     def command_everybody(self) -> None:
@@ -366,23 +363,3 @@ class QueueView(ScreenView):
         shown = self._asked.clusters[0] if self._asked.clusters else ""
         at = names.index(shown) + 1 if shown in names else 0
         self._ask(self._asked._replace(clusters=tuple(names[at : at + 1])))
-
-    # Verbs
-
-    def command_cancel(self) -> None:
-        """Ask, then cancel the marked jobs, or those under the cursor."""
-        self._verbs.choose(CANCEL)
-
-    def command_hold(self) -> None:
-        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
-        self._verbs.choose(HOLD)
-
-    def command_release(self) -> None:
-        """Ask, then let the marked jobs, or those under the cursor, start."""
-        self._verbs.choose(RELEASE)
-
-    def command_retry(self) -> None:
-        """Ask for changes, then plan the failed jobs again: the marked ones, or those under the
-        cursor.
-        """
-        self._verbs.choose(RETRY)

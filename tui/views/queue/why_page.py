@@ -12,15 +12,15 @@ from rowtui.tui.shell.session import Session, describe
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.dialog import Dialog
 from rowtui.tui.views.queue.render_rows import start_text
-from rowtui.tui.views.view import set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, width_of, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.marks import JOB_MARKS
 from rowtui.tui.widgets.numbers import age, clock_time, duration
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding
 
-# The reasons why a job does not run: the page of a job, and the lines below the queue. Pure.
+# Reasons
 
 
 WAITS = (JobState.PENDING, JobState.HELD)

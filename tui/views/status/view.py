@@ -23,10 +23,10 @@ from rowtui.tui.views.status.status import (
     action_detail,
     job_counts,
 )
-from rowtui.tui.views.view import ScreenView, set_titles
+from rowtui.tui.views.status.steps import NeedSteps
 from rowtui.tui.widgets.cells import line
-from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.numbers import clock_time
+from rowtui.tui.widgets.chrome import Panel, set_titles
+from rowtui.tui.widgets.numbers import clock_time, in_words
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.virtual_table import VirtualTable
 from textual.app import ComposeResult
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
 
 
-# The last day of an action as a row of bars, and the estimated end of the remaining
-# directories.
+# The last day of an action
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 
@@ -77,18 +76,7 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     return lines
 
 
-def in_words(hours: float) -> str:
-    """Return `40 min`, `12 h 30 min`, `2 d 7 h`."""
-    minutes = max(1, round(hours * 60))
-    if minutes < 60:
-        return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
-    days, rest = divmod(round(hours), 24)
-    return f"{days:,} d" + (f" {rest} h" if rest else "")
-
-
-class StatusView(ScreenView):
+class StatusView(NeedSteps):
     """The first view: it shows what needs the user."""
 
     MODE = "status"
@@ -249,11 +237,6 @@ class StatusView(ScreenView):
         needs_you = self.query_one("#needs", VirtualTable)
         (self.query_one("#actions", VirtualTable) if needs_you.has_focus else needs_you).focus()
 
-    def command_retry(self) -> None:
-        """Ask how the directories that failed for the same reason are retried."""
-        if self.session.need is not None:
-            self.dashboard.needs.retry(self.session.need)
-
     def back(self) -> bool:
         """Go from the needs to the actions."""
         actions = self.query_one("#actions", VirtualTable)
@@ -275,7 +258,7 @@ class StatusView(ScreenView):
     def command_open(self) -> None:
         """Show the groups of the chosen action, or take the next step of the chosen need."""
         if self.session.need is not None:
-            self.dashboard.needs.take(self.session.need)
+            self.take_step(self.session.need)
             return
         action = self.session.action
         if action is not None:

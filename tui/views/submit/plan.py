@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.base import is_in_bundle
 from rowtui.core.project.review.views import CheckState
 from rowtui.core.submission.plan.model import JobStep, count_jobs
 from rowtui.tui.views.pack.bundles import costs, price
-from rowtui.tui.views.submit.plan_checks import check_lines, checks_short, word_for
+from rowtui.tui.views.submit.plan_checks import check_lines, checks_short
 from rowtui.tui.views.submit.plan_choice import PlanChoice
 from rowtui.tui.views.submit.plan_sending import Copying, copied_first
 from rowtui.tui.widgets.cells import FirstThatFits, Number, dimmed, line
@@ -389,8 +389,3 @@ def all_words(sending: Sending) -> str:
 def may_gain(plan: Plan) -> bool:
     """Whether the plan's jobs could be packed, and are not."""
     return len(plan.jobs) > 1 and not plan.packed
-
-
-def confirm_word(plan: Plan) -> str:
-    """Return the text that confirms the plan: the number of jobs; `yes` for a single one."""
-    return word_for(len(plan.jobs), objection=False)

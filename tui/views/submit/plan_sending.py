@@ -1,4 +1,4 @@
-"""The progress of a plan that is being sent: in a line, as a bar, and the next steps at its end."""
+"""A plan that is being sent: its copied files, its progress as a line and a bar, the next steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Line
 
 
-# The files that a plan copies to clusters before its jobs are sent, as lines of the Submit view.
+# Files that are copied before the jobs are sent
 
 
 _SHOWN = 5  # The number of conflicts that are named.

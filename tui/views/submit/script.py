@@ -24,7 +24,7 @@ from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.widgets.cells import Line, Span, line
 from rowtui.tui.widgets.numbers import day
 
-# Lines of bash with colours: scheduler directives, keywords, strings, variables, comments.
+# Colours
 
 
 _TOKENS = re.compile(
@@ -63,7 +63,7 @@ def _directive(shown: str) -> Line:
     return (Span(match[1] + match[2] + match[3], "directive"), Span(match[4], "string"))
 
 
-# The difference of two scripts as lines with colours.
+# Differences
 
 
 def diff_lines(found: ScriptDifference, *, unfolded: bool = False) -> tuple[Line, ...]:

@@ -1,4 +1,8 @@
-"""The list of a plan's jobs: marks of other lists correspond here to the jobs that are sent."""
+"""The list of a plan's jobs: marks of other lists correspond here to the jobs that are sent.
+
+The rows are updated while the plan is sent. A plan may have thousands of jobs: one step processes
+some of them, and the previous rows stay until all are processed.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,16 @@ from rowtui.core.base.filter import (
     RowFilter,
     row_matches,
 )
-from rowtui.core.base.values import JsonKind, kind_of
 from rowtui.core.engine.api.engine import AS_IS, ListAsked
 from rowtui.core.submission.plan.model import PlannedJob
 from rowtui.tui.views.submit.plan import Sending
 from rowtui.tui.views.submit.plan_rows import PlanRow, SingleRows, row_cells, row_values
-from rowtui.tui.widgets.table.asked_rows import LOADED, LoadedRow, read_filter
+from rowtui.tui.widgets.table.engine_rows import LOADED, LoadedRow, read_filter, sort_key
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import ListRows
 from rowtui.tui.widgets.table.table_lines import RowLook
 
-# The rows of a plan that a filter leaves, in their order; updated while the plan is sent.
-#
-# The input is the rows of `render/plan_rows.py`; the output is rows for a `ListTable`. A plan may
-# have thousands of jobs: one step processes some of them, and the previous rows stay until all are
-# processed.
+# Rows
 
 
 AT_ONCE = 200
@@ -196,7 +195,7 @@ def _by_value(pairs: list[Pair], descending: bool) -> list[Pair]:
     """Return the pairs sorted by their values; those without a value are last in both
     directions.
     """
-    having = [(_sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
+    having = [(sort_key(pair[1]), pair) for pair in pairs if pair[1] != ""]
     having.sort(key=_first, reverse=descending)
     return [pair for _, pair in having] + [pair for pair in pairs if pair[1] == ""]
 
@@ -214,11 +213,6 @@ def _by_family(pairs: list[Pair], descending: bool) -> list[Pair]:
 
 def _first(one: tuple[Any, object]) -> Any:
     return one[0]
-
-
-def _sort_key(value: Any) -> tuple[int, Any]:
-    kind = kind_of(value)
-    return kind, value if kind is JsonKind.NUMBER else str(value).lower()
 
 
 Switch = Callable[[Sequence[PlannedJob], bool | None], None]

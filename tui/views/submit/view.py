@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.tui.commands.planning import may_switch
 from rowtui.tui.commands.registry import bindings_for
-from rowtui.tui.commands.view_reasons import may_switch
 from rowtui.tui.shell.work import start
 from rowtui.tui.views.submit.plan import (
     Sending,
@@ -28,18 +28,18 @@ from rowtui.tui.views.submit.plan_rows import (
     shown_words,
 )
 from rowtui.tui.views.submit.question import SubmitQuestion
-from rowtui.tui.views.submit.script import ScriptLook, coloured
+from rowtui.tui.views.submit.script import coloured
 from rowtui.tui.views.submit.steps import SubmitSteps
 from rowtui.tui.views.submit.table import PlanRows, PlanTable
-from rowtui.tui.views.view import ScreenView, set_titles
 from rowtui.tui.widgets.cells import Line, line, plain, wrapped
+from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.columns import TableColumn
 from rowtui.tui.widgets.text_lines import LaidOut, TextLines
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 
-class SubmitView(ScreenView):
+class SubmitView(SubmitSteps):
     """Jobs, costs and checks, the script of the job under the cursor, and the question."""
 
     MODE = "submit"
@@ -61,7 +61,6 @@ class SubmitView(ScreenView):
         self._columns: tuple[TableColumn, ...] = ()
         self._look_of: tuple[Plan, bool] | None = None
         self._text_of: tuple[PlanRow, str] | None = None
-        self._look = ScriptLook()
         self._shown_key = ""
 
     @property
@@ -73,10 +72,6 @@ class SubmitView(ScreenView):
     def question(self) -> SubmitQuestion:
         """The frame at the bottom."""
         return self.query_one("#confirm", SubmitQuestion)
-
-    @property
-    def _steps(self) -> SubmitSteps:
-        return SubmitSteps(self.dashboard, self.session, self._look, self._show_script)
 
     def _lay_out_rows(self, sending: Sending) -> PlanRows:
         """Return the rows; rows and columns are created once for each plan, which may have many
@@ -91,7 +86,7 @@ class SubmitView(ScreenView):
                 self.table.start_over()
             self._rows_of = (sending, plan)
             self._rows = PlanRows(plan_rows(plan), sending, self._spawn, self._arranged)
-            self._look.begin(plan.id)
+            self.script_look.begin(plan.id)
         if (plan, sent) != self._look_of:
             self._columns = plan_columns(plan.jobs, sent)
             self._look_of = (plan, sent)
@@ -147,7 +142,7 @@ class SubmitView(ScreenView):
 
     def _show_job(self) -> None:
         self._show_checks()
-        self._show_script()
+        self.show_script()
 
     def _show_checks(self) -> None:
         sending = self.session.sending
@@ -166,7 +161,8 @@ class SubmitView(ScreenView):
             )
         )
 
-    def _show_script(self) -> None:
+    def show_script(self) -> None:
+        """Show the script of the row, or the groups that the plan leaves out."""
         if not self.ready:
             return
         sending, row = self.session.sending, self.row
@@ -181,9 +177,9 @@ class SubmitView(ScreenView):
             set_titles(script, "Left out" if why else "Script")
             return
         scheduler = self._scheduler_of(row.jobs[0])
-        if (asked := self._look.missing(row.jobs, scheduler)) is not None:
-            self._steps.ask_before(asked)
-        shown = self._look.shown(row.key, row.jobs, scheduler, self._script)
+        if (asked := self.script_look.missing(row.jobs, scheduler)) is not None:
+            self.ask_before(asked)
+        shown = self.script_look.shown(row.key, row.jobs, scheduler, self.script_text)
         if tuple(shown.lines) != tuple(script.lines):
             script.show(tuple(shown.lines))
             if row.key != self._shown_key:
@@ -201,7 +197,7 @@ class SubmitView(ScreenView):
         kinds = {one.name: one.scheduler for one in (known.clusters if known else ())}
         return kinds.get(name, "slurm")
 
-    def _script(self) -> str:
+    def script_text(self) -> str:
         """Return the script of the row.
 
         The script of a bundle contains those of all requests, so it is computed once.
@@ -318,7 +314,7 @@ class SubmitView(ScreenView):
             word = "needed by it: on" if chosen.is_on(jobs[0].token) else "depending on it: off"
             told.append(f"{plural(along, 'job')} {word} as well")
         if told:
-            self.app.notify("; ".join(told), markup=False)
+            self.dashboard.notify("; ".join(told))
         self.show()
 
     def command_stop(self) -> None:
@@ -329,13 +325,13 @@ class SubmitView(ScreenView):
 
     def command_diff(self) -> None:
         """Show the differences from the previous script, or the whole script."""
-        self._look.full = not self._look.full
-        self._show_script()
+        self.script_look.full = not self.script_look.full
+        self.show_script()
 
     def command_fold(self) -> None:
         """Show unchanged lines, or their number."""
-        self._look.unfolded = not self._look.unfolded
-        self._show_script()
+        self.script_look.unfolded = not self.script_look.unfolded
+        self.show_script()
 
     def command_next(self) -> None:
         """Show the script of the next job."""
@@ -344,21 +340,6 @@ class SubmitView(ScreenView):
     def command_previous(self) -> None:
         """Show the script of the previous job."""
         self.table.action_line_up()
-
-    def command_explain(self) -> None:
-        """Show where the job goes, and why."""
-        if self.row is not None:
-            self._steps.explain(self.row.jobs[0])
-
-    def command_open(self) -> None:
-        """Show the script in the user's pager."""
-        if self.row is not None:
-            self._steps.open(self._script(), self.row.jobs[0].name)
-
-    def command_export(self) -> None:
-        """Write all scripts to files."""
-        if self.session.sending is not None:
-            self._steps.export(self.session.sending)
 
     def command_pane(self) -> None:
         """Move to the next pane."""

@@ -1,7 +1,8 @@
 """Drawing of a table's lines: its heading, a row, and the text in place of rows.
 
 The input is the values that decide the look of a line; the output is a strip of the screen. Only
-the colours of one theme are stored. `virtual_table.py` decides which lines are drawn, and when.
+the colours of one theme, and the drawn rows, are stored: a row is drawn again only if its look has
+changed. `virtual_table` decides which lines are drawn, and when.
 """
 
 from __future__ import annotations
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 
-# Cache of a table's drawn rows, valid as long as they look the same.
-#
-# A row is drawn again only if its look has changed. `table_lines.py` draws a row, and the table
-# decides its look.
+# Drawn rows
 
 
 KEPT_ROWS = 600

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from rowtui.tui.commands.registry import bindings_for
 from rowtui.tui.textual_patches.framed_lines import FramedLines
 from rowtui.tui.widgets.columns import GAP, place
+from rowtui.tui.widgets.moving import MovingKeys
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.table import table_news
 from rowtui.tui.widgets.table.rows import ListRows, Marks
@@ -21,7 +22,6 @@ from rowtui.tui.widgets.table.table_lines import DrawnRows, RowLook, TableLines
 from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
@@ -37,7 +37,7 @@ FLASH_SECONDS = 1.5
 _NO_ROWS: RowSource = ListRows[None]((), str, lambda *_: {})
 
 
-class VirtualTable(ScrollView, can_focus=True):
+class VirtualTable(MovingKeys, can_focus=True):
     """A table over a `RowSource`. The cursor is on a row; marks and cursor are stored by key."""
 
     ALLOW_SELECT = False
@@ -207,29 +207,19 @@ class VirtualTable(ScrollView, can_focus=True):
 
     # Moving
 
-    def action_line_down(self) -> None:
-        """Move one row down."""
-        self._move(self.cursor + 1)
+    def move_by(self, lines: int) -> None:
+        """Move the cursor by this number of rows."""
+        self._move(self.cursor + lines)
 
-    def action_line_up(self) -> None:
-        """Move one row up."""
-        self._move(self.cursor - 1)
+    @property
+    def page_lines(self) -> int:
+        """The number of visible rows."""
+        return self._visible_rows
 
-    def action_half_down(self) -> None:
-        """Move half a page down."""
-        self._move(self.cursor + max(1, self._visible_rows // 2))
-
-    def action_half_up(self) -> None:
-        """Move half a page up."""
-        self._move(self.cursor - max(1, self._visible_rows // 2))
-
-    def action_page_down(self) -> None:
-        """Move a page down."""
-        self._move(self.cursor + max(1, self._visible_rows))
-
-    def action_page_up(self) -> None:
-        """Move a page up."""
-        self._move(self.cursor - max(1, self._visible_rows))
+    @property
+    def half_page_lines(self) -> int:
+        """Half of the visible rows."""
+        return self._visible_rows // 2
 
     def action_first(self) -> None:
         """Move to the first row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+
 import pytest
 from rowtui.core.base.text import Cost
 from rowtui.core.mapping.files.sources import user_places
@@ -11,21 +12,16 @@ from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.project.statuses import project_status
-from rowtui.core.runs.limits.asked import AskedOfGraph
-from rowtui.core.runs.limits.asked import GraphAmounts
-from rowtui.core.runs.limits.limits import RunLimits
-from rowtui.core.runs.limits.limits import proposed_budget
+from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.limits.asked import AskedOfGraph, GraphAmounts
+from rowtui.core.runs.limits.limits import RunLimits, proposed_budget
 from rowtui.core.runs.limits.run_times import run_times
-from rowtui.core.runs.limits.simulation import cpu_hours
-from rowtui.core.runs.limits.simulation import work_of
-from rowtui.core.runs.limits.spending import RemainingCost
-from rowtui.core.runs.limits.spending import work_left
+from rowtui.core.runs.limits.simulation import cpu_hours, work_of
+from rowtui.core.runs.limits.spending import RemainingCost, work_left
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.study import read_study
-from tests.core.runs.driving import action
-from tests.core.runs.driving import drive
-from tests.core.runs.driving import make
-from rowtui.core.runs.execution.messages import MessageKind
+
+from tests.core.runs.driving import action, drive, make
 
 NETWORK = """\
 [[source]]

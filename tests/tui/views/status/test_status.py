@@ -13,8 +13,8 @@ from rowtui.tui.views.status.status import (
     action_detail,
     changed_counts,
 )
-from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending, confirm_word
-from rowtui.tui.views.submit.plan_checks import says_yes
+from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
+from rowtui.tui.views.submit.plan_checks import says_yes, word_for
 from rowtui.tui.views.submit.plan_sending import sending_line
 from rowtui.tui.widgets.cells import plain
 from rowtui.tui.widgets.marks import JOB_MARKS, STATUS_MARKS
@@ -51,7 +51,7 @@ async def test_an_action_with_a_problem_says_it_first() -> None:
 
 
 def confirms(plan: Plan, typed: str) -> bool:
-    return says_yes(confirm_word(plan), typed)
+    return says_yes(word_for(len(plan.jobs), objection=False), typed)
 
 
 async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:

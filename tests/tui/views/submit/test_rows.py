@@ -14,7 +14,7 @@ from rowtui.core.submission.plan.model import InBundle, Plan
 from rowtui.tui.views.submit.plan import Became, JobOutcome, Sending
 from rowtui.tui.views.submit.plan_rows import plan_rows, row_values
 from rowtui.tui.views.submit.table import AT_ONCE, PlanRows
-from rowtui.tui.widgets.table.asked_rows import MemoryRows
+from rowtui.tui.widgets.table.engine_rows import MemoryRows
 
 from tests.tui.sample import SampleEngine
 

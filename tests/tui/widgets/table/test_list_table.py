@@ -14,7 +14,7 @@ from rowtui.tui.shell.column_choice import KeptFields
 from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.cells import Cell, line
 from rowtui.tui.widgets.columns import TableColumn
-from rowtui.tui.widgets.table.asked_rows import AskedRows, MemoryRows, RowPage
+from rowtui.tui.widgets.table.engine_rows import EngineRows, MemoryRows, RowPage
 from rowtui.tui.widgets.table.list_table import ListTable
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -66,7 +66,7 @@ class Bench(App[None]):
         self.table = ListTable(name="table", can_mark=True)
         self.told: list[str] = []
         self.kept_fields = KeptFields(folder, self.told.append)
-        self.rows: AskedRows[int] = AskedRows(
+        self.rows: EngineRows[int] = EngineRows(
             self.numbers.ask,
             str,
             self.numbers.cells,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -209,20 +210,15 @@ def _order(columns: list[list[_Item]]) -> None:
         places = {id(it): at / len(column) for column in columns for at, it in enumerate(column)}
         forward = sweep % 2 == 0
         for column in columns if forward else reversed(columns):
-
-            def weight(
-                it: _Item, forward: bool = forward, places: dict[int, float] = places
-            ) -> float:
-                near = (
-                    [hop.source for hop in it.before] if forward else [h.target for h in it.after]
-                )
-                if not near:
-                    return places[id(it)]
-                return sum(places[id(one)] for one in near) / len(near)
-
-            column.sort(key=weight)
+            column.sort(key=partial(_weight, places, forward))
             for at, it in enumerate(column):
                 places[id(it)] = at / len(column)
+
+
+def _weight(places: Mapping[int, float], forward: bool, it: _Item) -> float:
+    """Return the mean place of the items that an item is linked with, or its own place."""
+    near = [hop.source for hop in it.before] if forward else [hop.target for hop in it.after]
+    return sum(places[id(one)] for one in near or [it]) / len(near or [it])
 
 
 def _settle(columns: list[list[_Item]]) -> None:

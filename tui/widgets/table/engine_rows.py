@@ -1,7 +1,7 @@
 """Rows that can be filtered and sorted: by the engine, page by page, or in memory.
 
 `Arranged` is the interface that a `ListTable` needs in addition to that of any table. In
-`AskedRows`, the engine filters and sorts; `MemoryRows` does it for a list in memory, of some
+`EngineRows`, the engine filters and sorts; `MemoryRows` does it for a list in memory, of some
 thousands of rows.
 """
 
@@ -81,7 +81,7 @@ class RowPage(NamedTuple, Generic[Item]):
 Ask = Callable[[ListAsked, int, int, str], Awaitable[RowPage[Item]]]
 
 
-class AskedRows(PagedRows[Item]):
+class EngineRows(PagedRows[Item]):
     """Rows of the engine. `ask(asked, start, length, find)` returns an `RowPage`.
 
     `values_of` returns the values for files, by column; `weight_of` those for the sums of marks.
@@ -224,7 +224,7 @@ class MemoryRows(ListRows[Item]):
         if asked.sort:
             having = [pair for pair in pairs if pair[1].get(asked.sort, "") != ""]
             lacking = [pair for pair in pairs if pair[1].get(asked.sort, "") == ""]
-            having.sort(key=lambda pair: _sort_key(pair[1][asked.sort]), reverse=asked.descending)
+            having.sort(key=lambda pair: sort_key(pair[1][asked.sort]), reverse=asked.descending)
             pairs = having + lacking
         self.items = [item for item, _ in pairs]
         self._indices = None
@@ -250,6 +250,7 @@ def _value_of(cell: Cell) -> Any:
     return plain(cell) if isinstance(cell, tuple) else plain(cell.at(40))
 
 
-def _sort_key(value: Any) -> tuple[int, Any]:
+def sort_key(value: Any) -> tuple[int, Any]:
+    """Return the key by which values of several kinds are sorted."""
     kind = kind_of(value)
     return kind, value if kind is JsonKind.NUMBER else str(value).lower()

@@ -1,0 +1,175 @@
+"""The commands that work in every view, the keys of lists and texts, and the view Clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.tui.commands.command import VIEWS, Command
+
+if TYPE_CHECKING:
+    from rowtui.tui.shell.session import Session
+
+
+# The application
+
+
+def when_played(session: Session) -> str:
+    """Return why the clock cannot be changed, or "" in a demo or a recording."""
+    return "" if session.played else "this is the real world: its clock runs as it does"
+
+
+def when_demo(session: Session) -> str:
+    """Return why there are no first steps to show, or ""."""
+    played = session.played
+    return "" if played and played.stranger else "only a demo has first steps"
+
+
+def when_real(session: Session) -> str:
+    """Return why the command line cannot act on the project of the dashboard, or ""."""
+    return "not in a demo or a recording" if session.played else ""
+
+
+def may_connect(session: Session) -> str:
+    """Return why no login can be started or shown, or ""."""
+    if session.jobs is None:
+        return "the clusters are not known yet"
+    if session.logins or session.connecting:
+        return ""
+    if any(cluster.connected for cluster in session.jobs.clusters):
+        return "every cluster is connected"
+    return "no cluster needs a login"
+
+
+_TWINS = {
+    "status": "show status",
+    "groups": "show directories",
+    "explain": "explain",
+    "pack": "pack",
+    "submit": "plan",
+    "queue": "queue",
+    "log": "logs",
+    "network": "network show",
+}
+"""The command of the command line that prints what each view shows."""
+
+
+_GO = tuple(
+    Command(f"go.{name}", str(number), title.lower(), f"go to {title}", twin=_TWINS[name])
+    for name, (number, title) in VIEWS.items()
+)
+
+
+APP: tuple[Command, ...] = (
+    *_GO,
+    Command("go.clusters", "C", "clusters", "go to Clusters: logins, nodes, partitions, health",
+            twin="show cluster"),
+    Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
+    Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
+    Command("app.scan", "ctrl+r", "scan", "look at every directory again: products and values",
+            twin="scan"),
+    Command("app.pause", "p", "pause", "stop or go on following changes"),
+    Command("app.activity", "at", "activity", "what happened, and what the program ran", hint=92),
+    Command("app.connect", "L", "connect", "log in to a cluster that waits for it",
+            enabled=may_connect, twin="connect"),
+    Command("app.theme", "T", "theme", "next theme"),
+    Command("app.copy", "y", "copy", "copy the selected name or id"),
+    Command("app.help", "question_mark", "help", "this page", hint=90),
+    Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
+    Command("app.faster", "greater_than_sign", "faster", "let the clock of the demo run faster",
+            enabled=when_played),
+    Command("app.slower", "less_than_sign", "slower", "let the clock of the demo run slower",
+            enabled=when_played),
+    Command("app.steps", "exclamation_mark", "first steps", "show or hide the demo's first steps",
+            enabled=when_demo),
+    Command("app.back", "escape", "back", "one step back"),
+    Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
+)  # fmt: skip
+"""The commands that work in every view."""
+
+
+# Lists, texts and graphs
+
+
+MOVING: tuple[Command, ...] = (
+    Command("list.line-down", "j,down", "down", "one line down", "list"),
+    Command("list.line-up", "k,up", "up", "one line up", "list"),
+    Command("list.half-down", "ctrl+d", "half page down", "half a page down", "list"),
+    Command("list.half-up", "ctrl+u", "half page up", "half a page up", "list"),
+    Command("list.page-down", "pagedown", "page down", "one page down", "list"),
+    Command("list.page-up", "pageup", "page up", "one page up", "list"),
+    Command("list.first", "g,home", "first", "first line", "list"),
+    Command("list.last", "G,end", "last", "last line", "list"),
+    Command("text.left", "left", "left", "scroll a text to the left", "text"),
+    Command("text.right", "right", "right", "scroll a text to the right", "text"),
+    Command("graph.left", "h,left", "left", "to the node that this one takes from", "graph"),
+    Command("graph.right", "l,right", "right", "to the node that takes from this one", "graph"),
+    Command("graph.find", "slash", "find", "go to a node by its name, or filter its samples",
+            "graph"),
+)  # fmt: skip
+"""The commands that move in lists, texts and graphs; they are the same in all views."""
+
+
+ROWS: tuple[Command, ...] = (
+    Command("rows.filter", "slash", "filter", "show the rows that fit what you type", "rows", 4),
+    Command("rows.sort", "o", "sort", "sort by the next column", "rows", 6),
+    Command("rows.reverse", "O", "reverse", "turn the order round", "rows"),
+    Command("rows.fields", "f", "columns", "choose the columns, and their order", "rows", 22),
+    Command("rows.range", "v", "range", "mark from here to where v is pressed again", "rows", 23),
+    Command("rows.mark-matching", "A", "all matching", "mark all rows that the filter leaves",
+            "rows", 24),
+    Command("rows.export", "E", "export", "write the rows to a CSV or JSON file", "rows"),
+    Command("rows.left", "left", "left", "scroll long texts back", "rows"),
+    Command("rows.right", "right", "right", "scroll long texts to their ends", "rows"),
+)  # fmt: skip
+"""The commands of long lists, for the views with such lists (`LISTED` in `command.py`)."""
+
+
+# Clusters
+
+
+def with_cluster(session: Session) -> str:
+    """Return why there is no cluster to show, or ""."""
+    return "" if session.clusters.chosen else "no cluster is known yet"
+
+
+def may_log_in(session: Session) -> str:
+    """Return why the cluster under the cursor does not wait for a login, or "" if a login is
+    possible.
+    """
+    if reason := with_cluster(session):
+        return reason
+    cluster = session.clusters.chosen
+    assert cluster is not None
+    if cluster.away:
+        return f"{cluster.name} cannot be reached from here"
+    if cluster.connected is None:
+        return f"{cluster.name} is here: nobody has to log in"
+    return f"{cluster.name} is connected" if cluster.connected else ""
+
+
+def may_ask_nodes(session: Session) -> str:
+    """Return why the cluster under the cursor cannot be queried for its nodes, or ""."""
+    if reason := with_cluster(session):
+        return reason
+    cluster = session.clusters.chosen
+    assert cluster is not None
+    if cluster.away:
+        return f"{cluster.name} cannot be reached from here"
+    if cluster.connected is False:
+        return f"{cluster.name} is not connected: L logs in"
+    if cluster.name in session.clusters.asking:
+        return f"{cluster.name} is being asked"
+    return ""
+
+
+CLUSTERS: tuple[Command, ...] = (
+    Command("clusters.connect", "enter", "connect", "log in to this cluster", "clusters", 1,
+            enabled=may_log_in, twin="connect"),
+    Command("clusters.nodes", "n", "nodes", "ask this cluster for its nodes, now", "clusters", 2,
+            enabled=may_ask_nodes, twin="doctor --node-types"),
+    Command("clusters.jobs", "v", "jobs", "the jobs on this cluster", "clusters", 3,
+            enabled=with_cluster),
+    Command("clusters.pane", "tab", "pane", "between clusters and what is known of one",
+            "clusters", 4),
+)  # fmt: skip
+"""The commands of the view Clusters."""
