@@ -6,6 +6,7 @@ the user confirms; without a terminal the same commands run with text output, to
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -16,18 +17,15 @@ import tempfile
 import time
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rowtui.cli.dashboard.dashboard import settings_of, show
 from rowtui.cli.dashboard.parser import LEAST, MOST
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.engine.process.options import Demo, EngineOptions
 from rowtui.core.project.views.views import PlayedState
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-
 
 # The demo project on disk: a study of percolation, made from the files beside this module.
 
@@ -110,8 +108,6 @@ MANY = 100_000
 
 def run_large(args: argparse.Namespace, out: Output) -> int:
     """Make the project, and open the dashboard. Raises: RowtuiError."""
-    from rowtui.cli.dashboard.dashboard import settings_of, show
-
     many = args.directories or MANY
     if not LEAST <= many <= MOST:
         raise RowtuiError(f"the large demo has {LEAST:,} to {MOST:,} directories")
@@ -127,7 +123,6 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
     try:
         if settings is None or args.headless:
             return _make(root, many, args.seed, out)
-        from rowtui.core.engine.process.options import Demo, EngineOptions
 
         demo = Demo("large", many, args.seed)
         return show(EngineOptions(str(root), demo=demo), out, args, **settings)
@@ -176,10 +171,6 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
     make_study(root)
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        from rowtui.cli.dashboard.dashboard import settings_of, show
-        from rowtui.cli.demo.demos import RealDemo
-        from rowtui.core.engine.process.options import EngineOptions
-
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
         code = show(options, out, args, played=RealDemo("network"), **settings)
@@ -208,7 +199,7 @@ def make_study(root: Path) -> None:
 
 def _tell(root: Path, cluster: str, out: Output) -> int:
     """Run the commands that a user would type, and print their output."""
-    from rowtui.cli.main import main
+    from rowtui.cli.main import main  # which is also run as a program
 
     with contextlib.chdir(root):
         for command in _COMMANDS:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.arguments import count, json_option, watch_option
 from rowtui.cli.pack.parser import packing_options
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rowtui.core.project.change import Amount
-
 
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
@@ -147,8 +145,6 @@ def _cpus(text: str) -> Amount:
 
 
 def _parsed(parse: Callable[[str], Amount], text: str) -> Amount:
-    from rowtui.core.base.errors import RowtuiError
-
     try:
         return parse(text)
     except RowtuiError as error:

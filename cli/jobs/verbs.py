@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base import json_objects as to
-    from rowtui.core.clusters.schedulers.base import JobAnswer
-    from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.jobs import Jobs
-    from rowtui.core.project.project import Project
 
 
 SHOWN_JOBS = 10  # before the question

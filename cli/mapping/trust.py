@@ -5,33 +5,39 @@ Trust applies to exactly the shown content, by its hash; a changed file has to b
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shlex
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.cli.mapping.files import named_files
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.project.open import ask
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import MappingSource
-from rowtui.core.mapping.files.trust import TrustStore, difference
+from rowtui.core.mapping.files.sources import MappingSource, user_places
+from rowtui.core.mapping.files.trust import (
+    LARGEST_SOURCE,
+    TrustRecord,
+    TrustStore,
+    day,
+    difference,
+    digest_of,
+)
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity, env_key
 from rowtui.core.mapping.model.origin import Origin
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import MappingSource
-    from rowtui.core.mapping.files.trust import TrustRecord, TrustStore
-
 
 # The code and settings of a mapping file, for the user to read before trusting the file.
 #
@@ -144,9 +150,6 @@ SHORTEST_DIGEST = 8  # characters that identify a content
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Show and trust, list, or revoke; 1 if a file remains untrusted."""
-    from rowtui.core.mapping.files.sources import user_places
-    from rowtui.core.mapping.files.trust import TrustStore
-
     if sum((args.file is not None, args.list, args.revoke is not None)) != 1:
         out.error("trust what?\n'rowtui mapping trust FILE', or --list, or --revoke FILE")
         return 2
@@ -183,8 +186,6 @@ def _agreed(
     args: argparse.Namespace, new: list[MappingSource], store: TrustStore, out: Output
 ) -> bool:
     """Show the code that would run, and ask."""
-    from rowtui.cli.mapping.trust import review_lines
-
     if not args.json:
         lines = [line for source in new for line in (*review_lines(source, store), "")]
         if not (not args.yes and _page(lines)):
@@ -203,10 +204,6 @@ def _agreed(
 
 def _page(lines: list[str]) -> bool:
     """Show a long text through $PAGER, on a terminal; False if that was not done."""
-    import shlex
-    import shutil
-    import subprocess
-
     words = shlex.split(os.environ.get("PAGER", ""))
     if not (words and sys.stdin.isatty() and sys.stdout.isatty() and shutil.which(words[0])):
         return False
@@ -229,9 +226,6 @@ def _print_trusted(
 
 
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
-    from rowtui.cli.output.table import TextColumn, table_lines
-    from rowtui.core.mapping.files.trust import day
-
     objection = store.objection()
     if objection:
         raise RowtuiError(f"nothing is trusted: {objection}", "look at what is in that folder")
@@ -258,9 +252,6 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
 
 def _now(record: TrustRecord) -> str:
     """Return the state of the file with this name: `same`, `changed`, `gone`, or `?` for a URL."""
-    from rowtui.core.base.files import read_bounded
-    from rowtui.core.mapping.files.trust import LARGEST_SOURCE, digest_of
-
     if not record.name.startswith("/"):
         return "?"
     try:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ADD_YES, answer_to, say_notices
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
-
+from rowtui.core.runs.directories.materialise import nobodys
+from rowtui.core.runs.directories.trash import delete_retired, trashes
+from rowtui.core.runs.directories.trash import restore as restore_trash
 
 SHOWN = 20
 
@@ -27,7 +26,6 @@ SHOWN = 20
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the directories; 1 if some cannot be made."""
     networks = open_network(args, out)
-    from rowtui.cli.output.progress import ProgressBar
 
     unstarted = networks.unstarted()
     study = unstarted.study
@@ -72,15 +70,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
 def restore(args: argparse.Namespace, out: Output) -> int:
     """List what can be brought back, or bring it back; 1 if something cannot be brought back."""
     networks = open_network(args, out)
-    from rowtui.core.runs.directories.trash import restore, trashes
-
     if args.trash is None:
         names = trashes(networks.project)
         if not names:
             out.print("The trash is empty.")
         out.names(names)
         return 0
-    moved = restore(networks.project, args.trash)
+    moved = restore_trash(networks.project, args.trash)
     networks.project.synchronise()
     networks.project.close()
     for refused in moved.refused:
@@ -100,8 +96,6 @@ def retire(args: argparse.Namespace, out: Output) -> int:
     if args.yes and not args.delete:
         raise RowtuiError("--yes belongs to --delete", "add --delete, or leave it out")
     networks = open_network(args, out)
-    from rowtui.core.runs.directories.materialise import nobodys
-    from rowtui.core.runs.directories.trash import delete_retired
 
     names, needed = nobodys(networks)
     moved = None

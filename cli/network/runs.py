@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
-from typing import TYPE_CHECKING
 
-from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.network.jobs import chosen_run, run_of
+from rowtui.cli.network.shared.json import charged_json, limits_json
+from rowtui.cli.network.shared.limits import open_network, with_options
+from rowtui.cli.network.shared.text import limit_lines, spent_text
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost, plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.limits.limits import RunLimits
-    from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import BadRun, Run
+from rowtui.core.engine.api.json_views import utc
+from rowtui.core.runs.limits.limits import RunLimits, cost_text
+from rowtui.core.runs.limits.run_times import time_text
+from rowtui.core.runs.model import Stopped, limits_fields
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import BadRun, Run
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -33,10 +36,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
-    from rowtui.cli.output.table import TableCell, TextColumn, table_lines
-    from rowtui.core.runs.limits.limits import cost_text
-    from rowtui.core.runs.limits.run_times import time_text
-    from rowtui.core.runs.store import BadRun
 
     columns = [
         TextColumn("Run", style="bold"),
@@ -82,10 +81,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _listed(run: Run | BadRun) -> to.ListedRunJson:
     """Return the data of a run's journal, without its network."""
-    from rowtui.cli.network.shared.json import charged_json, limits_json
-    from rowtui.core.engine.api.json_views import utc
-    from rowtui.core.runs.store import BadRun
-
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
     standing = run.standing
@@ -119,8 +114,6 @@ def _listed(run: Run | BadRun) -> to.ListedRunJson:
 def limits(args: argparse.Namespace, out: Output) -> int:
     """Show the limits; with options ask, and confirm new limits, which a driving process adopts."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import run_of
-    from rowtui.cli.network.shared.limits import with_options
 
     running = run_of(networks, args.run)
     before = running.run.limits
@@ -149,8 +142,6 @@ def limits(args: argparse.Namespace, out: Output) -> int:
 
 
 def _show(running: OpenRun, wanted: RunLimits | None, out: Output) -> None:
-    from rowtui.cli.network.shared.text import limit_lines, spent_text
-
     out.print(f"Run {running.run.id} is {running.status.value}.")
     for title, limits in (("Limits", running.run.limits), ("New limits", wanted)):
         if limits is not None:
@@ -160,9 +151,6 @@ def _show(running: OpenRun, wanted: RunLimits | None, out: Output) -> None:
 
 
 def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
-    from rowtui.cli.network.shared.json import charged_json
-    from rowtui.core.runs.model import limits_fields
-
     return {
         "version": 1,
         "run": running.run.id,
@@ -183,8 +171,6 @@ WAIT_SECONDS = 10.0
 def stop(args: argparse.Namespace, out: Output) -> int:
     """Write the stop into the run's journal, where the driving process reads it."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import chosen_run
-    from rowtui.core.runs.model import Stopped
 
     run = chosen_run(networks, args.run)
     holder = run.holder()

@@ -9,14 +9,13 @@ import codecs
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rowtui.core.base.errors import Problem
 
 ERROR, WARN, INFO, DEBUG, TRACE = range(1, 6)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from rowtui.cli.output.output import Output
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
     from threading import Event, Lock, Thread
 
-    from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
 
 

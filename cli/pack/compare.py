@@ -6,14 +6,18 @@ packer, because all of them pack the same jobs on the same nodes.
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.pack.text import (
+    Cells,
     above,
     amount,
     cut_last,
@@ -22,22 +26,17 @@ from rowtui.cli.pack.text import (
     terminal_width,
 )
 from rowtui.cli.project.open import say_mapping_problems
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json_views import packed_of
+from rowtui.core.packing.pack import installed_packers, packers
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
+from rowtui.core.project.planning.packing import PlanPacking
+from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.workflow.duration import format_duration
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.pack.text import Cells
-    from rowtui.core.base import json_objects as to
-    from rowtui.core.project.planning.pack_views import PackedDestination
-    from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.workflow.model import Action
+from rowtui.core.workflow.model import Action
 
 
 class Done(NamedTuple):
@@ -75,8 +74,6 @@ def compare(
     among: Sequence[int] | None,
 ) -> int:
     """Print a table for each destination, or JSON."""
-    from rowtui.core.project.planning.pack_views import PackChoice
-
     choice = choice_of(args) or PackChoice()
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
@@ -110,9 +107,6 @@ def compare(
 def _pack_by_each(
     project: Project, plan: Plan, choice: Any, out: Output
 ) -> list[DestinationResults]:
-    from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.project.planning.packing import PlanPacking
-
     installed = installed_packers()
     for left_out in installed.left_out:
         out.warn(f"{visible(left_out.name)}: {left_out.why} ({visible(left_out.hint)})")

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.cli.environment import cluster_name
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar, waited_for
 from rowtui.cli.output.table import TableCell, TextColumn, table_lines
-from rowtui.cli.project.open import answer_to, ask, cluster_name, open_project, say_notices
+from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.engine.api.json_views import utc
-from rowtui.core.mirror.compare import Side, Transfer
-from rowtui.core.mirror.model import FOLDER, LINK
+from rowtui.core.mirror.compare import Copy, Side, Transfer
+from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
+from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
-    from rowtui.core.mirror.compare import Copy, Transfer
-    from rowtui.core.mirror.model import FileFacts
     from rowtui.core.mirror.transfer import files
     from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
-    from rowtui.core.project.project import Project
 
 
 # The differences between a copy and its project: as a table for users, and as JSON.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-from typing import TYPE_CHECKING
 
-from rowtui.cli.project.open import cluster_name
+from rowtui.cli.environment import cluster_name
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import InvalidFileError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
+from rowtui.core.clusters.config.load import load_clusters, load_launchers
+from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
+from rowtui.core.clusters.identify import identify_cluster
+from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+from rowtui.core.engine.api.json_views import cluster_of
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -20,12 +22,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     A cluster that is reached over SSH is shown with its last own report.
     """
-    from rowtui.core.clusters.config.load import load_clusters
-    from rowtui.core.clusters.config.show import cluster_toml, clusters_toml
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-
     configured = load_clusters(os.environ)
     name = cluster_name(args) if args.known_cluster is None else args.known_cluster
     broken = any(problem.severity == "error" for problem in configured.problems)
@@ -45,8 +41,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        from rowtui.core.engine.api.json_views import cluster_of
-
         out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
@@ -60,11 +54,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def launchers(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
-    from rowtui.core.clusters.config.load import load_clusters, load_launchers
-    from rowtui.core.clusters.config.show import launchers_toml
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-
     launchers = load_launchers(os.environ)
     if args.json:
         document = {

@@ -13,20 +13,19 @@ from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.groups.model import Status
+from rowtui.core.groups.form import GroupCut
+from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import Directories, Submitted
 from rowtui.core.state.pointer_values import PointerTexts
 
 if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
     from rowtui.cli.show.wide_listing import WideRows
-    from rowtui.core.groups.form import GroupCut
-    from rowtui.core.groups.model import ActionStatus
-    from rowtui.core.state.model import Directories, Submitted
 
 STYLES = {
     Status.COMPLETED: "green italic",

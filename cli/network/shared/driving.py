@@ -14,32 +14,26 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 from rowtui.cli.network.shared.asking import TerminalUser
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.limits import logs_of
 from rowtui.cli.network.shared.text import clock
+from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json_views import planned_job, utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
-from rowtui.core.runs.execution.autopilot import MessageKind
+from rowtui.core.runs.execution.autopilot import AutopilotMessage, MessageKind
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import Run
 from rowtui.core.submission.sending.fence import without_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base import json_objects as to
-    from rowtui.core.runs.execution.autopilot import AutopilotMessage
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import Run
-
 
 # The progress of a run: a line on stderr, below the printed text. Silent without a terminal.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rowtui.core.base import json_objects as to
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.json_views import cost_of, failed_for, utc
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.submission.plan.model import job_label
 
 if TYPE_CHECKING:
-    from rowtui.core.base import json_objects as to
     from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.views import (
         Estimate,
@@ -68,8 +69,6 @@ def network_json(
 
 def failure_json(reason: str, end: LastEnd | None) -> to.FailureJson:
     """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
-    from rowtui.core.submission.plan.model import job_label
-
     if end is None:
         return failed_for(reason, None, "")
     return failed_for(reason, job_label(end.job_id, end.token), end.cluster)

@@ -6,29 +6,24 @@ confirm.
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
+from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import TRIES, RunLimits, amount, proposed_budget
 from rowtui.core.runs.limits.run_times import parse_until
+from rowtui.core.runs.limits.spending import RemainingCost
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 from rowtui.core.workflow.find import find_project
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.project import Project
-    from rowtui.core.runs.limits.spending import RemainingCost
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.store import Run
-
 
 # Shared steps of network commands: opening the network, and finding logs of failed jobs.
 
@@ -38,8 +33,6 @@ def open_network(args: argparse.Namespace, out: Output) -> Networks:
 
     Raises: RowtuiError if it has no network or run.
     """
-    from rowtui.core.runs.store import RunStore
-
     root = find_project(Path.cwd())
     if not has_network(root) and not RunStore(root).ids():
         raise RowtuiError(
@@ -47,7 +40,6 @@ def open_network(args: argparse.Namespace, out: Output) -> Networks:
             "'rowtui network init' writes one to begin with",
         )
     project = open_project(args, out, errors=False)
-    from rowtui.core.runs.networks import Networks
 
     return Networks(project)
 
