@@ -1,10 +1,12 @@
-"""`rowtui connect`: log in to a cluster once, for all rowtui commands; or list such logins."""
+"""`rowtui connect` and `rowtui disconnect`: logins to clusters that all rowtui commands share.
+
+`connect` logs in once, or lists the shared logins; `disconnect` ends them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import signal
 import time
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             raise RowtuiError(f"{error.message}: {person.complaint}") from None
         raise
     if args.json:
-        out.print(json.dumps(_values(login), indent=2))
+        out.json(_values(login))
     else:
         _say(login, out)
     return 0
@@ -98,7 +100,7 @@ def _remote(name: str, out: Output) -> Remote:
 def _list(args: argparse.Namespace, out: Output) -> int:
     logins = [login for _, login in asyncio.run(shared_logins())]
     if args.json:
-        out.print(json.dumps([_values(login) for login in logins], indent=2))
+        out.json([_values(login) for login in logins])
     elif not logins:
         out.note("No login is shared. 'rowtui connect CLUSTER' makes one.")
     else:
@@ -183,9 +185,6 @@ async def _tell_when(ready: asyncio.Event, name: str, seconds: float, out: Outpu
     )
 
 
-# `rowtui disconnect`: end logins that `rowtui connect` made.
-
-
 def disconnect(args: argparse.Namespace, out: Output) -> int:
     """End the logins; 1 if there is none to the cluster."""
     name: str = args.connection or getattr(args, "cluster", None) or ""
@@ -193,7 +192,7 @@ def disconnect(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError("which login?", "give the name of a cluster, or --all")
     ended = asyncio.run(_end(name))
     if args.json:
-        out.print(json.dumps(ended, indent=2))
+        out.json(ended)
         return 0 if ended or args.all else 1
     for cluster in ended:
         out.print(f"Disconnected from {visible(cluster)}.")

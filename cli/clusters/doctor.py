@@ -7,7 +7,6 @@ clusters.toml.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             sys.stdout.flush()
     if args.json:
         values = [{**it._asdict(), "hint": it.hint or None} for it in findings]
-        out.print(json.dumps(values, indent=2))
+        out.json(values)
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
 
 
@@ -132,7 +131,7 @@ def show_node_types(args: argparse.Namespace, out: Output) -> int:
         out.write(text)
     added = _write(args, cluster, text, file, out) if args.write else None
     if args.json:
-        out.print(json.dumps(_values(cluster, found, text, file, added), indent=2))
+        out.json(_values(cluster, found, text, file, added))
     elif not args.write:
         _say_where(cluster, file, out)
     return 0

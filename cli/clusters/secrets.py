@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
 import os
 import pwd
 import sys
@@ -19,11 +18,6 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import Secret
 from rowtui.core.secrets.service import SecretService, open_service
-
-# Input of secrets: typed on the terminal without echo, or from standard input.
-#
-# No exception from here contains a secret, in its text or in the local variables of its frames.
-
 
 LARGEST = 1 << 16  # bytes on standard input
 LINE = 1 << 12  # a terminal gives no longer lines
@@ -245,7 +239,7 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
 
 
 def _print_json(out: Output, **fields: Any) -> None:
-    out.print(json.dumps(fields, indent=2))
+    out.json(fields)
 
 
 def _whose(machine: str, user: str) -> str:

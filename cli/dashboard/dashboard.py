@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rowtui.core.engine.process.client import ProcessEngine
 
 
-# `--record` and `--replay`: recording of a dashboard, and playback.
-
-
 def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
     """Return the engine, with a recorder before it if requested. Raises: RowtuiError."""
     given = getattr(args, "record", None)

@@ -1,7 +1,10 @@
-"""`rowtui demo network`: a small study whose samples pass through four actions automatically.
+"""The three demos: the projects that they make, and their dashboards.
 
-It is the example `study`, on this machine's queue. The dashboard starts the run within limits that
-the user confirms; without a terminal the same commands run with text output, to the end.
+The small demo is a study of percolation, made from the files beside this module. The network demo
+is the example `study`, whose samples pass through four actions; the dashboard starts its run within
+limits that the user confirms, and without a terminal the same commands run with text output, to the
+end. Both run on this machine's queue. The large demo has 100,000 directories on four simulated
+clusters.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from rowtui.core.base.text import plural
 from rowtui.core.engine.process.options import Demo, EngineOptions
 from rowtui.core.project.views.views import PlayedState
 
-# The demo project on disk: a study of percolation, made from the files beside this module.
+# The small demo
 
 
 LATTICES = ("square", "triangular")
@@ -100,7 +103,7 @@ def read_thresholds(root: Path) -> list[Threshold]:
     return found
 
 
-# `rowtui demo large`: 100,000 directories on four simulated clusters.
+# The large demo
 
 
 MANY = 100_000
@@ -140,7 +143,7 @@ def _make(root: Path, many: int, seed: int, out: Output) -> int:
     return 0
 
 
-# The controls of a demo that runs real jobs: the first steps, and the view to which they lead.
+# The network demo
 
 
 class RealDemo:

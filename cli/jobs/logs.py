@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import codecs
-import json
 import sys
 from collections.abc import Sequence
 
@@ -65,7 +64,7 @@ def _print_json(
         "path": log.name,
         "lines": text.decode("utf-8", "replace").splitlines(),
     }
-    out.print(json.dumps(document, indent=2))
+    out.json(document)
 
 
 def _find(project: Project, args: argparse.Namespace) -> JobRecord:

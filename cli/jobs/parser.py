@@ -1,4 +1,4 @@
-"""The grammar of `queue`, `logs`, `cancel`, `hold` and `release`."""
+"""The grammar of `queue`, `logs`, `cancel`, `hold`, `release` and `retry` (alias `resubmit`)."""
 
 from __future__ import annotations
 
@@ -75,9 +75,6 @@ def _add_verb(verb: Any) -> None:
     verb.add_argument("--all", action="store_true", help="all jobs of this project")
     verb.add_argument("--yes", action="store_true", help="do not ask")
     json_option(verb)
-
-
-# The grammar of `retry`, which has the alias `resubmit`.
 
 
 _EXAMPLES = """\

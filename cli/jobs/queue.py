@@ -38,8 +38,6 @@ from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import Looks
 from rowtui.core.project.views.views import ClusterView
 
-# Queues as values for programs: the output of `rowtui queue --json`.
-
 
 def queue_json(
     clusters: Sequence[ClusterView],

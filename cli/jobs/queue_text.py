@@ -1,6 +1,7 @@
-"""Queues as text: for each cluster a line, its jobs as a table, and explanations of reasons.
+"""Jobs as text: their states, times and ids, and the queue of each cluster.
 
-On a terminal the last column is cut to the width, because the sentences below repeat it in full.
+A queue is a line for the cluster, its jobs as a table, and explanations of reasons. On a terminal
+the last column is cut to the width, because the sentences below repeat it in full.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView
 from rowtui.core.submission.plan.model import NO_ID, JobRecord
 from rowtui.core.workflow.duration import format_duration
-
-# Text of jobs in all lists: states, times, and ids as users type them.
-
 
 _KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
 _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}

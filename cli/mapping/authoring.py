@@ -1,10 +1,14 @@
-"""`rowtui mapping format`: standard layout for mapping files; their meaning is unchanged."""
+"""Commands for authors of mapping files: `rowtui mapping format`, `lint` and `schema`.
+
+`format` gives files the standard layout without a change of their meaning, `lint` checks them
+without running them and reports as a compiler does, and `schema` prints their JSON schema for
+editors.
+"""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +65,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             _print(args, result, out)
     if args.json:
         data = [{"file": r.name, "changed": r.changed, "error": r.error} for r in results]
-        out.print(json.dumps(data, indent=2))
+        out.json(data)
     elif args.check or args.write:
         _summary(results, out)
     wrong = any(result.error for result in results)
@@ -132,16 +136,10 @@ def _summary(results: list[Formatted], out: Output) -> None:
         out.print(f"{plural(right, 'file has', 'files have')} the usual form.")
 
 
-# `rowtui mapping schema`: the JSON schema of mapping files, for editors.
-
-
 def schema(_args: argparse.Namespace, out: Output) -> int:
     """Print the schema."""
-    out.print(json.dumps(mapping_schema(), indent=2))
+    out.json(mapping_schema())
     return 0
-
-
-# `rowtui mapping lint`: check mapping files without running them, with compiler-like reports.
 
 
 SEVERITIES = ("error", "warning", "note")
@@ -153,7 +151,7 @@ def lint(args: argparse.Namespace, out: Output) -> int:
     """Print findings; 1 if one is an error, with --strict also if one is a warning."""
     if args.codes:
         if args.json:
-            out.print(json.dumps(dict(CODES), indent=2))
+            out.json(dict(CODES))
         else:
             out.lines(f"{code}  {meaning}" for code, meaning in CODES.items())
         return 0
@@ -166,7 +164,7 @@ def lint(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         files = [source.name for source in found.sources]
         data = {"files": files, "findings": list(map(_data, findings)), **_counts(counts)}
-        out.print(json.dumps(data, indent=2))
+        out.json(data)
     else:
         for source in found.sources:
             if source.notice:

@@ -6,7 +6,6 @@ Exit code 0 if the job has a place, 1 if it has none, so that scripts can test f
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not_there and len(not_there) == len(set(args.directories)):
         if args.json:
             document = {"version": 1, "action": args.action, "not_there": not_there}
-            out.print(json.dumps(document, indent=2))
+            out.json(document)
         return 1
     groups = _groups(args, project, out)
     run_async(project.mapping.ask_loads())
@@ -92,7 +91,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     why_not = None if args.why_not is None else _destination(project, args.why_not)
     explained = Explained(found, groups.total, groups.about, why_not)
     if args.json:
-        out.print(json.dumps(_data(args.action, project, explained), indent=2))
+        out.json(_data(args.action, project, explained))
     else:
         _print(project, explained, out)
     return 0 if all(each.decision.chosen.chosen for each in found) else 1

@@ -6,7 +6,6 @@ The changed lines are printed first; without confirmation no file is written.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -55,7 +54,7 @@ def change_workflow(
             "diff": list(edit.diff),
             "notes": list(edit.notes),
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 0
     if not written:
         out.warn("Nothing was written.")

@@ -6,7 +6,6 @@ Nothing is evaluated, so that trusted and untrusted files are shown alike.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,13 +34,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _warn(found.sources, configuration, out)
         text = configuration_text(configuration)
         if args.json:
-            out.print(json.dumps({"yaml": text}, indent=2))
+            out.json({"yaml": text})
         else:
             out.text(text)
         return 0
     if args.action is None:
         if args.json:
-            out.print(json.dumps(_files_data(found.sources, configuration), indent=2))
+            out.json(_files_data(found.sources, configuration))
         else:
             _print_files(found.sources, configuration, out)
         return 0
@@ -56,7 +55,7 @@ def _show_action(
 ) -> int:
     entity = effective(EntityLookup(configuration), args.action, _person(args))
     if args.json:
-        out.print(json.dumps(_entity_data(entity), indent=2))
+        out.json(_entity_data(entity))
     else:
         _warn(sources, configuration, out)
         out.lines(_entity_lines(entity, out))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 from collections.abc import Iterator, Sequence
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         wrong = wrong or bool(of_file)
         results += run_cases(mapper, cases)
     if args.json:
-        out.print(json.dumps(_data(results, problems), indent=2))
+        out.json(_data(results, problems))
     else:
         out.problems(problems)
         for result in results:

@@ -1,12 +1,14 @@
 """`rowtui mapping trust`: show the code of mapping files, and allow it to run if the user agrees.
 
-Trust applies to exactly the shown content, by its hash; a changed file has to be trusted again.
+Trust applies to exactly the shown content, by its hash; a changed file has to be trusted again. The
+user sees all code that would run with its place, and all settings for jobs; for a file that was
+trusted before, the difference from the trusted content. No code runs for this, and control
+characters are made visible.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import shutil
@@ -38,14 +40,6 @@ from rowtui.core.mapping.files.trust import (
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity, env_key
 from rowtui.core.mapping.model.origin import Origin
-
-# The code and settings of a mapping file, for the user to read before trusting the file.
-#
-# The input is a `MappingSource`. The result is lines: all code that would run with its place, and
-# all settings for jobs (their environment, their options); or, if the same file was trusted before,
-# the difference from the trusted content. No code of the file runs. Control characters are made
-# visible.
-
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
 _CUT = "more character"  # the mark that `difference` puts on a line it does not show in full
@@ -222,7 +216,7 @@ def _print_trusted(
         {"name": each.name, "place": each.place, "sha256": each.digest, "new": each in new}
         for each in sources
     ]
-    out.print(json.dumps({"trusted": data}, indent=2))
+    out.json({"trusted": data})
 
 
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
@@ -235,7 +229,7 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
             {"name": each.name, "sha256": each.digest, "at": each.at, "now": _now(each)}
             for each in records
         ]
-        out.print(json.dumps({"trusted": data}, indent=2))
+        out.json({"trusted": data})
     elif not records:
         out.print("You have trusted no mapping file. Your own configuration needs no trust.")
     else:
@@ -277,7 +271,7 @@ def _revoke(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
         store.revoke(digest)
     names = sorted({each.name for each in records if each.digest in chosen})
     if args.json:
-        out.print(json.dumps({"revoked": sorted(chosen), "names": names}, indent=2))
+        out.json({"revoked": sorted(chosen), "names": names})
     else:
         versions = plural(len(chosen), "content")
         out.print(f"No longer trusted: {versions} of {', '.join(names)}.")

@@ -1,4 +1,9 @@
-"""`rowtui network init`: a first network.toml, fitted to the project."""
+"""`rowtui network init` and `check`: write a first network.toml, and find the problems of one.
+
+The first file is commented TOML that can be loaded at once: the workflow's actions are its nodes,
+in their order. An action with previous actions is linked to the node of the last of them, an action
+without is linked to the source. `check` finds the problems that need no run of the network.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +32,6 @@ from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.template import parse_command
 
-# `rowtui network check`: all problems that can be found without running the network.
-
 
 def check(args: argparse.Namespace, out: Output) -> int:
     """Print every problem; 1 if there is an error."""
@@ -56,7 +59,7 @@ def check(args: argparse.Namespace, out: Output) -> int:
                 for name, home in found.homes.items()
             ],
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 1 if errors else 0
     out.problems(problems)
     for notice in found.notices:
@@ -74,12 +77,6 @@ def check(args: argparse.Namespace, out: Output) -> int:
         whose = "its own" if home.name == name else f"those of {visible(home.name)}"
         out.print(f"  {visible(name)}: {whose}, as {home.why}")
     return 0
-
-
-# The text of a first network.toml: a workflow's actions as nodes, in their order.
-#
-# The input is a workflow; the result is commented TOML that can be loaded at once. An action with
-# previous actions is linked to the node of the last of them; one without is linked to the source.
 
 
 _HEAD = """\

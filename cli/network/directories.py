@@ -1,9 +1,13 @@
-"""`rowtui network make`: make the directories of jobs without open inputs, and nothing else."""
+"""`rowtui network make`, `retire` and `restore`: the directories of a network's samples.
+
+`make` makes the directories of jobs without open inputs, and nothing else. `retire` lists the
+directories whose samples are no longer in any source; a user who types their number has them moved
+to the trash, from where `restore` brings them back.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from itertools import islice
@@ -64,9 +68,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 1 if found.conflicts else 0
 
 
-# `rowtui network restore`: bring back directories and products that were put away.
-
-
 def restore(args: argparse.Namespace, out: Output) -> int:
     """List what can be brought back, or bring it back; 1 if something cannot be brought back."""
     networks = open_network(args, out)
@@ -83,12 +84,6 @@ def restore(args: argparse.Namespace, out: Output) -> int:
         out.error(f"{visible(refused.name)} stays in the trash: {refused.why}")
     out.print(f"Brought back {plural(len(moved.moved), 'directory', 'directories')}.")
     return 1 if moved.refused else 0
-
-
-# `rowtui network retire`: directories whose samples are no longer in any source.
-#
-# They are only listed until the user, who has seen their number, types that number. Then they are
-# moved to the trash, from where `restore` brings them back.
 
 
 def retire(args: argparse.Namespace, out: Output) -> int:
@@ -117,7 +112,7 @@ def retire(args: argparse.Namespace, out: Output) -> int:
             "moved": [] if moved is None else list(moved.moved),
             "trash": None if moved is None or not moved.trash else moved.trash,
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 1 if moved is not None and moved.refused else 0
     if moved is None:
         _list(names, out)

@@ -1,4 +1,8 @@
-"""`rowtui network cancel`: cancel jobs of a run, with all jobs that need their results."""
+"""`rowtui network cancel`, `redo` and `retry`: jobs of a run, named by node and directories.
+
+`cancel` also cancels the jobs that need the results of the cancelled jobs. `redo` lets completed
+jobs run again, with all jobs that used their results. `retry` lets failed jobs run again.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,6 @@ from rowtui.core.runs.redo import with_what_follows
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
 from rowtui.core.workflow.toml_file import did_you_mean
-
-# Jobs of a run by the names that users type: a node, and directories of it.
 
 
 def run_of(networks: Networks, name: str | None) -> OpenRun:
@@ -110,9 +112,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-# `rowtui network redo`: have completed jobs run again, with all jobs that used their results.
-
-
 def redo(args: argparse.Namespace, out: Output) -> int:
     """Print the jobs to run again, ask, and put their products away; `run` makes them again."""
     networks = open_network(args, out)
@@ -149,9 +148,6 @@ def redo(args: argparse.Namespace, out: Output) -> int:
         out.note(f"'rowtui network restore {done.trash}' brings back what they had made.")
     out.note("'rowtui network run' goes on with the run.")
     return 1 if done.refused else 0
-
-
-# `rowtui network retry`: let failed jobs of a run be tried again.
 
 
 def retry(args: argparse.Namespace, out: Output) -> int:

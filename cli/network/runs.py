@@ -1,9 +1,12 @@
-"""`rowtui network runs`: every run of this project's network, including unusable ones."""
+"""`rowtui network runs`, `limits` and `stop`: the runs of this project's network.
+
+`runs` lists every run, including unusable ones. `limits` prints the limits of a run and its charges
+so far, and sets new limits. `stop` ends the process that drives a run; submitted jobs continue.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 
 from rowtui.cli.network.jobs import chosen_run, run_of
@@ -31,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     runs = list(reversed(networks.runs()))
     if args.json:
         document: to.RunsJson = {"version": VERSION, "runs": [_listed(it) for it in runs]}
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
@@ -108,9 +111,6 @@ def _listed(run: Run | BadRun) -> to.ListedRunJson:
     return found
 
 
-# `rowtui network limits`: the limits of a run and its charges so far, and new limits.
-
-
 def limits(args: argparse.Namespace, out: Output) -> int:
     """Show the limits; with options ask, and confirm new limits, which a driving process adopts."""
     networks = open_network(args, out)
@@ -134,7 +134,7 @@ def limits(args: argparse.Namespace, out: Output) -> int:
     if changed:
         networks.begin(limits, name=running.run.id)
     if args.json:
-        out.print(json.dumps(_fields(running, changed=changed), indent=2))
+        out.json(_fields(running, changed=changed))
     elif changed:
         out.print(f"The limits of run {running.run.id} are changed.")
     networks.project.close()
@@ -161,9 +161,6 @@ def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
     }
 
 
-# `rowtui network stop`: end the process that drives a run. Submitted jobs continue.
-
-
 WAIT_SECONDS = 10.0
 """Longest wait, in seconds, for the process that drives the run."""
 
@@ -186,7 +183,7 @@ def stop(args: argparse.Namespace, out: Output) -> int:
     networks.project.close()
     if args.json:
         fields = {"version": 1, "run": run.id, "holder": str(holder), "stopped": ended}
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
     elif ended:
         out.print(f"Run {run.id} is stopped; jobs that were sent go on.")
     if not ended:

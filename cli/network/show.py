@@ -1,9 +1,12 @@
-"""`rowtui network show`: the network and its run, or the samples of one of its nodes."""
+"""`rowtui network show`: the network and its run, or the samples of one of its nodes.
+
+With `--dot` the network is printed in Graphviz format: nodes with their number of completed jobs,
+and links with marks.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 
 from rowtui.cli.network.shared.json import network_json, samples_json
@@ -17,9 +20,6 @@ from rowtui.core.network.graph.job_model import GraphJobState
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.views import NetworkView, NodeView
 from rowtui.core.state.model import LastEnd
-
-# A network in Graphviz format: nodes with their number of completed jobs, links with marks.
-
 
 _SHAPES = {"source": "ellipse", "node": "box", "sink": "note"}
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     view = networks.view(args.run, frozen=not args.now)
     if args.json:
         found = network_json(view, _logs(networks, view), _ends(networks, view))
-        out.print(json.dumps(found, indent=2))
+        out.json(found)
         return 0
     if args.dot:
         out.lines(dot_lines(view))
@@ -127,7 +127,7 @@ def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
     failed = [(action, it.directory) for it in page.samples if it.state == "failed"]
     logs = {directory: log for (_, directory), log in logs_of(networks, failed).items()}
     if args.json:
-        out.print(json.dumps(samples_json(page, logs), indent=2))
+        out.json(samples_json(page, logs))
         return 0
 
     rows = [(it.directory, it.state, it.values, it.reason) for it in page.samples]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterable
@@ -107,6 +108,10 @@ class Output:
     def print(self, text: str = "") -> None:
         """Print a line of the result."""
         sys.stdout.write(text + "\n")
+
+    def json(self, document: object) -> None:
+        """Print the result as JSON."""
+        self.print(json.dumps(document, indent=2))
 
     def write(self, text: str) -> None:
         """Write a part of the result unchanged."""

@@ -1,4 +1,8 @@
-"""A progress bar on stderr, for work that takes more than a moment."""
+"""Progress on stderr, for work that takes more than a moment; only on a terminal.
+
+Work with known progress has a bar. Other work has a line with the current activity and its
+duration, written by a separate thread, because the work occupies this one.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,6 @@ if TYPE_CHECKING:
     from threading import Event, Lock, Thread
 
     from rowtui.core.project.project import Project
-
-
-# The current activity and its duration, on stderr, for work without a known progress.
-#
-# A separate thread writes the line, because the work occupies this one. Without a terminal nothing
-# is written.
 
 
 BUSY_PATIENCE_SECONDS = 1.0  # shorter work shows nothing

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from rowtui.cli.output.output import Output
 from rowtui.core.base.text import visible
 
-# Numbers of jobs and groups as short ranges.
-
 
 def spans(numbers: Sequence[int]) -> list[list[int]]:
     """Return `[[1, 3], [7, 7]]` for 1, 2, 3, 7."""

@@ -7,7 +7,6 @@ packer, because all of them pack the same jobs on the same nodes.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -85,7 +84,7 @@ def compare(
         out.warn(sentence)
     places = _pack_by_each(project, plan, choice, out) if plan.jobs else []
     if args.json:
-        out.print(json.dumps(_json(plan, places, planning, choice.budget), indent=2))
+        out.json(_json(plan, places, planning, choice.budget))
         return 0
     if not plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))

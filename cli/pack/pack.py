@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.simulate:
         return simulate_packing(args, out, packed)
     if args.json:
-        out.print(json.dumps(packing_of(packed), indent=2))
+        out.json(packing_of(packed))
         return 0
     _print(packed, out)
     return 0

@@ -9,7 +9,6 @@ new policy is started after `MOST_SECONDS`.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import random
 import time
@@ -80,7 +79,7 @@ def simulate_packing(args: argparse.Namespace, out: Output, packed: PackedPlan) 
             if there.packed.jobs
         ]
     if args.json:
-        out.print(json.dumps(_json(args, courses), indent=2))
+        out.json(_json(args, courses))
         return 0
     if not courses:
         out.print("There are no jobs that could be packed.")

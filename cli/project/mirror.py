@@ -1,10 +1,12 @@
-"""`rowtui mirror`: the copies of a project on clusters that do not share its folder."""
+"""`rowtui mirror`: the copies of a project on clusters that do not share its folder.
+
+The differences between a copy and its project are a table for users, and JSON for programs.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,9 +29,6 @@ from rowtui.core.project.project import Project
 if TYPE_CHECKING:
     from rowtui.core.mirror.transfer import files
     from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
-
-
-# The differences between a copy and its project: as a table for users, and as JSON.
 
 
 _SHOWN = 10  # of each kind, without -v
@@ -278,7 +277,7 @@ def _compare(
             print_compared(compared, out, all_of_them=bool(getattr(args, "verbose", 0)))
         found.append(compared)
     if args.json:
-        out.print(json.dumps([compared_json(it) for it in found], indent=2))
+        out.json([compared_json(it) for it in found])
     elif not found and not failed:
         out.note(
             "No cluster has a copy of this project. A submission makes one where it is needed."
@@ -337,7 +336,7 @@ def _carry_out(
             "size": last.done_bytes,
             "notices": [*last.notices],
         }
-        out.print(json.dumps(copied, indent=2))
+        out.json(copied)
     elif copies:
         done = plural(last.done_files, "file")
         out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")

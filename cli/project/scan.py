@@ -7,7 +7,6 @@ the recorded state.
 from __future__ import annotations
 
 import argparse
-import json
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
@@ -54,7 +53,7 @@ def _print_json(report: ScanReport, out: Output) -> None:
         "found": dict(report.found),
         "lost": dict(report.lost),
     }
-    out.print(json.dumps(document, indent=2))
+    out.json(document)
 
 
 def clean(args: argparse.Namespace, out: Output) -> int:

@@ -1,9 +1,11 @@
-"""`rowtui show cluster`: the recognised cluster's configuration, or all of them."""
+"""`rowtui show cluster` and `rowtui show launchers`: the configuration in effect.
+
+Both print the part of the recognised cluster, or everything.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 
 from rowtui.cli.environment import cluster_name
@@ -41,15 +43,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
+        out.json([cluster_of(cluster) for cluster in clusters])
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
         out.write(clusters_toml(clusters) if args.all else cluster_toml(clusters[0]))
     return 1 if broken else 0
-
-
-# `rowtui show launchers`: the prefixes of commands on this cluster, or on all.
 
 
 def launchers(args: argparse.Namespace, out: Output) -> int:
@@ -60,7 +59,7 @@ def launchers(args: argparse.Namespace, out: Output) -> int:
             name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
             for name, by_cluster in launchers.by_name.items()
         }
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
     elif args.short:
         out.lines(sorted(launchers.by_name))
     elif args.all:

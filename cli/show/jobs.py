@@ -6,7 +6,6 @@ The format follows Row 1.1 (ID, Action, Directories; --short prints ids for scan
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 
 from rowtui.cli.jobs.queue_text import clock, state_cell
@@ -99,7 +98,7 @@ def _print_long(
 
     known = known_jobs(project, view.jobs)
     if args.json:
-        out.print(json.dumps(jobs_of(jobs, known, view.error), indent=2))
+        out.json(jobs_of(jobs, known, view.error))
     elif not jobs:
         out.print("No matches.")
     elif args.short:

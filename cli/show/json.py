@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from rowtui.cli.output.output import Output
@@ -45,7 +44,7 @@ def print_status(
         ],
         "network": None if waiting is None else {"waiting": waiting},
     }
-    out.print(json.dumps(document, indent=2))
+    out.json(document)
 
 
 def print_names(project: Project, names: Sequence[str], out: Output) -> None:
@@ -55,7 +54,7 @@ def print_names(project: Project, names: Sequence[str], out: Output) -> None:
         "directories": list(names),
         "bad": bad_of(project),
     }
-    out.print(json.dumps(found, indent=2))
+    out.json(found)
 
 
 def print_groups(project: Project, action: str, elements: Sequence[Element], out: Output) -> None:
@@ -78,4 +77,4 @@ def print_groups(project: Project, action: str, elements: Sequence[Element], out
             ]
             groups.append(group_of(request, asked, len(groups) + 1, entries))
     document: to.GroupsJson = {"version": VERSION, "action": action, "groups": groups}
-    out.print(json.dumps(document, indent=2))
+    out.json(document)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.json:
         document = plan_of(plan, scripts=args.scripts)
         document["transfers"] = transfers_of(transfers)
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
         _say_errors(conflicts, untold, out)
         return 1 if conflicts else 0
     for sentence in (*plan.skipped, *plan.warnings):

@@ -7,7 +7,6 @@ with the last submitted scripts of the same actions.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,9 +74,6 @@ def _left(plan: Plan, budget: Budget) -> float:
     return budget.left - (cost.gpu_hours if budget.unit == GPU_HOURS else cost.cpu_hours)
 
 
-# `--diff`: the differences from the scripts that were submitted last.
-
-
 _SIGNS = {"same": " ", "gone": "-", "new": "+"}
 _STYLES = {"gone": "red", "new": "green"}
 
@@ -101,7 +97,7 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
     changes = list(_changes(project, plan))
     if args.json:
         fields = {"version": 1, "plan": plan.id, "changes": [_fields(it) for it in changes]}
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)

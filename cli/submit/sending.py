@@ -6,7 +6,6 @@ Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C d
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
@@ -66,7 +65,7 @@ def send_if_confirmed(
     _say_what(plan, out)
     if args.dry_run:
         if args.json:
-            out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
+            out.json(plan_of(plan, scripts=True))
         else:
             for _, script in scripts_of(project, plan):
                 out.text(script)
@@ -258,7 +257,7 @@ def print_answers(
     known = None
     if plan is not None and plan.jobs:
         known = known_jobs(project, project.jobs.show({}).jobs)
-    out.print(json.dumps(sent_of(plan, answers, known, transfers), indent=2))
+    out.json(sent_of(plan, answers, known, transfers))
 
 
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:

@@ -1,8 +1,8 @@
 """Driving a run to its end on the command line: a line for each event, a bar, and questions.
 
 The input is a run that the user has confirmed; the result is how the run ended. Events that only
-count done jobs are combined and printed at most every few seconds. For programs each event is an
-object on its own line.
+count done jobs are combined and printed at most every few seconds; the bar is a line on stderr
+below the printed text. For programs each event is an object on its own line.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import OpenRun
 from rowtui.core.runs.store import Run
 from rowtui.core.submission.sending.fence import without_directory
-
-# The progress of a run: a line on stderr, below the printed text. Silent without a terminal.
 
 CELLS = 20
 _SAID = (

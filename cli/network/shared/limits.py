@@ -1,7 +1,7 @@
-"""The spending limits of a run: from options, else from the estimated need of the known jobs.
+"""Shared steps of network commands: opening the network, its logs, and the limits of a run.
 
-The input is the command's arguments and a job graph; the result is `RunLimits` for the user to
-confirm.
+The limits come from the command's arguments, else from the estimated need of the known jobs; the
+result is `RunLimits` for the user to confirm.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 from rowtui.core.workflow.find import find_project
-
-# Shared steps of network commands: opening the network, and finding logs of failed jobs.
 
 
 def open_network(args: argparse.Namespace, out: Output) -> Networks:
