@@ -1,4 +1,4 @@
-"""Settings from the environment: `ROWTUI_<NAME>`, else Row's `ROW_<NAME>`."""
+"""Settings from the command line, else from `ROWTUI_<NAME>`, else from Row's `ROW_<NAME>`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from rowtui.core.base.errors import RowtuiError
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
+
+IO_THREADS = 8  # Row's default
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
@@ -42,6 +45,16 @@ def environment_number(name: str, default: int) -> int:
 def environment_word(name: str, default: str | None) -> str | None:
     """Return a word from the environment."""
     return _environment(name) or default
+
+
+def cluster_name(args: argparse.Namespace) -> str | None:
+    """Return `--cluster`, else the environment's cluster."""
+    return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
+
+
+def io_threads(args: argparse.Namespace) -> int:
+    """Return `--io-threads`, else the environment's value."""
+    return getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
 
 
 def refuse_empty_cluster(names: Sequence[str]) -> None:

@@ -6,8 +6,11 @@ becomes one line and a log file with the details; the user sees no traceback.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+from rowtui.cli.plain_words import HARMLESS, plain_words, quick_answer
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
@@ -32,8 +35,6 @@ def start() -> int:
     """
     if not _only_shows(sys.argv[1:]):
         return main()
-    import gc
-
     gc.disable()
     code = main()
     if any(name in sys.modules for name in SEEN_TO_AT_EXIT):
@@ -48,8 +49,6 @@ def start() -> int:
 
 def _only_shows(words: Sequence[str]) -> bool:
     """Whether this is a `show` that ends by itself, or the scripts of a dry run."""
-    from rowtui.cli.plain_words import HARMLESS
-
     verb = next((word for word in words if word not in HARMLESS), "")
     if verb == "submit":
         return "--dry-run" in words and "--json" not in words
@@ -58,16 +57,12 @@ def _only_shows(words: Sequence[str]) -> bool:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
-    from rowtui.cli.plain_words import quick_answer
-
     arguments = list(sys.argv[1:] if argv is None else argv)
     code = quick_answer(arguments)
     if code is not None:
         return code
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    from rowtui.cli.plain_words import plain_words
-
     completing = "_ARGCOMPLETE" in os.environ
     plain = None if completing else plain_words(arguments)
     if plain is not None:
@@ -91,10 +86,10 @@ def run(args: argparse.Namespace | PlainWords) -> int:
     from importlib import import_module
 
     from rowtui.cli.environment import refuse_empty_cluster
-    from rowtui.cli.output.output import let_any_name_through
+    from rowtui.cli.output.output import Output, let_any_name_through
     from rowtui.core.base.errors import InvalidFileError, RowtuiError
 
-    out = None
+    out = Output(color="never", progress=False)
     try:
         let_any_name_through()
         out = _output(args)
@@ -111,13 +106,13 @@ def run(args: argparse.Namespace | PlainWords) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except InvalidFileError as error:
-        (out or _plain_output()).problems(error.problems)
+        out.problems(error.problems)
         return 1
     except RowtuiError as error:
-        (out or _plain_output()).error(str(error))
+        out.error(str(error))
         return 1
     except Exception as error:  # the last line of defence
-        (out or _plain_output()).error(_explain_unexpected(error))
+        out.error(_explain_unexpected(error))
         return 1
     finally:
         if "rowtui.cli.loop" in sys.modules:
@@ -136,12 +131,6 @@ def _output(args: argparse.Namespace | PlainWords) -> Output:
         progress=not (getattr(args, "no_progress", False) or environment_flag("NO_PROGRESS")),
         keep=not (getattr(args, "clear_progress", False) or environment_flag("CLEAR_PROGRESS")),
     )
-
-
-def _plain_output() -> Output:
-    from rowtui.cli.output.output import Output
-
-    return Output(color="never", progress=False)
 
 
 def _explain_unexpected(error: Exception) -> str:

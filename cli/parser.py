@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from rowtui.cli.argument_parser import Help, Parser, common_options, sub_parser
+from rowtui.cli.dashboard.parser import add_recording
 from rowtui.core import __version__
 
 _EPILOG = """\
@@ -159,7 +160,6 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         ("--no-mouse", "leave the mouse to the terminal"),
     ):
         parser.add_argument(option, action="store_true", help=text)
-    from rowtui.cli.dashboard.parser import add_recording
 
     add_recording(parser)
     parser.set_defaults(command="dashboard.dashboard")

@@ -1,7 +1,8 @@
 """The plainest command lines of `show status` and `show directories`, parsed without argparse.
 
 Making a parser takes longer than such a command does. Words that are not spelled out in full, and
-every possible error, are left to the grammar in `parser.py`; both give the same values.
+every possible error, are left to the grammar in `parser.py`; both give the same values. A plain
+`rowtui show status` is answered with its stored text, if nothing has changed since.
 """
 
 from __future__ import annotations
@@ -9,12 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from typing import Any, Final
-
-# Frequently typed commands, answered without loading the rest of the program.
-#
-# Only `rowtui show status` with the plainest options is handled, and only if nothing has changed
-# since it was last computed; anything else is left to the complete command line.
-
 
 # The modules that make the table's text, relative to this folder: a stored text is valid only for
 # their current version.

@@ -1,19 +1,29 @@
-"""`rowtui connect`: log in to a cluster once, for all rowtui commands; or list such logins."""
+"""`rowtui connect` and `rowtui disconnect`: logins to clusters that all rowtui commands share.
+
+`connect` logs in once, or lists the shared logins; `disconnect` ends them.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import json
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.cli.asker import TerminalAsker
 from rowtui.cli.clusters.parser import in_words
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.config.load_remote import ssh_target
+from rowtui.core.clusters.identify import runs_here
+from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import LoginError
+from rowtui.core.clusters.transports.own_login import log_in, own_transport
 from rowtui.core.clusters.transports.shared.calls import (
     end_shared,
     look_at,
@@ -22,13 +32,9 @@ from rowtui.core.clusters.transports.shared.calls import (
 )
 from rowtui.core.clusters.transports.shared.folder import plain_name, shared_socket
 from rowtui.core.clusters.transports.shared.protocol import LoginState, SharedLogin
+from rowtui.core.clusters.transports.shared.server import Shared, serve
+from rowtui.core.clusters.transports.shared.user import UserQuestions
 from rowtui.core.project.context.credentials import Door
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.clusters.model import Remote
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -52,7 +58,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             raise RowtuiError(f"{error.message}: {person.complaint}") from None
         raise
     if args.json:
-        out.print(json.dumps(_values(login), indent=2))
+        out.json(_values(login))
     else:
         _say(login, out)
     return 0
@@ -70,9 +76,6 @@ def _say(login: SharedLogin, out: Output) -> None:
 
 def _remote(name: str, out: Output) -> Remote:
     """Return how the cluster is reached. Raises: RowtuiError."""
-    from rowtui.core.clusters.config.load import load_clusters
-    from rowtui.core.clusters.identify import runs_here
-
     configured = load_clusters(os.environ)
     cluster = configured.named(name)
     if cluster is not None and cluster.remote is not None:
@@ -95,11 +98,9 @@ def _remote(name: str, out: Output) -> Remote:
 
 
 def _list(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.output.table import TextColumn, table_lines
-
     logins = [login for _, login in asyncio.run(shared_logins())]
     if args.json:
-        out.print(json.dumps([_values(login) for login in logins], indent=2))
+        out.json([_values(login) for login in logins])
     elif not logins:
         out.note("No login is shared. 'rowtui connect CLUSTER' makes one.")
     else:
@@ -143,11 +144,6 @@ def _values(login: SharedLogin) -> dict[str, Any]:
 
 async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Output) -> None:
     """Log in here and share the login from this process. Raises: LoginError, SharedError."""
-    from rowtui.core.clusters.config.load_remote import ssh_target
-    from rowtui.core.clusters.transports.own_login import log_in, own_transport
-    from rowtui.core.clusters.transports.shared.server import Shared, serve
-    from rowtui.core.clusters.transports.shared.user import UserQuestions
-
     target = ssh_target(remote)
     person = TerminalAsker(name)
     questions = UserQuestions(Door(remote, lambda: person))
@@ -189,9 +185,6 @@ async def _tell_when(ready: asyncio.Event, name: str, seconds: float, out: Outpu
     )
 
 
-# `rowtui disconnect`: end logins that `rowtui connect` made.
-
-
 def disconnect(args: argparse.Namespace, out: Output) -> int:
     """End the logins; 1 if there is none to the cluster."""
     name: str = args.connection or getattr(args, "cluster", None) or ""
@@ -199,7 +192,7 @@ def disconnect(args: argparse.Namespace, out: Output) -> int:
         raise RowtuiError("which login?", "give the name of a cluster, or --all")
     ended = asyncio.run(_end(name))
     if args.json:
-        out.print(json.dumps(ended, indent=2))
+        out.json(ended)
         return 0 if ended or args.all else 1
     for cluster in ended:
         out.print(f"Disconnected from {visible(cluster)}.")

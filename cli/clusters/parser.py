@@ -1,4 +1,4 @@
-"""The grammar of `connect` and `disconnect`; loaded only when one of them is typed."""
+"""The grammar of `connect`, `disconnect` and `secrets`; loaded only when one of them is typed."""
 
 from __future__ import annotations
 
@@ -81,9 +81,6 @@ def in_words(seconds: float) -> str:
     parts = [(days, "d"), (hours, "h"), (minutes, "min")]
     shown = [f"{number} {unit}" for number, unit in parts if number]
     return " ".join(shown[:2])
-
-
-# The grammar of the `secrets` commands; loaded only when one of them is typed.
 
 
 SET_EXAMPLES = """\

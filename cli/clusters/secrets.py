@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
-import json
 import os
+import pwd
 import sys
 import termios
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.model import Secret
-from rowtui.core.secrets.service import open_service
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.secrets.model import Secret
-    from rowtui.core.secrets.service import SecretService
-
-
-# Input of secrets: typed on the terminal without echo, or from standard input.
-#
-# No exception from here contains a secret, in its text or in the local variables of its frames.
-
+from rowtui.core.secrets.service import SecretService, open_service
 
 LARGEST = 1 << 16  # bytes on standard input
 LINE = 1 << 12  # a terminal gives no longer lines
@@ -216,8 +206,6 @@ async def _delete(args: argparse.Namespace, out: Output) -> int:
 
 
 async def _list(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.output.table import TextColumn, table_lines
-
     service = await open_service(os.environ)
     listing = await service.names()
     listed = [
@@ -251,7 +239,7 @@ async def _list(args: argparse.Namespace, out: Output) -> int:
 
 
 def _print_json(out: Output, **fields: Any) -> None:
-    out.print(json.dumps(fields, indent=2))
+    out.json(fields)
 
 
 def _whose(machine: str, user: str) -> str:
@@ -260,8 +248,6 @@ def _whose(machine: str, user: str) -> str:
 
 def _user_here() -> str:
     """Return the login name on this machine."""
-    import pwd
-
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

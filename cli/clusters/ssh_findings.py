@@ -11,17 +11,19 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rowtui.cli.clusters.doctor import ERROR, OK, WARNING, DoctorFinding
+from rowtui.cli.asker import TerminalAsker
+from rowtui.cli.clusters.findings import ERROR, OK, WARNING, DoctorFinding
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.clusters.config.load_remote import ssh_target
+from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster, Remote
-
-if TYPE_CHECKING:
-    from rowtui.core.clusters.polling.probe import Visit
-    from rowtui.core.clusters.transports.ssh_config import Hop
+from rowtui.core.clusters.polling.description_cache import remember_description
+from rowtui.core.clusters.polling.probe import Visit, visit
+from rowtui.core.clusters.transports.reach import transport_for
+from rowtui.core.clusters.transports.ssh_config import Hop, missing_files, route_to
+from rowtui.core.project.context.credentials import Door
 
 # largest tolerated difference between two clocks: file times are compared to find new files
 _TOLERABLE_SECONDS = 5.0
@@ -29,8 +31,6 @@ _TOLERABLE_SECONDS = 5.0
 
 def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[DoctorFinding]:
     """Yield how the clusters with `ssh` are reached; with `connect` also the state of each."""
-    from rowtui.core.clusters.identify import runs_here
-
     for cluster in clusters:
         remote = cluster.remote
         if remote is None:
@@ -45,8 +45,6 @@ def ssh_findings(clusters: Sequence[Cluster], *, connect: bool) -> Iterator[Doct
 
 
 def _way(name: str, remote: Remote) -> Iterator[DoctorFinding]:
-    from rowtui.core.clusters.transports.ssh_config import missing_files, route_to
-
     target = ssh_target(remote)
     for file in missing_files(target):
         yield DoctorFinding("ssh", WARNING, f"{name}: {file} cannot be read", "nothing in it holds")
@@ -144,12 +142,6 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Docto
 
 async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     """Return the findings, and what the user can do if there are none."""
-    from rowtui.cli.asker import TerminalAsker
-    from rowtui.core.clusters.polling.description_cache import remember_description
-    from rowtui.core.clusters.polling.probe import visit
-    from rowtui.core.clusters.transports.reach import transport_for
-    from rowtui.core.project.context.credentials import Door
-
     person = TerminalAsker(cluster.name)
     door = Door(remote, lambda: person)  # a stored password is tried before the user is asked
     transport = transport_for(remote, door, cluster=cluster.name)

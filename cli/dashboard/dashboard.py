@@ -1,23 +1,27 @@
-"""`rowtui` alone: the dashboard on the project of this folder."""
+"""`rowtui` alone: the dashboard on the project of this folder, recorded or replayed on request.
+
+The engine's process is started first: it opens the project while this process imports Textual and
+the client, inside functions.
+"""
 
 from __future__ import annotations
 
+import argparse
+import gc
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-if TYPE_CHECKING:
-    import argparse
+from rowtui.cli.environment import cluster_name, io_threads
+from rowtui.cli.output.output import Output
+from rowtui.cli.parser import build_parser
+from rowtui.core.engine.process.options import EngineOptions
+from rowtui.core.engine.process.start import EngineProcess
 
-    from rowtui.cli.output.output import Output
+if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import Engine
     from rowtui.core.engine.process.client import ProcessEngine
-    from rowtui.core.engine.process.options import EngineOptions
-    from rowtui.core.engine.process.start import EngineProcess
-
-
-# `--record` and `--replay`: recording of a dashboard, and playback.
 
 
 def recorded(engine: Engine, args: argparse.Namespace) -> Engine:
@@ -82,20 +86,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if settings is None:
         return _as_text(out)
     if getattr(args, "replay", None):
-        from rowtui.cli.dashboard.dashboard import replay
-
         return replay(args, out, settings)
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
-    from rowtui.cli.project.open import cluster_name, io_threads
-    from rowtui.core.engine.process.options import EngineOptions
-
     options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
     return show(options, out, args, **settings)
 
 
 def _as_text(out: Output) -> int:
-    from rowtui.cli.parser import build_parser
     from rowtui.cli.show import status as show_status
 
     wanted = build_parser(["show", "status"]).parse_args(["show", "status"])
@@ -109,13 +107,8 @@ def _as_text(out: Output) -> int:
 
 def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
-    from rowtui.core.engine.process.start import EngineProcess
-
     started = EngineProcess(options)  # it opens the project while Textual is imported
     try:
-        import gc
-
-        from rowtui.cli.dashboard.dashboard import recorded, tell_of_recording
         from rowtui.tui.shell.app import run_dashboard
 
         opened = started.opened()
@@ -144,7 +137,6 @@ def _engine(started: EngineProcess) -> ProcessEngine:
 
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
-    from rowtui.cli.dashboard.dashboard import recorded, tell_of_recording
     from rowtui.cli.project.open import open_project
     from rowtui.core.engine.local import InProcessEngine
     from rowtui.tui.shell.app import run_dashboard

@@ -1,4 +1,4 @@
-"""The grammar of `serve`; loaded only when it is typed."""
+"""The grammar of `serve` and `demo`, and the options that record or replay a dashboard."""
 
 from __future__ import annotations
 
@@ -37,9 +37,6 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"'{text}' is no port; write a number up to 65535")
     return int(text)
-
-
-# The options of `rowtui demo`, and those for recording a dashboard or playing a recording.
 
 
 SCENARIOS = {

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import shlex
 import sys
-from typing import TYPE_CHECKING
+import webbrowser
 
-from rowtui.cli.project.open import cluster_name, open_project
+from rowtui.cli.environment import cluster_name
+from rowtui.cli.output.output import Output
+from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -38,11 +36,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             "Ctrl-C ends the server; jobs go on."
         )
         sys.stdout.flush()
-        if args.open:
-            import webbrowser
-
-            if not webbrowser.open(address):
-                out.warn("no browser could be opened")
+        if args.open and not webbrowser.open(address):
+            out.warn("no browser could be opened")
 
     asyncio.run(server.run(args.port, started))
     return 0

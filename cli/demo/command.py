@@ -6,23 +6,35 @@ demo runs to its end with text output, and the result is checked.
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rowtui.cli.dashboard.dashboard import replay, settings_of, show
+from rowtui.cli.dashboard.parser import SCENARIOS
+from rowtui.cli.demo.demos import (
+    RealDemo,
+    Threshold,
+    make_project,
+    read_thresholds,
+    run_large,
+    run_network,
+)
+from rowtui.cli.jobs.follow import follow
+from rowtui.cli.output.output import Output
+from rowtui.cli.show.status import status_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.engine.process.options import EngineOptions
+from rowtui.core.groups.status import status_counts
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.project import Project
 from rowtui.core.project.statuses import project_status
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.demo.demos import Threshold
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.model import Plan
 
 CLUSTER = "local"
 SMALL_DIRECTORIES = 240
@@ -30,9 +42,6 @@ SMALL_DIRECTORIES = 240
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the project, run it, and show or check it."""
-    from rowtui.cli.dashboard.parser import SCENARIOS
-    from rowtui.cli.demo.demos import make_project
-
     if args.list:
         for name, about in SCENARIOS.items():
             out.print(f"{name:<8}{about}")
@@ -44,12 +53,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             f"there is no demo called '{args.scenario}'", "there are: " + ", ".join(SCENARIOS)
         )
     if args.scenario == "large":
-        from rowtui.cli.demo.demos import run_large
-
         return run_large(args, out)
     if args.scenario == "network":
-        from rowtui.cli.demo.demos import run_network
-
         return run_network(args, out, CLUSTER)
     given = getattr(args, "keep", None)
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
@@ -66,10 +71,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _tell(root: Path, out: Output) -> int:
     """Run everything that is eligible until nothing is, with messages; check the result."""
-    import asyncio
-
-    from rowtui.cli.demo.demos import read_thresholds
-
     started = time.monotonic()
     project = _open(root)
     while True:
@@ -101,17 +102,12 @@ def _show_results(thresholds: list[Threshold], out: Output) -> None:
 
 
 def _open(root: Path) -> Project:
-    from rowtui.core.project.project import Project
-
     project = Project.open(root, cluster=CLUSTER)
     project.synchronise()
     return project
 
 
 def _show_status(project: Project, out: Output) -> None:
-    from rowtui.cli.show.status import status_lines
-    from rowtui.core.groups.status import status_counts
-
     rows = [(row, status_counts(row)) for row in project_status(project).rows]
     out.print()
     out.print("$ rowtui show status")
@@ -121,9 +117,6 @@ def _show_status(project: Project, out: Output) -> None:
 
 
 async def _submit_and_follow(project: Project, plan: object, out: Output) -> bool:
-    from rowtui.cli.jobs.follow import follow
-    from rowtui.core.submission.plan.model import Plan
-
     assert isinstance(plan, Plan)
     async for step in project.jobs.submit(plan):
         if step.error:
@@ -132,8 +125,6 @@ async def _submit_and_follow(project: Project, plan: object, out: Output) -> boo
 
 
 def _replay(args: argparse.Namespace, out: Output) -> int:
-    from rowtui.cli.dashboard.dashboard import replay, settings_of
-
     settings = settings_of(args)
     if settings is None:
         raise RowtuiError("a recording can only be shown in a terminal")
@@ -142,12 +133,6 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
 
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
     """Let another process run the first action, while the dashboard shows the run live."""
-    import subprocess
-
-    from rowtui.cli.dashboard.dashboard import settings_of, show
-    from rowtui.cli.demo.demos import RealDemo, read_thresholds
-    from rowtui.core.engine.process.options import EngineOptions
-
     driver = "import sys; from rowtui.cli.demo.command import drive; sys.exit(drive(sys.argv[1]))"
     with (root / "demo.log").open("wb") as log:
         child = subprocess.Popen(
@@ -172,10 +157,6 @@ def drive(root: str) -> int:
 
     The user submits the following actions.
     """
-    import asyncio
-
-    from rowtui.cli.output.output import Output
-
     out = Output(color="never", progress=False)
     project = _open(Path(root))
     plan = plan_submission(project, project.workflow.actions[:1])

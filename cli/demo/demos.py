@@ -1,11 +1,15 @@
-"""`rowtui demo network`: a small study whose samples pass through four actions automatically.
+"""The three demos: the projects that they make, and their dashboards.
 
-It is the example `study`, on this machine's queue. The dashboard starts the run within limits that
-the user confirms; without a terminal the same commands run with text output, to the end.
+The small demo is a study of percolation, made from the files beside this module. The network demo
+is the example `study`, whose samples pass through four actions; the dashboard starts its run within
+limits that the user confirms, and without a terminal the same commands run with text output, to the
+end. Both run on this machine's queue. The large demo has 100,000 directories on four simulated
+clusters.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -16,20 +20,17 @@ import tempfile
 import time
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rowtui.cli.dashboard.dashboard import settings_of, show
 from rowtui.cli.dashboard.parser import LEAST, MOST
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
+from rowtui.core.engine.process.options import Demo, EngineOptions
 from rowtui.core.project.views.views import PlayedState
 
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-
-
-# The demo project on disk: a study of percolation, made from the files beside this module.
+# The small demo
 
 
 LATTICES = ("square", "triangular")
@@ -102,7 +103,7 @@ def read_thresholds(root: Path) -> list[Threshold]:
     return found
 
 
-# `rowtui demo large`: 100,000 directories on four simulated clusters.
+# The large demo
 
 
 MANY = 100_000
@@ -110,8 +111,6 @@ MANY = 100_000
 
 def run_large(args: argparse.Namespace, out: Output) -> int:
     """Make the project, and open the dashboard. Raises: RowtuiError."""
-    from rowtui.cli.dashboard.dashboard import settings_of, show
-
     many = args.directories or MANY
     if not LEAST <= many <= MOST:
         raise RowtuiError(f"the large demo has {LEAST:,} to {MOST:,} directories")
@@ -127,7 +126,6 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
     try:
         if settings is None or args.headless:
             return _make(root, many, args.seed, out)
-        from rowtui.core.engine.process.options import Demo, EngineOptions
 
         demo = Demo("large", many, args.seed)
         return show(EngineOptions(str(root), demo=demo), out, args, **settings)
@@ -145,7 +143,7 @@ def _make(root: Path, many: int, seed: int, out: Output) -> int:
     return 0
 
 
-# The controls of a demo that runs real jobs: the first steps, and the view to which they lead.
+# The network demo
 
 
 class RealDemo:
@@ -176,10 +174,6 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
     make_study(root)
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        from rowtui.cli.dashboard.dashboard import settings_of, show
-        from rowtui.cli.demo.demos import RealDemo
-        from rowtui.core.engine.process.options import EngineOptions
-
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
         code = show(options, out, args, played=RealDemo("network"), **settings)
@@ -208,7 +202,7 @@ def make_study(root: Path) -> None:
 
 def _tell(root: Path, cluster: str, out: Output) -> int:
     """Run the commands that a user would type, and print their output."""
-    from rowtui.cli.main import main
+    from rowtui.cli.main import main  # which is also run as a program
 
     with contextlib.chdir(root):
         for command in _COMMANDS:

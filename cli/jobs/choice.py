@@ -8,20 +8,18 @@ without a job gives a warning and stops no other; an id of jobs on two clusters 
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from rowtui.cli.jobs.queue_text import read_job_name
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.submission.plan.model import JobRecord
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.groups.select import matches
+from rowtui.core.submission.plan.model import JobRecord
 
 T = TypeVar("T")
 
@@ -65,8 +63,6 @@ def choose_jobs(
     args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
 ) -> list[JobView]:
     """Return the chosen jobs. Raises: RowtuiError if an id is ambiguous."""
-    from rowtui.core.groups.select import matches
-
     clusters = given_clusters(args)
     jobs = [it for it in jobs if it.record.job_id]
     if clusters:

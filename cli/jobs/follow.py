@@ -11,17 +11,16 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.project.views.logs import latest
+from rowtui.core.project.views.logs import Log, LogPiece, latest
 
 if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import JobView
     from rowtui.core.project.project import Project
-    from rowtui.core.project.views.logs import Log, LogPiece
 
 LOOK_SECONDS = 0.5  # seconds between polls of this machine's own queue: a poll costs a listing
 SHOWN_FAILURES = 10

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import codecs
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.choice import given_clusters, refuse_several_clusters
 from rowtui.cli.jobs.queue_text import read_job_name
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.project.views.logs import LocalLog, last_lines, news
-from rowtui.core.submission.plan.model import called
+from rowtui.core.engine.api.json.jobs import job_of, known_jobs
+from rowtui.core.project.project import Project
+from rowtui.core.project.views.logs import LocalLog, Log, LogPiece, last_lines, news
+from rowtui.core.submission.plan.model import JobRecord, called
 from rowtui.core.submission.sending.fence import ended_path
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import jobs as to
-    from rowtui.core.project.project import Project
-    from rowtui.core.project.views.logs import Log, LogPiece
-    from rowtui.core.submission.plan.model import JobRecord
 
 LOOK_SECONDS = 0.3  # seconds between two reads of a log that grows
 FAR_LOOK_SECONDS = 2.0  # the same over a connection
@@ -57,11 +56,6 @@ def _print_json(
     log: Log, args: argparse.Namespace, project: Project, record: JobRecord, out: Output
 ) -> None:
     """Print the job as JSON, with the lines of its log."""
-    import json
-
-    from rowtui.core.base.json import VERSION
-    from rowtui.core.engine.api.json.jobs import job_of, known_jobs
-
     if args.follow:
         raise RowtuiError("--json prints a log once", "leave --follow out")
     known = known_jobs(project, project.jobs.show({}).jobs)
@@ -73,7 +67,7 @@ def _print_json(
         "path": log.name,
         "lines": text.decode("utf-8", "replace").splitlines(),
     }
-    out.print(json.dumps(document, indent=2))
+    out.json(document)
 
 
 def _find(project: Project, args: argparse.Namespace) -> JobRecord:

@@ -1,19 +1,17 @@
-"""The grammar of `queue`, `logs`, `cancel`, `hold` and `release`."""
+"""The grammar of `queue`, `logs`, `cancel`, `hold`, `release` and `retry` (alias `resubmit`)."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.arguments import count, json_option, watch_option
 from rowtui.cli.pack.parser import packing_options
+from rowtui.core.base.errors import RowtuiError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rowtui.core.project.change import Amount
-
 
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
@@ -77,9 +75,6 @@ def _add_verb(verb: Any) -> None:
     verb.add_argument("--all", action="store_true", help="all jobs of this project")
     verb.add_argument("--yes", action="store_true", help="do not ask")
     json_option(verb)
-
-
-# The grammar of `retry`, which has the alias `resubmit`.
 
 
 _EXAMPLES = """\
@@ -147,8 +142,6 @@ def _cpus(text: str) -> Amount:
 
 
 def _parsed(parse: Callable[[str], Amount], text: str) -> Amount:
-    from rowtui.core.base.errors import RowtuiError
-
     try:
         return parse(text)
     except RowtuiError as error:

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rowtui.cli.environment import cluster_name
 from rowtui.cli.jobs.queue_rows import JoinedJob, rows_of
 from rowtui.cli.jobs.queue_text import queue_lines, terminal_width
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.watch import Told, changes, told_of_queue
 from rowtui.cli.project.open import open_project, say_notices, sit_before
 from rowtui.core.base.errors import InvalidFileError, NoProjectError, RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.json.jobs import elapsed_of, known_jobs
+from rowtui.core.clusters.config.builtin import LOCAL
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.engine.api.json.jobs import JobRecords, elapsed_of, known_jobs
 from rowtui.core.engine.api.json.queue import Queued, cluster_queue
 from rowtui.core.project.context.cluster_context import ClusterContext
+from rowtui.core.project.project import Project
 from rowtui.core.project.queue.queues import Looks
+from rowtui.core.project.views.views import ClusterView
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rowtui.cli.jobs.queue_rows import JoinedJob
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.output.watch import Told
     from rowtui.core.base.json import jobs as to
-    from rowtui.core.engine.api.engine import JobView
     from rowtui.core.engine.api.json.jobs import JobRecords
-    from rowtui.core.project.project import Project
-    from rowtui.core.project.views.views import ClusterView
-
-
-# Queues as values for programs: the output of `rowtui queue --json`.
 
 
 def queue_json(
@@ -80,9 +77,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _named(args: argparse.Namespace) -> list[str]:
     """Return the clusters to ask, none for all; set `args.cluster` to a named local cluster."""
-    from rowtui.core.clusters.config.builtin import LOCAL
-    from rowtui.core.clusters.config.load import load_clusters
-
     names: list[str] = getattr(args, "clusters", [])
     configured = load_clusters(os.environ)
     args.cluster = None
@@ -108,8 +102,6 @@ def _project(args: argparse.Namespace, out: Output) -> Project | None:
 
 
 def _outside(args: argparse.Namespace) -> ClusterContext:
-    from rowtui.cli.project.open import cluster_name
-
     around = ClusterContext(cluster_name(args))
     sit_before(around)
     return around
@@ -173,8 +165,6 @@ def _tell(
     out: Output,
 ) -> Told:
     """Print the changes since `before`, and return the new state."""
-    from rowtui.cli.output.watch import changes, told_of_queue
-
     now = time.time()
     after = told_of_queue(queue_json(clusters, rows, known, now))
     out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))

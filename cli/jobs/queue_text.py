@@ -1,6 +1,7 @@
-"""Queues as text: for each cluster a line, its jobs as a table, and explanations of reasons.
+"""Jobs as text: their states, times and ids, and the queue of each cluster.
 
-On a terminal the last column is cut to the width, because the sentences below repeat it in full.
+A queue is a line for the cluster, its jobs as a table, and explanations of reasons. On a terminal
+the last column is cut to the width, because the sentences below repeat it in full.
 """
 
 from __future__ import annotations
@@ -13,27 +14,19 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rowtui.cli.clusters.parser import in_words
 from rowtui.cli.jobs.queue_rows import JoinedJob, together
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import Row, TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, visible
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.reasons import explain, how_long
 from rowtui.core.clusters.schedulers.slurm.parse import write_tasks
 from rowtui.core.project.views.views import ClusterView
-from rowtui.core.submission.plan.model import NO_ID
+from rowtui.core.submission.plan.model import NO_ID, JobRecord
 from rowtui.core.workflow.duration import format_duration
-
-if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-    from rowtui.core.clusters.schedulers.base import JobState
-    from rowtui.core.submission.plan.model import JobRecord
-
-
-# Text of jobs in all lists: states, times, and ids as users type them.
-
 
 _KEY = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,18})|\.([0-9]{1,9}))?")
 _STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Sequence
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import given_names, open_project, say_mapping_problems
 from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 from rowtui.core.base.text import count, plural, visible
+from rowtui.core.groups.select import matching_actions
+from rowtui.core.project.change import AmountChange
+from rowtui.core.project.failed_jobs import ChosenFailures
+from rowtui.core.project.project import Project
+from rowtui.core.project.retry import Again, RetryCause, plan_again
 from rowtui.core.state.model import LastOutcome
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.change import AmountChange
-    from rowtui.core.project.failed_jobs import ChosenFailures
-    from rowtui.core.project.project import Project
-    from rowtui.core.project.retry import Again, RetryCause
-    from rowtui.core.workflow.model import Action
+from rowtui.core.workflow.model import Action
 
 _SHOWN = 10  # jobs that are listed before the question
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
-    from rowtui.core.groups.select import matching_actions
-    from rowtui.core.project.retry import plan_again
-
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
@@ -64,8 +58,6 @@ def _choice(
     project: Project, actions: tuple[Action, ...], named: Sequence[str] | None, out: Output
 ) -> ChosenFailures:
     """Return the chosen work; each name is a job id or a directory."""
-    from rowtui.core.project.failed_jobs import ChosenFailures
-
     if named is None:
         return ChosenFailures(actions)
     records = project.jobs.records()
@@ -87,8 +79,6 @@ def _choice(
 
 
 def _change(args: argparse.Namespace) -> AmountChange:
-    from rowtui.core.project.change import AmountChange
-
     return AmountChange(
         memory=args.memory,
         walltime=args.time,

@@ -1,38 +1,46 @@
-"""Shared steps of `cancel`, `hold` and `release`: choose, ask, send requests, report."""
+"""`rowtui cancel`, `hold` and `release`: choose jobs, ask, send the requests, print the answers."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import json
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.project.project import Project
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import jobs as to
-    from rowtui.core.clusters.schedulers.base import JobAnswer
-    from rowtui.core.engine.api.engine import JobView
-    from rowtui.core.project.project import Project
 
-
+JobRequests = Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]]
 SHOWN_JOBS = 10  # before the question
 
 
-def act(
-    args: argparse.Namespace,
-    out: Output,
-    verb: Verb,
-    tell: Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
-) -> int:
+def cancel(args: argparse.Namespace, out: Output) -> int:
+    """Cancel the chosen jobs; 1 if one could not be cancelled."""
+    return _act(args, out, CANCEL, cancel_jobs)
+
+
+def hold(args: argparse.Namespace, out: Output) -> int:
+    """Hold the chosen jobs; 1 if one could not be held."""
+    return _act(args, out, HOLD, hold_jobs)
+
+
+def release(args: argparse.Namespace, out: Output) -> int:
+    """Release the chosen jobs; 1 if one could not be released."""
+    return _act(args, out, RELEASE, release_jobs)
+
+
+def _act(args: argparse.Namespace, out: Output, verb: Verb, request: JobRequests) -> int:
     """Apply the verb to the chosen jobs; 1 if a job was not accepted."""
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
@@ -50,21 +58,19 @@ def act(
     if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(args, jobs, verb, out):
         out.warn(f"Nothing was {verb.past}.")
         return 0
-    answers = run_async(_tell(project, jobs, tell))
+    answers = run_async(_send(project, jobs, request))
     project.close()
     return _say(args, answers, verb, out)
 
 
-async def _tell(
-    project: Project,
-    jobs: Sequence[JobView],
-    tell: Callable[[Project, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+async def _send(
+    project: Project, jobs: Sequence[JobView], request: JobRequests
 ) -> list[tuple[str, JobAnswer]]:
     """Return each cluster's answer; the requests are sent to all clusters at the same time."""
     tokens: dict[str, list[str]] = {}
     for job in jobs:
         tokens.setdefault(job.record.cluster, []).append(job.record.token)
-    answers = await asyncio.gather(*(tell(project, each) for each in tokens.values()))
+    answers = await asyncio.gather(*(request(project, each) for each in tokens.values()))
     return [(name, answer) for name, given in zip(tokens, answers, strict=True) for answer in given]
 
 
@@ -76,7 +82,7 @@ def _say(
             {"id": answer.label, "cluster": name, "error": answer.error or None}
             for name, answer in answers
         ]
-        out.print(json.dumps(values, indent=2))
+        out.json(values)
     several = len({name for name, _ in answers}) > 1
     for name, answer in answers:
         where = f" on {visible(name)}" if several else ""
@@ -98,27 +104,3 @@ def _confirmed(args: argparse.Namespace, jobs: Sequence[JobView], verb: Verb, ou
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
     question = f"{verb.name.capitalize()} {plural(len(jobs), 'job')}?"
     return ask(question, out, default=False, as_json=args.json)
-
-
-# `rowtui cancel`: stop jobs of this project, after asking.
-
-
-def cancel(args: argparse.Namespace, out: Output) -> int:
-    """Cancel the chosen jobs; 1 if one could not be cancelled."""
-    return act(args, out, CANCEL, cancel_jobs)
-
-
-# `rowtui hold`: keep waiting jobs of this project from starting.
-
-
-def hold(args: argparse.Namespace, out: Output) -> int:
-    """Hold the chosen jobs; 1 if one could not be held."""
-    return act(args, out, HOLD, hold_jobs)
-
-
-# `rowtui release`: let held jobs of this project start.
-
-
-def release(args: argparse.Namespace, out: Output) -> int:
-    """Release the chosen jobs; 1 if one could not be released."""
-    return act(args, out, RELEASE, release_jobs)

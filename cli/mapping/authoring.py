@@ -1,27 +1,38 @@
-"""`rowtui mapping format`: standard layout for mapping files; their meaning is unchanged."""
+"""Commands for authors of mapping files: `rowtui mapping format`, `lint` and `schema`.
+
+`format` gives files the standard layout without a change of their meaning, `lint` checks them
+without running them and reports as a compiler does, and `schema` prints their JSON schema for
+editors.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
+import difflib
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import named_files, usual_files
-from rowtui.cli.project.open import cluster_name
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import display_width
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.files import read_bounded, sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.text import plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.clusters.model import Cluster
-    from rowtui.core.mapping.lint.lint import LintFinding
-    from rowtui.core.mapping.model.origin import FilePosition
-
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.identify import identify_cluster
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.schema import mapping_schema
+from rowtui.core.mapping.files.trust import LARGEST_SOURCE
+from rowtui.core.mapping.lint.lint import CODES, LintFinding
+from rowtui.core.mapping.lint.lint import lint as lint_configuration
+from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.yaml.format import format_mapping
 
 STDIN = "-"
 
@@ -54,7 +65,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             _print(args, result, out)
     if args.json:
         data = [{"file": r.name, "changed": r.changed, "error": r.error} for r in results]
-        out.print(json.dumps(data, indent=2))
+        out.json(data)
     elif args.check or args.write:
         _summary(results, out)
     wrong = any(result.error for result in results)
@@ -63,10 +74,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _format(name: str) -> Formatted:
-    from rowtui.core.base.files import read_bounded
-    from rowtui.core.mapping.files.trust import LARGEST_SOURCE
-    from rowtui.core.mapping.yaml.format import format_mapping
-
     shown = "standard input" if name == STDIN else visible(name)
     try:
         if name == STDIN:
@@ -87,8 +94,6 @@ def _format(name: str) -> Formatted:
 
 def _write(result: Formatted) -> Formatted:
     """Replace the file in one step and keep its mode; for a link, replace its target."""
-    from rowtui.core.base.files import sync_folder, temporary_sibling, write_synced
-
     if result.name == STDIN:
         return result._replace(error="standard input cannot be replaced: leave out --write")
     path = Path(os.path.realpath(result.name))
@@ -115,8 +120,6 @@ def _print(args: argparse.Namespace, result: Formatted, out: Output) -> None:
 
 
 def _difference(result: Formatted) -> list[str]:
-    import difflib
-
     lines = difflib.unified_diff(
         result.before.split("\n"),
         result.after.split("\n"),
@@ -133,18 +136,10 @@ def _summary(results: list[Formatted], out: Output) -> None:
         out.print(f"{plural(right, 'file has', 'files have')} the usual form.")
 
 
-# `rowtui mapping schema`: the JSON schema of mapping files, for editors.
-
-
 def schema(_args: argparse.Namespace, out: Output) -> int:
     """Print the schema."""
-    from rowtui.core.mapping.files.schema import mapping_schema
-
-    out.print(json.dumps(mapping_schema(), indent=2))
+    out.json(mapping_schema())
     return 0
-
-
-# `rowtui mapping lint`: check mapping files without running them, with compiler-like reports.
 
 
 SEVERITIES = ("error", "warning", "note")
@@ -154,12 +149,9 @@ WIDEST = 200  # characters of a source line
 
 def lint(args: argparse.Namespace, out: Output) -> int:
     """Print findings; 1 if one is an error, with --strict also if one is a warning."""
-    from rowtui.core.mapping.files.load import load_mapping
-    from rowtui.core.mapping.lint.lint import CODES, lint
-
     if args.codes:
         if args.json:
-            out.print(json.dumps(dict(CODES), indent=2))
+            out.json(dict(CODES))
         else:
             out.lines(f"{code}  {meaning}" for code, meaning in CODES.items())
         return 0
@@ -167,12 +159,12 @@ def lint(args: argparse.Namespace, out: Output) -> int:
     configuration = load_mapping(found.sources, found.problems)
     clusters = None if args.files else _clusters(args)
     ignored = frozenset().union(*args.ignore)
-    findings = lint(configuration, clusters=clusters, ignore=ignored)
+    findings = lint_configuration(configuration, clusters=clusters, ignore=ignored)
     counts = {name: sum(each.severity == name for each in findings) for name in SEVERITIES}
     if args.json:
         files = [source.name for source in found.sources]
         data = {"files": files, "findings": list(map(_data, findings)), **_counts(counts)}
-        out.print(json.dumps(data, indent=2))
+        out.json(data)
     else:
         for source in found.sources:
             if source.notice:
@@ -187,10 +179,6 @@ def lint(args: argparse.Namespace, out: Output) -> int:
 
 def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     """Return all described clusters; None if the files cannot be read."""
-    from rowtui.core.clusters.config.load import load_clusters
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-
     try:
         clusters = load_clusters(os.environ).clusters
         here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
@@ -226,8 +214,6 @@ def _lines(finding: LintFinding, texts: Mapping[str, bytes], out: Output) -> Ite
 
 def source_lines(place: FilePosition, texts: Mapping[str, bytes]) -> Sequence[str]:
     """Return the line of a place, with a caret below its column; no lines if it does not exist."""
-    from rowtui.cli.output.table import display_width
-
     text = texts.get(place.file, b"").decode("utf-8", "surrogateescape")
     lines = text.removeprefix("\ufeff").split("\n") if place.line else []
     if not 0 < place.line <= len(lines):

@@ -7,8 +7,9 @@ pipe. Control characters in text from outside are made visible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.core.base.text import memory, plural, visible
 from rowtui.core.clusters.model import PartitionLoad
@@ -17,9 +18,6 @@ from rowtui.core.mapping.model.decision import Candidate, ConstraintCheck, Decis
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.reasons import check_sentence, outcome_sentence, what_to_do
 from rowtui.core.workflow.duration import format_duration
-
-if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
 
 Loads = Mapping[tuple[str, str], PartitionLoad]
 LONGEST = 200  # characters of one value or condition

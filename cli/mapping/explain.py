@@ -5,25 +5,32 @@ Exit code 0 if the job has a place, 1 if it has none, so that scripts can test f
 
 from __future__ import annotations
 
-import json
+import argparse
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.mapping.decision_text import decision_lines, destination_lines
+from rowtui.cli.mapping.explain_write import change_workflow
+from rowtui.cli.mapping.files import say_problems
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import ranges, spans
 from rowtui.cli.project.open import action_not_found, chosen_positions, open_project
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
-from rowtui.core.project.planning.plan import project_problems
+from rowtui.core.groups.model import Group, JobRequest, Status
+from rowtui.core.groups.request import job_requests
+from rowtui.core.mapping.model.decision import Decision
+from rowtui.core.mapping.model.decision_json import decision_data, problem_data
+from rowtui.core.mapping.model.request import Amounts, Person, WhatIf
+from rowtui.core.project.context.credentials import person_named, this_person
+from rowtui.core.project.planning.plan import counted_on, project_problems
+from rowtui.core.project.project import Project
+from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import mapping as to
-    from rowtui.core.groups.model import Group, JobRequest, Status
-    from rowtui.core.mapping.model.decision import Decision
-    from rowtui.core.mapping.model.request import Person, WhatIf
-    from rowtui.core.project.project import Project
 
 
 class CommandLineChanges(NamedTuple):
@@ -60,17 +67,12 @@ class Explained(NamedTuple):
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Explain the first group, or each distinct decision."""
-    from rowtui.cli.mapping.files import say_problems
-    from rowtui.core.workflow.toml_file import did_you_mean
-
     project = open_project(args, out, ask_queue=False)
     actions = project.workflow.named(args.action)
     if not actions:
         hint = did_you_mean(args.action, project.workflow.action_names())
         raise RowtuiError(action_not_found(args.action).message, hint)
     if args.write or args.undo or args.yes:
-        from rowtui.cli.mapping.explain_write import change_workflow
-
         return change_workflow(args, project, _asked(args).what_if, out)
     not_there = _not_there(args, project)
     for name, why in () if args.json else not_there.items():
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not_there and len(not_there) == len(set(args.directories)):
         if args.json:
             document = {"version": 1, "action": args.action, "not_there": not_there}
-            out.print(json.dumps(document, indent=2))
+            out.json(document)
         return 1
     groups = _groups(args, project, out)
     run_async(project.mapping.ask_loads())
@@ -91,7 +93,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     why_not = None if args.why_not is None else _destination(project, args.why_not)
     explained = Explained(found, groups.total, groups.about, why_not)
     if args.json:
-        out.print(json.dumps(_data(args.action, project, explained), indent=2))
+        out.json(_data(args.action, project, explained))
     else:
         _print(project, explained, out)
     return 0 if all(each.decision.chosen.chosen for each in found) else 1
@@ -111,8 +113,6 @@ def _not_there(args: argparse.Namespace, project: Project) -> dict[str, str]:
 
 def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
     """Return the chosen groups. Raises: RowtuiError if there is none."""
-    from rowtui.core.groups.model import Status
-
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
     if among is not None:
@@ -150,9 +150,6 @@ def _formed(
 
 
 def _asked(args: argparse.Namespace) -> CommandLineChanges:
-    from rowtui.core.mapping.model.request import Amounts, WhatIf
-    from rowtui.core.project.context.credentials import person_named, this_person
-
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
     add = tuple((tag, strength) for tag, strength in args.tag if strength)
@@ -167,9 +164,6 @@ def _asked(args: argparse.Namespace) -> CommandLineChanges:
 
 def _alike(project: Project, groups: Sequence[Group], asked: CommandLineChanges) -> list[Alike]:
     """Return the distinct decisions, each with the groups that it applies to, in order."""
-    from rowtui.core.groups.request import job_requests
-    from rowtui.core.project.planning.plan import counted_on
-
     mapping = project.mapping
     found: dict[tuple[Any, ...], Alike] = {}
     texts: dict[int, tuple[object, str]] = {}  # holds the placement, so that its id is not reused
@@ -196,8 +190,6 @@ def _alike(project: Project, groups: Sequence[Group], asked: CommandLineChanges)
 
 def _destination(project: Project, name: str) -> str:
     """Return the id of the named destination. Raises: RowtuiError if there is none."""
-    from rowtui.core.workflow.toml_file import did_you_mean
-
     offers = project.mapping.mapper.all_offers
     if name in offers:
         return name
@@ -215,9 +207,6 @@ def _destination(project: Project, name: str) -> str:
 
 
 def _print(project: Project, explained: Explained, out: Output) -> None:
-    from rowtui.cli.mapping.decision_text import decision_lines, destination_lines
-    from rowtui.cli.output.table import ranges
-
     loads = project.mapping.facts.loads
     groups, why_not = explained.groups, explained.why_not
     for at, (job, numbers, decision) in enumerate(explained.found):
@@ -239,10 +228,6 @@ def _print(project: Project, explained: Explained, out: Output) -> None:
 
 
 def _data(action: str, project: Project, explained: Explained) -> to.ExplainedJson:
-    from rowtui.cli.output.table import spans
-    from rowtui.core.base.json import VERSION
-    from rowtui.core.mapping.model.decision_json import decision_data, problem_data
-
     mapping = project.mapping
     decisions: list[to.GroupsDecisionJson] = []
     for job, numbers, decision in explained.found:

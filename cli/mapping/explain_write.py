@@ -5,22 +5,23 @@ The changed lines are printed first; without confirmation no file is written.
 
 from __future__ import annotations
 
-import json
+import argparse
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, chosen_positions, is_interactive
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.groups.model import Status
+from rowtui.core.mapping.model.request import WhatIf
+from rowtui.core.project.project import Project
+from rowtui.core.project.views.views import EditAsked, WhatIfAsked
+from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if, last_written
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import Edit, EditAsked
-    from rowtui.core.mapping.model.request import WhatIf
-    from rowtui.core.project.project import Project
 
 
 def change_workflow(
@@ -29,8 +30,6 @@ def change_workflow(
     """Show the change, ask, and write it; 1 if it was not written."""
     if not (args.write or args.undo):
         raise RowtuiError("--yes belongs to --write and --undo", "add one of them, or leave it out")
-    from rowtui.core.project.views.views import EditAsked
-    from rowtui.core.project.workflow_edit import edit_back, last_written
 
     change: Callable[[EditAsked], Edit]
     if args.undo:
@@ -55,7 +54,7 @@ def change_workflow(
             "diff": list(edit.diff),
             "notes": list(edit.notes),
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 0
     if not written:
         out.warn("Nothing was written.")
@@ -72,10 +71,6 @@ def _what_if_asked(
     args: argparse.Namespace, project: Project, what_if: WhatIf | None, out: Output
 ) -> tuple[EditAsked, Callable[[EditAsked], Edit]]:
     """Return the what-if about the first group of `explain`. Raises: RowtuiError."""
-    from rowtui.core.groups.model import Status
-    from rowtui.core.project.views.views import EditAsked, WhatIfAsked
-    from rowtui.core.project.workflow_edit import edit_for_what_if
-
     if what_if is None:
         raise RowtuiError("what is to be written?", "add --cpus, --mem, --gpus or --time")
     among = chosen_positions(project, args.directories, out)

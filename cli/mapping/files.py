@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import NoProjectError
 from rowtui.core.base.text import plural
+from rowtui.core.mapping.files.sources import (
+    Fetching,
+    FoundSources,
+    find_sources,
+    sources_from,
+    user_places,
+)
+from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import FoundSources
     from rowtui.core.project.mapping import ProjectMapping
 
 SHOWN = 5  # problems of mapping files that other commands name individually
@@ -36,8 +42,6 @@ def say_problems(mapping: ProjectMapping, out: Output) -> None:
 
 def project_root() -> Path | None:
     """Return the folder of the project here, None if there is none."""
-    from rowtui.core.workflow.find import find_project
-
     try:
         return find_project(Path.cwd())
     except NoProjectError:
@@ -46,8 +50,6 @@ def project_root() -> Path | None:
 
 def usual_files() -> FoundSources:
     """Return the mapping files in effect: the user's, and those of the project, if there is one."""
-    from rowtui.core.mapping.files.sources import find_sources, user_places
-
     return find_sources(project_root(), places=user_places(os.environ), now=time.time())
 
 
@@ -56,8 +58,6 @@ def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> FoundSo
 
     `for_untrusted`: also fetch the includes of untrusted files.
     """
-    from rowtui.core.mapping.files.sources import Fetching, sources_from, user_places
-
     return sources_from(
         names,
         base=Path.cwd(),

@@ -9,6 +9,10 @@ from typing import Any
 
 from rowtui.cli.argument_parser import sub_parser
 from rowtui.cli.arguments import json_option
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.mapping.lint.findings import CODES
+from rowtui.core.workflow.duration import parse_duration
+from rowtui.core.workflow.toml_file import did_you_mean
 
 STRENGTHS = ("require", "prefer", "accept", "reject")
 
@@ -239,9 +243,6 @@ _amount.__name__ = "number"
 
 def _seconds(text: str) -> int:
     """Parse a walltime in the format of workflow.toml into seconds."""
-    from rowtui.core.base.errors import RowtuiError
-    from rowtui.core.workflow.duration import parse_duration
-
     try:
         return parse_duration(text)
     except (RowtuiError, ValueError) as error:
@@ -268,9 +269,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _codes(text: str) -> frozenset[str]:
-    from rowtui.core.mapping.lint.findings import CODES
-    from rowtui.core.workflow.toml_file import did_you_mean
-
     codes = [code.strip().upper() for code in text.split(",") if code.strip()]
     for code in codes:
         if code not in CODES:

@@ -5,27 +5,25 @@ Nothing is evaluated, so that trusted and untrusted files are shown alike.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rowtui.cli.mapping.files import usual_files
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.core.base.text import plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.show import EffectiveEntity, Value
-    from rowtui.core.mapping.files.sources import MappingSource
-    from rowtui.core.mapping.model.configuration import Configuration, MappingFile
-    from rowtui.core.mapping.model.request import Person
+from rowtui.core.mapping.engine.lookup import EntityLookup
+from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.show import EffectiveEntity, Value, configuration_text, effective
+from rowtui.core.mapping.files.sources import MappingSource
+from rowtui.core.mapping.model.configuration import Configuration, MappingFile
+from rowtui.core.mapping.model.decision_json import origin_data, plain, problem_data
+from rowtui.core.mapping.model.request import Person
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the files, an action, or all as YAML; 1 if jobs of the action cannot be mapped."""
-    from rowtui.core.mapping.files.load import load_mapping
-
     if args.action is not None and args.yaml:
         out.error("--yaml prints all files as one\nleave out the action, or --yaml")
         return 2
@@ -33,18 +31,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
     readable = [source._replace(trusted=True) for source in found.sources]
     configuration = load_mapping(readable, found.problems)
     if args.yaml:
-        from rowtui.core.mapping.files.show import configuration_text
-
         _warn(found.sources, configuration, out)
         text = configuration_text(configuration)
         if args.json:
-            out.print(json.dumps({"yaml": text}, indent=2))
+            out.json({"yaml": text})
         else:
             out.text(text)
         return 0
     if args.action is None:
         if args.json:
-            out.print(json.dumps(_files_data(found.sources, configuration), indent=2))
+            out.json(_files_data(found.sources, configuration))
         else:
             _print_files(found.sources, configuration, out)
         return 0
@@ -57,12 +53,9 @@ def _show_action(
     configuration: Configuration,
     out: Output,
 ) -> int:
-    from rowtui.core.mapping.engine.lookup import EntityLookup
-    from rowtui.core.mapping.files.show import effective
-
     entity = effective(EntityLookup(configuration), args.action, _person(args))
     if args.json:
-        out.print(json.dumps(_entity_data(entity), indent=2))
+        out.json(_entity_data(entity))
     else:
         _warn(sources, configuration, out)
         out.lines(_entity_lines(entity, out))
@@ -91,8 +84,6 @@ def _warn(sources: Sequence[MappingSource], configuration: Configuration, out: O
 def _print_files(
     sources: Sequence[MappingSource], configuration: Configuration, out: Output
 ) -> None:
-    from rowtui.cli.output.table import TextColumn, table_lines
-
     if not sources:
         out.print("There are no mapping files: jobs go where the cluster's limits allow.")
     else:
@@ -137,8 +128,6 @@ def _problems(file: MappingFile, configuration: Configuration) -> int:
 
 
 def _files_data(sources: Sequence[MappingSource], configuration: Configuration) -> dict[str, Any]:
-    from rowtui.core.mapping.model.decision_json import problem_data
-
     return {
         "dialect": configuration.dialect.name,
         "default_inherits": configuration.default_inherits,
@@ -207,8 +196,6 @@ def _text(value: Any) -> str:
 
 
 def _entity_data(entity: EffectiveEntity) -> dict[str, Any]:
-    from rowtui.core.mapping.model.decision_json import origin_data
-
     user = entity.user
     return {
         "action": entity.tool_id,
@@ -235,8 +222,6 @@ def _entity_data(entity: EffectiveEntity) -> dict[str, Any]:
 
 
 def _value_data(value: Value) -> dict[str, Any]:
-    from rowtui.core.mapping.model.decision_json import origin_data, plain
-
     return {
         "field": value.field,
         "value": plain(value.value),

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import named_files, usual_files
-from rowtui.cli.project.open import cluster_name
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.engine.mapper import Mapper
-    from rowtui.core.mapping.files.cases import CaseResult
-    from rowtui.core.mapping.files.sources import FoundSources
-    from rowtui.core.mapping.model.entities import Destination
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.identify import identify_cluster
+from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+from rowtui.core.mapping.engine.destinations import destinations_of
+from rowtui.core.mapping.engine.mapper import Mapper
+from rowtui.core.mapping.files.cases import CaseResult, read_cases, run_cases
+from rowtui.core.mapping.files.load import load_mapping
+from rowtui.core.mapping.files.sources import FoundSources
+from rowtui.core.mapping.files.trust import LARGEST_SOURCE
+from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
+from rowtui.core.mapping.model.entities import Destination
+from rowtui.core.mapping.model.reasons import outcome_sentence, reasons
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print a line for each case; 1 if one failed or a file cannot be used."""
-    from rowtui.core.mapping.files.cases import run_cases
-
     if args.trust_these and not args.file:
         out.error("--trust-these goes with --file\nonly files that are named can be trusted so")
         return 2
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         wrong = wrong or bool(of_file)
         results += run_cases(mapper, cases)
     if args.json:
-        out.print(json.dumps(_data(results, problems), indent=2))
+        out.json(_data(results, problems))
     else:
         out.problems(problems)
         for result in results:
@@ -73,9 +76,6 @@ def _mapping_files(args: argparse.Namespace) -> FoundSources:
 
 def _mapper(args: argparse.Namespace, found: FoundSources) -> Mapper:
     """Return the mapper, identical in every run. Without destinations the cluster's are used."""
-    from rowtui.core.mapping.engine.mapper import Mapper
-    from rowtui.core.mapping.files.load import load_mapping
-
     configuration = load_mapping(found.sources, found.problems)
     added: Sequence[Destination] = ()
     if not args.file and not configuration.of_kind("destinations"):
@@ -84,21 +84,12 @@ def _mapper(args: argparse.Namespace, found: FoundSources) -> Mapper:
 
 
 def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
-    from rowtui.core.clusters.config.load import load_clusters
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-    from rowtui.core.mapping.engine.destinations import destinations_of
-
     clusters = load_clusters(os.environ).clusters
     here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
     return destinations_of(here.cluster)
 
 
 def _read(name: str) -> tuple[Sequence[Any], tuple[Problem, ...]]:
-    from rowtui.core.base.files import read_bounded
-    from rowtui.core.mapping.files.cases import read_cases
-    from rowtui.core.mapping.files.trust import LARGEST_SOURCE
-
     shown = visible(name)
     try:
         return read_cases(read_bounded(Path(name), LARGEST_SOURCE), shown)
@@ -109,8 +100,6 @@ def _read(name: str) -> tuple[Sequence[Any], tuple[Problem, ...]]:
 
 
 def _lines(result: CaseResult, out: Output) -> Iterator[str]:
-    from rowtui.core.mapping.model.reasons import outcome_sentence, reasons
-
     name = visible(result.case.name)
     if result.passed:
         yield f"{out.style('ok  ', 'green')} {name}: {outcome_sentence(result.placement)}"
@@ -125,8 +114,6 @@ def _lines(result: CaseResult, out: Output) -> Iterator[str]:
 
 
 def _data(results: Sequence[CaseResult], problems: Sequence[Problem]) -> dict[str, Any]:
-    from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
-
     passed = sum(result.passed for result in results)
     return {
         "passed": passed,

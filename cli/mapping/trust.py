@@ -1,45 +1,45 @@
 """`rowtui mapping trust`: show the code of mapping files, and allow it to run if the user agrees.
 
-Trust applies to exactly the shown content, by its hash; a changed file has to be trusted again.
+Trust applies to exactly the shown content, by its hash; a changed file has to be trusted again. The
+user sees all code that would run with its place, and all settings for jobs; for a file that was
+trusted before, the difference from the trusted content. No code runs for this, and control
+characters are made visible.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
+import shlex
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.cli.mapping.files import named_files
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.project.open import ask
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import MappingSource
-from rowtui.core.mapping.files.trust import TrustStore, difference
+from rowtui.core.mapping.files.sources import MappingSource, user_places
+from rowtui.core.mapping.files.trust import (
+    LARGEST_SOURCE,
+    TrustRecord,
+    TrustStore,
+    day,
+    difference,
+    digest_of,
+)
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity, env_key
 from rowtui.core.mapping.model.origin import Origin
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import MappingSource
-    from rowtui.core.mapping.files.trust import TrustRecord, TrustStore
-
-
-# The code and settings of a mapping file, for the user to read before trusting the file.
-#
-# The input is a `MappingSource`. The result is lines: all code that would run with its place, and
-# all settings for jobs (their environment, their options); or, if the same file was trusted before,
-# the difference from the trusted content. No code of the file runs. Control characters are made
-# visible.
-
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut
 _CUT = "more character"  # the mark that `difference` puts on a line it does not show in full
@@ -144,9 +144,6 @@ SHORTEST_DIGEST = 8  # characters that identify a content
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Show and trust, list, or revoke; 1 if a file remains untrusted."""
-    from rowtui.core.mapping.files.sources import user_places
-    from rowtui.core.mapping.files.trust import TrustStore
-
     if sum((args.file is not None, args.list, args.revoke is not None)) != 1:
         out.error("trust what?\n'rowtui mapping trust FILE', or --list, or --revoke FILE")
         return 2
@@ -183,8 +180,6 @@ def _agreed(
     args: argparse.Namespace, new: list[MappingSource], store: TrustStore, out: Output
 ) -> bool:
     """Show the code that would run, and ask."""
-    from rowtui.cli.mapping.trust import review_lines
-
     if not args.json:
         lines = [line for source in new for line in (*review_lines(source, store), "")]
         if not (not args.yes and _page(lines)):
@@ -203,10 +198,6 @@ def _agreed(
 
 def _page(lines: list[str]) -> bool:
     """Show a long text through $PAGER, on a terminal; False if that was not done."""
-    import shlex
-    import shutil
-    import subprocess
-
     words = shlex.split(os.environ.get("PAGER", ""))
     if not (words and sys.stdin.isatty() and sys.stdout.isatty() and shutil.which(words[0])):
         return False
@@ -225,13 +216,10 @@ def _print_trusted(
         {"name": each.name, "place": each.place, "sha256": each.digest, "new": each in new}
         for each in sources
     ]
-    out.print(json.dumps({"trusted": data}, indent=2))
+    out.json({"trusted": data})
 
 
 def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
-    from rowtui.cli.output.table import TextColumn, table_lines
-    from rowtui.core.mapping.files.trust import day
-
     objection = store.objection()
     if objection:
         raise RowtuiError(f"nothing is trusted: {objection}", "look at what is in that folder")
@@ -241,7 +229,7 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
             {"name": each.name, "sha256": each.digest, "at": each.at, "now": _now(each)}
             for each in records
         ]
-        out.print(json.dumps({"trusted": data}, indent=2))
+        out.json({"trusted": data})
     elif not records:
         out.print("You have trusted no mapping file. Your own configuration needs no trust.")
     else:
@@ -258,9 +246,6 @@ def _list(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
 
 def _now(record: TrustRecord) -> str:
     """Return the state of the file with this name: `same`, `changed`, `gone`, or `?` for a URL."""
-    from rowtui.core.base.files import read_bounded
-    from rowtui.core.mapping.files.trust import LARGEST_SOURCE, digest_of
-
     if not record.name.startswith("/"):
         return "?"
     try:
@@ -286,7 +271,7 @@ def _revoke(args: argparse.Namespace, store: TrustStore, out: Output) -> int:
         store.revoke(digest)
     names = sorted({each.name for each in records if each.digest in chosen})
     if args.json:
-        out.print(json.dumps({"revoked": sorted(chosen), "names": names}, indent=2))
+        out.json({"revoked": sorted(chosen), "names": names})
     else:
         versions = plural(len(chosen), "content")
         out.print(f"No longer trusted: {versions} of {', '.join(names)}.")

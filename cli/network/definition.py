@@ -1,7 +1,13 @@
-"""`rowtui network init`: a first network.toml, fitted to the project."""
+"""`rowtui network init` and `check`: write a first network.toml, and find the problems of one.
+
+The first file is commented TOML that can be loaded at once: the workflow's actions are its nodes,
+in their order. An action with previous actions is linked to the node of the last of them, an action
+without is linked to the source. `check` finds the problems that need no run of the network.
+"""
 
 from __future__ import annotations
 
+import argparse
 import graphlib
 import itertools
 import json
@@ -10,35 +16,28 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.cli.output.output import Output
+from rowtui.cli.project.open import open_project
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.files import replace_file
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.mapping.model.decision_json import problem_data
 from rowtui.core.network.definition.allowed import dimension_fault, name_fault
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
+from rowtui.core.project.project import Project
+from rowtui.core.runs.checking import check_network
+from rowtui.core.workflow.find import find_project
+from rowtui.core.workflow.load import load_workflow
+from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.template import parse_command
 
 if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base.errors import Problem
     from rowtui.core.base.json import network as to
-    from rowtui.core.project.project import Project
-    from rowtui.core.workflow.model import Action, Workflow
-
-
-# `rowtui network check`: all problems that can be found without running the network.
 
 
 def check(args: argparse.Namespace, out: Output) -> int:
     """Print every problem; 1 if there is an error."""
-    from pathlib import Path
-
-    from rowtui.cli.project.open import open_project
-    from rowtui.core.network.definition.find import NETWORK_FILE
-    from rowtui.core.runs.checking import check_network
-    from rowtui.core.workflow.find import find_project
-
     root = find_project(Path.cwd())
     project: Project | None = None
     broken: tuple[Problem, ...] = ()
@@ -47,15 +46,11 @@ def check(args: argparse.Namespace, out: Output) -> int:
     except InvalidFileError as error:
         broken = error.problems
     except RowtuiError as error:
-        from rowtui.core.base.errors import Problem
-
         broken = (Problem("workflow.toml", 0, 0, error.message, error.hint),)
     found = check_network(root, project)
     problems = (*broken, *found.problems)
     errors = sum(it.severity == "error" for it in problems)
     if args.json:
-        from rowtui.core.mapping.model.decision_json import problem_data
-
         fields: to.NetworkCheckJson = {
             "version": VERSION,
             "ok": not errors,
@@ -67,7 +62,7 @@ def check(args: argparse.Namespace, out: Output) -> int:
                 for name, home in found.homes.items()
             ],
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 1 if errors else 0
     out.problems(problems)
     for notice in found.notices:
@@ -85,12 +80,6 @@ def check(args: argparse.Namespace, out: Output) -> int:
         whose = "its own" if home.name == name else f"those of {visible(home.name)}"
         out.print(f"  {visible(name)}: {whose}, as {home.why}")
     return 0
-
-
-# The text of a first network.toml: a workflow's actions as nodes, in their order.
-#
-# The input is a workflow; the result is commented TOML that can be loaded at once. An action with
-# previous actions is linked to the node of the last of them; one without is linked to the source.
 
 
 _HEAD = """\
@@ -237,11 +226,6 @@ def _comment(text: str) -> str:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Write the file. Nothing else is changed."""
-    from rowtui.cli.network.definition import draft, has_samples
-    from rowtui.core.base.files import replace_file
-    from rowtui.core.workflow.find import find_project
-    from rowtui.core.workflow.load import load_workflow
-
     root = find_project(Path.cwd())
     if has_network(root) and not args.force:
         raise RowtuiError(

@@ -1,25 +1,31 @@
-"""`rowtui network make`: make the directories of jobs without open inputs, and nothing else."""
+"""`rowtui network make`, `retire` and `restore`: the directories of a network's samples.
+
+`make` makes the directories of jobs without open inputs, and nothing else. `retire` lists the
+directories whose samples are no longer in any source; a user who types their number has them moved
+to the trash, from where `restore` brings them back.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
 import sys
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import ADD_YES, answer_to, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.runs.directories.materialise import nobodys
+from rowtui.core.runs.directories.trash import delete_retired, trashes
+from rowtui.core.runs.directories.trash import restore as restore_trash
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import network as to
-
 
 SHOWN = 20
 
@@ -27,7 +33,6 @@ SHOWN = 20
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the directories; 1 if some cannot be made."""
     networks = open_network(args, out)
-    from rowtui.cli.output.progress import ProgressBar
 
     unstarted = networks.unstarted()
     study = unstarted.study
@@ -66,21 +71,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 1 if found.conflicts else 0
 
 
-# `rowtui network restore`: bring back directories and products that were put away.
-
-
 def restore(args: argparse.Namespace, out: Output) -> int:
     """List what can be brought back, or bring it back; 1 if something cannot be brought back."""
     networks = open_network(args, out)
-    from rowtui.core.runs.directories.trash import restore, trashes
-
     if args.trash is None:
         names = trashes(networks.project)
         if not names:
             out.print("The trash is empty.")
         out.names(names)
         return 0
-    moved = restore(networks.project, args.trash)
+    moved = restore_trash(networks.project, args.trash)
     networks.project.synchronise()
     networks.project.close()
     for refused in moved.refused:
@@ -89,19 +89,11 @@ def restore(args: argparse.Namespace, out: Output) -> int:
     return 1 if moved.refused else 0
 
 
-# `rowtui network retire`: directories whose samples are no longer in any source.
-#
-# They are only listed until the user, who has seen their number, types that number. Then they are
-# moved to the trash, from where `restore` brings them back.
-
-
 def retire(args: argparse.Namespace, out: Output) -> int:
     """List them, or put them away; 1 if some could not be put away."""
     if args.yes and not args.delete:
         raise RowtuiError("--yes belongs to --delete", "add --delete, or leave it out")
     networks = open_network(args, out)
-    from rowtui.core.runs.directories.materialise import nobodys
-    from rowtui.core.runs.directories.trash import delete_retired
 
     names, needed = nobodys(networks)
     moved = None
@@ -123,7 +115,7 @@ def retire(args: argparse.Namespace, out: Output) -> int:
             "moved": [] if moved is None else list(moved.moved),
             "trash": None if moved is None or not moved.trash else moved.trash,
         }
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 1 if moved is not None and moved.refused else 0
     if moved is None:
         _list(names, out)

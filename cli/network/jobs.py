@@ -1,27 +1,27 @@
-"""`rowtui network cancel`: cancel jobs of a run, with all jobs that need their results."""
+"""`rowtui network cancel`, `redo` and `retry`: jobs of a run, named by node and directories.
+
+`cancel` also cancels the jobs that need the results of the cancelled jobs. `redo` lets completed
+jobs run again, with all jobs that used their results. `retry` lets failed jobs run again.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.network.shared.limits import open_network, raise_budget
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.network.graph.job_model import GraphJobState
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import Run
-
-
-# Jobs of a run by the names that users type: a node, and directories of it.
+from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.runs.model import BY_HAND
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.redo import with_what_follows
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import Run
+from rowtui.core.workflow.toml_file import did_you_mean
 
 
 def run_of(networks: Networks, name: str | None) -> OpenRun:
@@ -57,8 +57,6 @@ def jobs_named(running: OpenRun, node: str, directories: Sequence[str]) -> list[
 
 def refuse_unless_node(running: OpenRun, node: str) -> None:
     """Refuse a name that is no node with jobs in the run. Raises: RowtuiError."""
-    from rowtui.core.workflow.toml_file import did_you_mean
-
     runs = running.growth.flow.runs
     if node not in runs:
         near = did_you_mean(node, tuple(runs))
@@ -82,9 +80,6 @@ WHY = "cancelled by hand"
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the dependent jobs, ask, and record the cancellation."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import jobs_named, run_of
-    from rowtui.core.network.graph.job_model import GraphJobState
-    from rowtui.core.runs.running import OpenRun
 
     run = run_of(networks, args.run).run
     # Cancel in a temporary graph, to report the consequences.
@@ -117,16 +112,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-# `rowtui network redo`: have completed jobs run again, with all jobs that used their results.
-
-
 def redo(args: argparse.Namespace, out: Output) -> int:
     """Print the jobs to run again, ask, and put their products away; `run` makes them again."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
-    from rowtui.cli.network.shared.limits import raise_budget
-    from rowtui.core.network.graph.job_model import GraphJobState
-    from rowtui.core.runs.redo import with_what_follows
 
     running = run_of(networks, args.run)
     if args.directories:
@@ -162,9 +150,6 @@ def redo(args: argparse.Namespace, out: Output) -> int:
     return 1 if done.refused else 0
 
 
-# `rowtui network retry`: let failed jobs of a run be tried again.
-
-
 def retry(args: argparse.Namespace, out: Output) -> int:
     """Record that the jobs are to be retried; `run` retries them."""
     if args.all == (args.node is not None):
@@ -173,10 +158,6 @@ def retry(args: argparse.Namespace, out: Output) -> int:
             "name a node, with or without directories of it, or give --all",
         )
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import jobs_in, jobs_named, run_of
-    from rowtui.cli.network.shared.limits import raise_budget
-    from rowtui.core.network.graph.job_model import GraphJobState
-    from rowtui.core.runs.model import BY_HAND
 
     running = run_of(networks, args.run)
     if args.directories:

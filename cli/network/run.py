@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
+from asyncio import CancelledError
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.environment import cluster_name
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.network import simulate as network_simulate
+from rowtui.cli.network.shared.driving import Driving
+from rowtui.cli.network.shared.limits import chosen_limits, open_network
+from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.network.definition.load_schedule import PILOT_HINT
+from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
+from rowtui.core.project.review.budgets import balances_on
+from rowtui.core.runs.directories.readiness import unprepared, values_of
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
+from rowtui.core.runs.execution.plug_ins import find_execution
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.limits.spending import RemainingCost
+from rowtui.core.runs.limits.texts import amount, cost_text
+from rowtui.core.runs.lock import RunHeldError
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.store import Run
+from rowtui.core.runs.study import source_directories
+from rowtui.core.runs.views import NetworkView
+from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.runs.execution.messages import AutopilotMessage
-    from rowtui.core.runs.limits.limits import RunLimits
-    from rowtui.core.runs.limits.spending import RemainingCost
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.store import Run
-    from rowtui.core.runs.views import NetworkView
 
 INTERRUPTED = 130
 _OF_SIMULATION = ("seconds", "machines", "gantt")
@@ -30,8 +46,6 @@ _OF_SIMULATION = ("seconds", "machines", "gantt")
 def run(args: argparse.Namespace, out: Output) -> int:
     """Drive the run; 0 only if all jobs are done and none failed."""
     if args.simulate:
-        from rowtui.cli.network import simulate as network_simulate
-
         return network_simulate.run(args, out)
     _refuse_what_does_not_count(args)
     networks = open_network(args, out)
@@ -40,15 +54,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if had is not None:
         _refuse_if_held(had)
         _use_its_cluster(args, networks, had)
-    from rowtui.cli.network.shared.limits import chosen_limits
 
     view = networks.view(None if had is None else had.id, frozen=had is not None)
     network = networks.study().network if had is None else had.network
     chosen = args.execution if had is None else had.about.plug_ins.get("execution")
     execution = chosen or network.schedule.execution
     if execution == "pilot" and network.schedule.pilot is None:
-        from rowtui.core.network.definition.load_schedule import PILOT_HINT
-
         raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
     work = networks.left(
         None if had is None else had.id,
@@ -110,8 +121,6 @@ def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | No
 
 def _refuse_if_held(run: Run) -> None:
     """Refuse a run that another process holds. Raises: RunHeldError."""
-    from rowtui.core.runs.lock import RunHeldError
-
     holder = run.holder()
     if holder is not None:
         raise RunHeldError(run.id, holder)
@@ -119,8 +128,6 @@ def _refuse_if_held(run: Run) -> None:
 
 def _use_its_cluster(args: argparse.Namespace, networks: Networks, run: Run) -> None:
     """Continue a run on the cluster where it began, unless another cluster is named."""
-    from rowtui.cli.project.open import cluster_name
-
     if run.about.cluster and cluster_name(args) is None:
         networks.project.cluster_name = run.about.cluster
 
@@ -133,12 +140,8 @@ def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
             "add --new to begin another run",
         )
     if args.priority:
-        from rowtui.core.network.graph.scheduling_plug_ins import find_plugin
-
         find_plugin(args.priority)
     if args.execution:
-        from rowtui.core.runs.execution.plug_ins import find_execution
-
         find_execution(args.execution)
 
 
@@ -154,8 +157,6 @@ def _say_what(
 ) -> None:
     """Print the plan of work: the run, its jobs, directories, cost and limits."""
     view, work = ahead
-    from rowtui.cli.network.shared.text import count_jobs, limit_lines, say
-    from rowtui.core.runs.limits.texts import cost_text
 
     name = f"network {out.style(visible(view.name), 'bold')}"
     if had is None:
@@ -189,10 +190,6 @@ def _say_what(
 
 def _budgets(networks: Networks) -> Iterator[str]:
     """Yield a line for each budget that jobs of the project are charged against."""
-    from rowtui.core.project.review.budgets import balances_on
-    from rowtui.core.runs.limits.texts import amount
-    from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
-
     for name, balance in balances_on(networks.project, networks.clusters).items():
         for unit, whole, charged in (
             (CPU_HOURS, balance.cpu_hours, balance.charged.cpu_hours),
@@ -205,11 +202,6 @@ def _budgets(networks: Networks) -> Iterator[str]:
 
 def missing_directories(networks: Networks, run: Run | None) -> int:
     """Return how many directories have to be made before the first plan."""
-    import os
-
-    from rowtui.core.runs.directories.readiness import unprepared, values_of
-    from rowtui.core.runs.study import source_directories
-
     running = None if run is None else networks.running(run.id)
     if running is None:
         unstarted = networks.unstarted()
@@ -233,12 +225,6 @@ def _allows_directories(networks: Networks, run: Run | None, out: Output) -> boo
 
 
 def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:
-    from asyncio import CancelledError
-
-    from rowtui.cli.loop import run as run_async
-    from rowtui.cli.network.shared.driving import Driving
-    from rowtui.core.runs.execution.messages import MessageKind
-
     driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
     if args.json:
         out.print(json.dumps({"event": "run", "id": ours.id}))

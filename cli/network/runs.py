@@ -1,25 +1,35 @@
-"""`rowtui network runs`: every run of this project's network, including unusable ones."""
+"""`rowtui network runs`, `limits` and `stop`: the runs of this project's network.
+
+`runs` lists every run, including unusable ones. `limits` prints the limits of a run and its charges
+so far, and sets new limits. `stop` ends the process that drives a run; submitted jobs continue.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
 import time
 from typing import TYPE_CHECKING
 
-from rowtui.cli.network.shared.limits import open_network
+from rowtui.cli.network.jobs import chosen_run, run_of
+from rowtui.cli.network.shared.json import charged_json, limits_json
+from rowtui.cli.network.shared.limits import open_network, with_options
+from rowtui.cli.network.shared.text import limit_lines, spent_text
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.table import TableCell, TextColumn, table_lines
 from rowtui.cli.project.open import ask, is_interactive
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.engine.api.json.values import utc
+from rowtui.core.runs.limits.limits import RunLimits
+from rowtui.core.runs.limits.texts import cost_text
+from rowtui.core.runs.limits.times import time_text
+from rowtui.core.runs.model import Stopped, limits_fields
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import BadRun, Run
 
 if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import network as to
-    from rowtui.core.runs.limits.limits import RunLimits
-    from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import BadRun, Run
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -28,15 +38,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     runs = list(reversed(networks.runs()))
     if args.json:
         document: to.RunsJson = {"version": VERSION, "runs": [_listed(it) for it in runs]}
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
         return 0
     if not runs:
         out.print("No run yet; 'rowtui network run' begins one.")
         return 0
-    from rowtui.cli.output.table import TableCell, TextColumn, table_lines
-    from rowtui.core.runs.limits.texts import cost_text
-    from rowtui.core.runs.limits.times import time_text
-    from rowtui.core.runs.store import BadRun
 
     columns = [
         TextColumn("Run", style="bold"),
@@ -82,10 +88,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _listed(run: Run | BadRun) -> to.ListedRunJson:
     """Return the data of a run's journal, without its network."""
-    from rowtui.cli.network.shared.json import charged_json, limits_json
-    from rowtui.core.engine.api.json.values import utc
-    from rowtui.core.runs.store import BadRun
-
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
     standing = run.standing
@@ -113,14 +115,9 @@ def _listed(run: Run | BadRun) -> to.ListedRunJson:
     return found
 
 
-# `rowtui network limits`: the limits of a run and its charges so far, and new limits.
-
-
 def limits(args: argparse.Namespace, out: Output) -> int:
     """Show the limits; with options ask, and confirm new limits, which a driving process adopts."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import run_of
-    from rowtui.cli.network.shared.limits import with_options
 
     running = run_of(networks, args.run)
     before = running.run.limits
@@ -141,7 +138,7 @@ def limits(args: argparse.Namespace, out: Output) -> int:
     if changed:
         networks.begin(limits, name=running.run.id)
     if args.json:
-        out.print(json.dumps(_fields(running, changed=changed), indent=2))
+        out.json(_fields(running, changed=changed))
     elif changed:
         out.print(f"The limits of run {running.run.id} are changed.")
     networks.project.close()
@@ -149,8 +146,6 @@ def limits(args: argparse.Namespace, out: Output) -> int:
 
 
 def _show(running: OpenRun, wanted: RunLimits | None, out: Output) -> None:
-    from rowtui.cli.network.shared.text import limit_lines, spent_text
-
     out.print(f"Run {running.run.id} is {running.status.value}.")
     for title, limits in (("Limits", running.run.limits), ("New limits", wanted)):
         if limits is not None:
@@ -160,9 +155,6 @@ def _show(running: OpenRun, wanted: RunLimits | None, out: Output) -> None:
 
 
 def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
-    from rowtui.cli.network.shared.json import charged_json
-    from rowtui.core.runs.model import limits_fields
-
     return {
         "version": 1,
         "run": running.run.id,
@@ -173,9 +165,6 @@ def _fields(running: OpenRun, *, changed: bool) -> dict[str, object]:
     }
 
 
-# `rowtui network stop`: end the process that drives a run. Submitted jobs continue.
-
-
 WAIT_SECONDS = 10.0
 """Longest wait, in seconds, for the process that drives the run."""
 
@@ -183,8 +172,6 @@ WAIT_SECONDS = 10.0
 def stop(args: argparse.Namespace, out: Output) -> int:
     """Write the stop into the run's journal, where the driving process reads it."""
     networks = open_network(args, out)
-    from rowtui.cli.network.jobs import chosen_run
-    from rowtui.core.runs.model import Stopped
 
     run = chosen_run(networks, args.run)
     holder = run.holder()
@@ -200,7 +187,7 @@ def stop(args: argparse.Namespace, out: Output) -> int:
     networks.project.close()
     if args.json:
         fields = {"version": 1, "run": run.id, "holder": str(holder), "stopped": ended}
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
     elif ended:
         out.print(f"Run {run.id} is stopped; jobs that were sent go on.")
     if not ended:

@@ -1,28 +1,25 @@
-"""`rowtui network show`: the network and its run, or the samples of one of its nodes."""
+"""`rowtui network show`: the network and its run, or the samples of one of its nodes.
+
+With `--dot` the network is printed in Graphviz format: nodes with their number of completed jobs,
+and links with marks.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from rowtui.cli.network.shared.json import network_json, samples_json
 from rowtui.cli.network.shared.limits import logs_of, open_network
-from rowtui.cli.network.shared.text import dimensions_of, link_marks
+from rowtui.cli.network.shared.text import dimensions_of, link_marks, print_network, sample_lines
+from rowtui.cli.output.output import Output
+from rowtui.cli.pack.text import terminal_width
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.graph.job_model import GraphJobState
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.views import NetworkView, NodeView
-    from rowtui.core.state.model import LastEnd
-
-
-# A network in Graphviz format: nodes with their number of completed jobs, links with marks.
-
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.views import NetworkView, NodeView
+from rowtui.core.state.model import LastEnd
 
 _SHAPES = {"source": "ellipse", "node": "box", "sink": "note"}
 
@@ -86,18 +83,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _samples(args, networks, out)
     view = networks.view(args.run, frozen=not args.now)
     if args.json:
-        from rowtui.cli.network.shared.json import network_json
-
         found = network_json(view, _logs(networks, view), _ends(networks, view))
-        out.print(json.dumps(found, indent=2))
+        out.json(found)
         return 0
     if args.dot:
-        from rowtui.cli.network.show import dot_lines
-
         out.lines(dot_lines(view))
         return 0
-    from rowtui.cli.network.shared.text import print_network
-    from rowtui.cli.pack.text import terminal_width
 
     for problem in (*view.problems, *view.notices):
         out.warn(problem)
@@ -127,8 +118,6 @@ def _ends(networks: Networks, view: NetworkView) -> dict[int, LastEnd]:
 
 
 def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
-    from rowtui.core.network.graph.job_model import GraphJobState
-
     states = [GraphJobState[state.upper()] for state in args.states]
     page = networks.samples(args.node, states, limit=args.limit, name=args.run, frozen=not args.now)
     running = None if args.now else networks.running(args.run)
@@ -138,11 +127,8 @@ def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
     failed = [(action, it.directory) for it in page.samples if it.state == "failed"]
     logs = {directory: log for (_, directory), log in logs_of(networks, failed).items()}
     if args.json:
-        from rowtui.cli.network.shared.json import samples_json
-
-        out.print(json.dumps(samples_json(page, logs), indent=2))
+        out.json(samples_json(page, logs))
         return 0
-    from rowtui.cli.network.shared.text import sample_lines
 
     rows = [(it.directory, it.state, it.values, it.reason) for it in page.samples]
     if rows:

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.cli.arguments import count
-
-if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-    from rowtui.core.network.graph.dynamic_graph import Growth
-    from rowtui.core.project.project import Project
+from rowtui.cli.network.shared.simulation_text import (
+    SimulationReport,
+    print_simulation,
+    simulation_json,
+)
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import busy_with
+from rowtui.cli.project.open import open_project
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.network.graph.dynamic_graph import Growth
+from rowtui.core.project.project import Project
+from rowtui.core.runs.execution.order import orderable
+from rowtui.core.runs.limits.asked import GraphAmounts
+from rowtui.core.runs.limits.machines import machines_of, parse_machines
+from rowtui.core.runs.limits.run_times import parse_seconds, run_times
+from rowtui.core.runs.limits.simulation import (
+    assume_entries,
+    compare,
+    plugin_names,
+    take_complete,
+    work_of,
+)
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import RunStore
+from rowtui.core.runs.study import read_study
 
 MOST_SECONDS = 60.0  # no plug-in is started after that
 ENTRIES = 1  # assumed length of a list that no job has made yet
@@ -65,25 +85,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     Of `args` also `json`, `cluster`, `run` (an id), `priority` are used.
     """
-    from rowtui.cli.network.shared.simulation_text import (
-        SimulationReport,
-        print_simulation,
-        simulation_json,
-    )
-    from rowtui.cli.output.progress import busy_with
-    from rowtui.cli.project.open import open_project
-    from rowtui.core.runs.execution.order import orderable
-    from rowtui.core.runs.limits.asked import GraphAmounts
-    from rowtui.core.runs.limits.machines import machines_of, parse_machines
-    from rowtui.core.runs.limits.run_times import parse_seconds, run_times
-    from rowtui.core.runs.limits.simulation import (
-        assume_entries,
-        compare,
-        plugin_names,
-        take_complete,
-        work_of,
-    )
-
     given = parse_seconds(",".join(args.seconds or ()))
     machines = parse_machines(args.machines) if args.machines else None
     project = open_project(args, out)
@@ -117,8 +118,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(notice)
     chosen = found.outcome(args.gantt) if args.gantt else found.best
     if chosen is not None and chosen.run is None:
-        from rowtui.core.base.errors import RowtuiError
-
         raise RowtuiError(chosen.error)
     if args.json:
         out.print(simulation_json(told, chosen, args.gantt_by))
@@ -129,15 +128,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
     """Return the samples of a run, or of the network as it is on disk now."""
-    from rowtui.core.network.graph.dynamic_graph import Growth
-
     if run_id:
-        from rowtui.core.runs.running import OpenRun
-        from rowtui.core.runs.store import RunStore
-
         running = OpenRun(project, RunStore(project.root).load(run_id))
         return running.growth
-    from rowtui.core.runs.study import read_study
 
     study = read_study(project)
     out.problems(study.problems)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 import os
 import sys
+from collections.abc import Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rowtui.core.base.errors import Problem
 
 ERROR, WARN, INFO, DEBUG, TRACE = range(1, 6)
@@ -108,6 +108,10 @@ class Output:
     def print(self, text: str = "") -> None:
         """Print a line of the result."""
         sys.stdout.write(text + "\n")
+
+    def json(self, document: object) -> None:
+        """Print the result as JSON."""
+        self.print(json.dumps(document, indent=2))
 
     def write(self, text: str) -> None:
         """Write a part of the result unchanged."""

@@ -1,24 +1,23 @@
-"""A progress bar on stderr, for work that takes more than a moment."""
+"""Progress on stderr, for work that takes more than a moment; only on a terminal.
+
+Work with known progress has a bar. Other work has a line with the current activity and its
+duration, written by a separate thread, because the work occupies this one.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from rowtui.cli.output.output import Output
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
     from threading import Event, Lock, Thread
 
-    from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
-
-
-# The current activity and its duration, on stderr, for work without a known progress.
-#
-# A separate thread writes the line, because the work occupies this one. Without a terminal nothing
-# is written.
 
 
 BUSY_PATIENCE_SECONDS = 1.0  # shorter work shows nothing

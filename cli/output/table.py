@@ -7,15 +7,10 @@ separating space.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.core.base.text import visible
-
-if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-
-
-# Numbers of jobs and groups as short ranges.
 
 
 def spans(numbers: Sequence[int]) -> list[list[int]]:

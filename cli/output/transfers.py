@@ -5,17 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import REDRAW_SECONDS
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import file_size, plural, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import TransferView
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan

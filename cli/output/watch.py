@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.output.output import Output
@@ -18,7 +19,6 @@ from rowtui.core.base.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
 
 Told = dict[str, dict[str, object]]
 """The reported values: item -> word -> value."""

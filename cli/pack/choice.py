@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import argparse
+from typing import Literal
 
 from rowtui.core.base.errors import RowtuiError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.base.text import visible
+from rowtui.core.project.planning.pack_views import PackChoice
+from rowtui.core.workflow.toml_file import did_you_mean
 
 
 def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
@@ -31,7 +30,6 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
         return wanted
     if wanted is False:
         raise RowtuiError("--no-pack packs nothing", "leave out the options that say how to pack")
-    from rowtui.core.project.planning.pack_views import PackChoice
 
     if args.packer:
         _refuse_unknown(args.packer)
@@ -46,9 +44,7 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
 
 
 def _refuse_unknown(packer: str) -> None:
-    from rowtui.core.base.text import visible
     from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.workflow.toml_file import did_you_mean
 
     known = [name for name, _ in packers(installed_packers().packers)]
     if packer not in known:

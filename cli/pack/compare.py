@@ -6,39 +6,31 @@ packer, because all of them pack the same jobs on the same nodes.
 
 from __future__ import annotations
 
-import json
+import argparse
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.choice import choice_of
-from rowtui.cli.pack.text import (
-    above,
-    amount,
-    cut_last,
-    head,
-    number,
-    terminal_width,
-)
+from rowtui.cli.pack.text import Cells, above, amount, cut_last, head, number, terminal_width
 from rowtui.cli.project.open import say_mapping_problems
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.plans import packed_of
+from rowtui.core.packing.pack import installed_packers, packers
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
+from rowtui.core.project.planning.packing import PlanPacking
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.model import Plan
 from rowtui.core.workflow.duration import format_duration
+from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.pack.text import Cells
     from rowtui.core.base.json import packing as to
-    from rowtui.core.project.planning.pack_views import PackedDestination
-    from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.workflow.model import Action
 
 
 class Done(NamedTuple):
@@ -76,8 +68,6 @@ def compare(
     among: Sequence[int] | None,
 ) -> int:
     """Print a table for each destination, or JSON."""
-    from rowtui.core.project.planning.pack_views import PackChoice
-
     choice = choice_of(args) or PackChoice()
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
@@ -89,7 +79,7 @@ def compare(
         out.warn(sentence)
     places = _pack_by_each(project, plan, choice, out) if plan.jobs else []
     if args.json:
-        out.print(json.dumps(_json(plan, places, planning, choice.budget), indent=2))
+        out.json(_json(plan, places, planning, choice.budget))
         return 0
     if not plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
@@ -111,9 +101,6 @@ def compare(
 def _pack_by_each(
     project: Project, plan: Plan, choice: Any, out: Output
 ) -> list[DestinationResults]:
-    from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.project.planning.packing import PlanPacking
-
     installed = installed_packers()
     for left_out in installed.left_out:
         out.warn(f"{visible(left_out.name)}: {left_out.why} ({visible(left_out.hint)})")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+import argparse
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.pack.choice import choice_of
+from rowtui.cli.pack.compare import compare
+from rowtui.cli.pack.simulation import simulate_packing
+from rowtui.cli.pack.text import print_packing, terminal_width
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.engine.api.json.packing import packing_of
+from rowtui.core.groups.select import matching_actions
+from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan import pack_submission
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.planning.pack_views import PackedPlan
+from rowtui.core.submission.plan.model import count_jobs
 
 TOLD = "pack: "  # the prefix of packing warnings, which this command prints in its own lines
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the packing of all jobs that are ready. Nothing is submitted."""
-    from rowtui.core.groups.select import matching_actions
-    from rowtui.core.project.planning.pack_views import PackChoice
-
     _refuse_what_does_not_count(args)
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
@@ -36,8 +34,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
     among = chosen_positions(project, args.directories, out)
     choice = choice_of(args) or PackChoice()
     if args.compare:
-        from rowtui.cli.pack.compare import compare
-
         return compare(args, out, project, actions, among)
     with busy_with(project, out, "Planning and packing"):
         packed = pack_submission(project, actions, choice, among, limit=args.n)
@@ -48,13 +44,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if not sentence.startswith(TOLD):
             out.warn(sentence)
     if args.simulate:
-        from rowtui.cli.pack.simulation import simulate_packing
-
         return simulate_packing(args, out, packed)
     if args.json:
-        from rowtui.core.engine.api.json.packing import packing_of
-
-        out.print(json.dumps(packing_of(packed), indent=2))
+        out.json(packing_of(packed))
         return 0
     _print(packed, out)
     return 0
@@ -71,8 +63,6 @@ def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
 
 
 def _print(packed: PackedPlan, out: Output) -> None:
-    from rowtui.cli.pack.text import print_packing, terminal_width
-
     if not packed.plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if packed.plan.skipped else "."))
         return
@@ -82,8 +72,6 @@ def _print(packed: PackedPlan, out: Output) -> None:
             out.print()
         print_packing(destination, packed.plan.jobs, out, width)
     if any(destination.packed.jobs for destination in packed.destinations):
-        from rowtui.core.submission.plan.model import count_jobs
-
         out.print()
         out.print(f"In all {count_jobs(packed.plan.jobs)}.")
         out.note("'rowtui submit --pack' with the same options submits it, after asking.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from rowtui.cli.arguments import json_option, positive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from rowtui.core.workflow.duration import parse_duration
 
 _EXAMPLES = """\
   rowtui pack                          all that is ready, on as few and cheap nodes as possible
@@ -124,8 +123,6 @@ def _float(text: str, least: float, most: float = 1e9) -> float:
 
 
 def _duration(text: str) -> int:
-    from rowtui.core.workflow.duration import parse_duration
-
     try:
         seconds = parse_duration(text)
     except ValueError:

@@ -8,43 +8,39 @@ new policy is started after `MOST_SECONDS`.
 
 from __future__ import annotations
 
-import json
+import argparse
 import math
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import Busy
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.ahead import Ahead, carried_out
-from rowtui.cli.pack.text import number
+from rowtui.cli.pack.text import Cells, number
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.clusters.model import NodeType
 from rowtui.core.engine.api.json.values import cost_in, place_of
-from rowtui.core.packing.model import HOUR
+from rowtui.core.packing.model import HOUR, InstanceType
+from rowtui.core.packing.simulation.online_model import Policy
 from rowtui.core.packing.simulation.simulate import (
     Arrival,
     Faults,
     PackingSimulation,
+    TypeUse,
     simulate,
     usual_policies,
 )
 from rowtui.core.project.planning.pack_terms import core_share_mb, demand_of, node_type_of
+from rowtui.core.project.planning.pack_views import NodeTypeView, PackedDestination, PackedPlan
+from rowtui.core.submission.plan.model import PlannedJob
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.pack.text import Cells
     from rowtui.core.base.json import packing as to
-    from rowtui.core.packing.model import InstanceType
-    from rowtui.core.packing.simulation.online_model import Policy
-    from rowtui.core.packing.simulation.simulate import TypeUse
-    from rowtui.core.project.planning.pack_views import NodeTypeView, PackedDestination, PackedPlan
-    from rowtui.core.submission.plan.model import PlannedJob
 
 MOST_JOBS = 100_000  # of one destination: a million would take minutes for each policy
 MOST_SECONDS = 60.0
@@ -85,7 +81,7 @@ def simulate_packing(args: argparse.Namespace, out: Output, packed: PackedPlan) 
             if there.packed.jobs
         ]
     if args.json:
-        out.print(json.dumps(_json(args, courses), indent=2))
+        out.json(_json(args, courses))
         return 0
     if not courses:
         out.print("There are no jobs that could be packed.")

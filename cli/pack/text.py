@@ -6,18 +6,19 @@ terminal the bars become shorter, and the last column is cut.
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
 from rowtui.core.base.text import count, memory, plural, visible
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
     from rowtui.core.project.planning.pack_views import BundleView, NodeUse, PackedDestination
     from rowtui.core.submission.plan.model import Packed, PlannedJob
 
@@ -262,8 +263,6 @@ def _any(groups: Sequence[Sequence[BundleView]], resource: int) -> bool:
 def _width(line: str) -> int:
     """Return the width of a painted line."""
     if "\x1b" in line:
-        import re
-
         line = re.sub(r"\x1b\[[0-9;]*m", "", line)
     return display_width(line)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
 
 SIGNAC = '[workspace]\nvalue_file = "signac_statepoint.json"\n'
 
@@ -52,7 +49,5 @@ def _workflow(workspace: str, *, signac: bool) -> str:
     if workspace == "workspace":
         return ""
     if "'" in workspace:  # a literal string cannot hold it; JSON's strings are TOML's
-        import json
-
         return f"[workspace]\npath = {json.dumps(workspace)}\n"
     return f"[workspace]\npath = '{workspace}'\n"

@@ -1,37 +1,34 @@
-"""`rowtui mirror`: the copies of a project on clusters that do not share its folder."""
+"""`rowtui mirror`: the copies of a project on clusters that do not share its folder.
+
+The differences between a copy and its project are a table for users, and JSON for programs.
+"""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-import json
 import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.cli.environment import cluster_name
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar, waited_for
 from rowtui.cli.output.table import TableCell, TextColumn, table_lines
-from rowtui.cli.project.open import answer_to, ask, cluster_name, open_project, say_notices
+from rowtui.cli.project.open import answer_to, ask, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import file_size, plural, visible
 from rowtui.core.engine.api.json.values import utc
-from rowtui.core.mirror.compare import Side, Transfer
-from rowtui.core.mirror.model import FOLDER, LINK
+from rowtui.core.mirror.compare import Copy, Side, Transfer
+from rowtui.core.mirror.model import FOLDER, LINK, FileFacts
+from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import AsyncGenerator, Iterator, Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import copies as to
-    from rowtui.core.mirror.compare import Copy, Transfer
-    from rowtui.core.mirror.model import FileFacts
     from rowtui.core.mirror.transfer import files
     from rowtui.core.project.context.copy_by_hand import CopyByHand, CopyComparison
-    from rowtui.core.project.project import Project
-
-
-# The differences between a copy and its project: as a table for users, and as JSON.
 
 
 _SHOWN = 10  # of each kind, without -v
@@ -280,7 +277,7 @@ def _compare(
             print_compared(compared, out, all_of_them=bool(getattr(args, "verbose", 0)))
         found.append(compared)
     if args.json:
-        out.print(json.dumps([compared_json(it) for it in found], indent=2))
+        out.json([compared_json(it) for it in found])
     elif not found and not failed:
         out.note(
             "No cluster has a copy of this project. A submission makes one where it is needed."
@@ -339,7 +336,7 @@ def _carry_out(
             "size": last.done_bytes,
             "notices": [*last.notices],
         }
-        out.print(json.dumps(copied, indent=2))
+        out.json(copied)
     elif copies:
         done = plural(last.done_files, "file")
         out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.cli.environment import environment_number, environment_word
+from rowtui.cli.environment import cluster_name, io_threads
 from rowtui.cli.loop import at_end, run
-from rowtui.core.base.errors import RowtuiError
+from rowtui.cli.output.output import Output
+from rowtui.cli.output.progress import ProgressBar
+from rowtui.core.base.errors import InvalidFileError, RowtuiError
+from rowtui.core.base.files import configuration_files
 from rowtui.core.base.text import plural, visible
+from rowtui.core.network.definition.find import has_network
+from rowtui.core.project.context.cluster_context import ClusterContext
+from rowtui.core.project.project import Project
+from rowtui.core.state.model import Directories
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from rowtui.cli.output.output import Output
     from rowtui.core.clusters.transports.login import Asker
-    from rowtui.core.project.context.cluster_context import ClusterContext
-    from rowtui.core.project.project import Project
-    from rowtui.core.state.model import Directories
 
-IO_THREADS = 8  # Row's default
 SHOWN_BAD = 5  # directories that are named individually
 LONGEST_ANSWER = 1 << 12  # a terminal gives no longer lines
 ADD_YES = "add --yes to go on without a question"
-
-
-def cluster_name(args: argparse.Namespace) -> str | None:
-    """Return `--cluster`, else the environment's cluster."""
-    return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
-
-
-def io_threads(args: argparse.Namespace) -> int:
-    """Return `--io-threads`, else the environment's value."""
-    return getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
 
 
 def open_project(
@@ -51,10 +43,6 @@ def open_project(
     submission are sent. Without `errors` the caller reports the problems of actions, as part of a
     plan.
     """
-    from rowtui.cli.output.progress import ProgressBar
-    from rowtui.core.network.definition.find import has_network
-    from rowtui.core.project.project import Project
-
     project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
     project.arrays = getattr(args, "array", None)
@@ -137,11 +125,8 @@ def is_typed(args: argparse.Namespace) -> bool:
 
 def say_configuration_problems(project: Project, out: Output) -> None:
     """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
-    from rowtui.core.base.files import configuration_files
-
     if not any(path.exists() for path in configuration_files(project.environment)):
         return
-    from rowtui.core.base.errors import InvalidFileError
     from rowtui.core.clusters.config.load import load_launchers
 
     problems = project.configured.problems

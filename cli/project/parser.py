@@ -1,4 +1,4 @@
-"""The grammar of the commands about a project as a whole: init, scan, clean, doctor, ...
+"""The grammar of the commands about a project as a whole: init, scan, clean, doctor, mirror, ...
 
 Row's commands keep Row's options.
 """
@@ -85,9 +85,6 @@ def add_project_commands(commands: Any, add: Any, about: Mapping[str, str]) -> N
         '  eval "$(rowtui completion bash)"\n  rowtui completion fish | source',
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
-
-
-# The grammar of `mirror`; loaded only when it is typed.
 
 
 _EXAMPLES = """\

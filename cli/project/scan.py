@@ -1,28 +1,29 @@
-"""`rowtui scan`: check directories again, and remove completions whose products are gone."""
+"""`rowtui scan` and `rowtui clean`: the recorded state of directories.
+
+`scan` checks directories again and removes completions whose products are gone; `clean` deletes
+the recorded state.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import ProgressBar
 from rowtui.cli.project.open import given_names, open_project, say_notices
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
+from rowtui.core.project.scan import ScanReport, scan
+from rowtui.core.state.records import forget
 
 if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import directories as to
-    from rowtui.core.project.scan import ScanReport
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Scan and report found (with -v) and lost completions."""
-    from rowtui.core.project.scan import ScanReport, scan
-
     project = open_project(args, out, synchronise=False)
     if args.action is not None and not project.workflow.named(args.action):
         out.warn("No actions scanned.")
@@ -55,18 +56,11 @@ def _print_json(report: ScanReport, out: Output) -> None:
         "found": dict(report.found),
         "lost": dict(report.lost),
     }
-    out.print(json.dumps(document, indent=2))
-
-
-# `rowtui clean`: remove cached state.
+    out.json(document)
 
 
 def clean(args: argparse.Namespace, out: Output) -> int:
     """Delete the chosen state, or everything without a choice; refuse while jobs are submitted."""
-    from rowtui.core.state.records import forget
-    from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
-    from rowtui.core.submission.reconcile.open_jobs import forget_open
-
     everything = not (args.directory or args.submitted or args.completed)
     submitted = args.submitted or everything
     completed = args.completed or everything
@@ -92,6 +86,9 @@ def clean(args: argparse.Namespace, out: Output) -> int:
         completed=completed,
     )
     if submitted:
+        from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
+        from rowtui.core.submission.reconcile.open_jobs import forget_open
+
         forget_open(project.root)
         remove_traces(project.root)
     return 0

@@ -1,18 +1,22 @@
-"""`rowtui show cluster`: the recognised cluster's configuration, or all of them."""
+"""`rowtui show cluster` and `rowtui show launchers`: the configuration in effect.
+
+Both print the part of the recognised cluster, or everything.
+"""
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
-from typing import TYPE_CHECKING
 
-from rowtui.cli.project.open import cluster_name
+from rowtui.cli.environment import cluster_name
+from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import InvalidFileError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
+from rowtui.core.clusters.config.load import load_clusters, load_launchers
+from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
+from rowtui.core.clusters.identify import identify_cluster
+from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
+from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+from rowtui.core.engine.api.json.clusters import cluster_of
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -20,12 +24,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     A cluster that is reached over SSH is shown with its last own report.
     """
-    from rowtui.core.clusters.config.load import load_clusters
-    from rowtui.core.clusters.config.show import cluster_toml, clusters_toml
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-
     configured = load_clusters(os.environ)
     name = cluster_name(args) if args.known_cluster is None else args.known_cluster
     broken = any(problem.severity == "error" for problem in configured.problems)
@@ -45,9 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
-        from rowtui.core.engine.api.json.clusters import cluster_of
-
-        out.print(json.dumps([cluster_of(cluster) for cluster in clusters], indent=2))
+        out.json([cluster_of(cluster) for cluster in clusters])
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
@@ -55,23 +51,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 1 if broken else 0
 
 
-# `rowtui show launchers`: the prefixes of commands on this cluster, or on all.
-
-
 def launchers(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
-    from rowtui.core.clusters.config.load import load_clusters, load_launchers
-    from rowtui.core.clusters.config.show import launchers_toml
-    from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
-
     launchers = load_launchers(os.environ)
     if args.json:
         document = {
             name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
             for name, by_cluster in launchers.by_name.items()
         }
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
     elif args.short:
         out.lines(sorted(launchers.by_name))
     elif args.all:

@@ -6,19 +6,19 @@ aside: it is named with the reason, and is in no group.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import action_not_found, chosen_positions, open_project
 from rowtui.cli.show.listing import DirectoryTable, Element
 from rowtui.core.groups.model import Status
-from rowtui.core.groups.status import STATUS_OF, only_status, status_codes
+from rowtui.core.groups.status import only_status
+from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base.json import directories as to
-    from rowtui.core.project.project import Project
 
 NEEDS_ACTION = (
     "completed",
@@ -62,7 +62,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         jobs = project.state.submitted.get(action.name, {})
         elements.append(Element(cut, shown, row, jobs, only_status(row, statuses)))
     if args.json:
-        _print_json(args, project, elements, out)
+        from rowtui.cli.show.json import print_groups
+
+        print_groups(project, args.action, elements, out)
     elif not any(element.shown for element in elements):
         out.print("No matches.")
     elif args.short:
@@ -82,8 +84,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _usage(message: str) -> int:
-    import sys
-
     sys.stderr.write(f"error: {message}\n\nFor more, try 'rowtui show directories --help'.\n")
     return 2
 
@@ -97,45 +97,9 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
         else (directories.name(position) for position in sorted(among))
     )
     if args.json:
-        import json
+        from rowtui.cli.show.json import print_names
 
-        from rowtui.core.base.json import VERSION
-        from rowtui.core.engine.api.json.values import bad_of
-
-        found: to.DirectoryNamesJson = {
-            "version": VERSION,
-            "directories": list(names),
-            "bad": bad_of(project),
-        }
-        out.print(json.dumps(found, indent=2))
+        print_names(project, list(names), out)
     else:
         out.names(names)
     return 0
-
-
-def _print_json(
-    args: argparse.Namespace, project: Project, elements: list[Element], out: Output
-) -> None:
-    import json
-
-    from rowtui.core.base.json import VERSION
-    from rowtui.core.engine.api.json.directories import directory_of, group_of
-    from rowtui.core.groups.request import job_requests
-    from rowtui.core.project.planning.asked import shown_amounts
-    from rowtui.core.project.planning.plan import counted_on
-
-    def entry(element: Element, code: int, position: int) -> to.DirectoryJson:
-        job = element.submitted.get(position)
-        return directory_of(project, args.action, position, STATUS_OF[code], job)
-
-    groups: list[to.GroupJson] = []
-    for element in elements:
-        codes = status_codes(element.row, len(project.state.directories))
-        requests = counted_on(project, job_requests(element.cut.page(0, element.shown)))
-        for request, asked in zip(requests, shown_amounts(project, requests), strict=True):
-            entries = [
-                entry(element, codes[position], position) for position in request.group.indices
-            ]
-            groups.append(group_of(request, asked, len(groups) + 1, entries))
-    document: to.GroupsJson = {"version": VERSION, "action": args.action, "groups": groups}
-    out.print(json.dumps(document, indent=2))

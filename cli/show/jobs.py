@@ -5,23 +5,31 @@ The format follows Row 1.1 (ID, Action, Directories; --short prints ids for scan
 
 from __future__ import annotations
 
-import json
+import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.queue_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import Row, TextColumn, table_lines
+from rowtui.cli.output.watch import told_of_jobs, watch
 from rowtui.cli.project.open import given_names, is_typed, open_project, say_notices
 from rowtui.core.base.text import count, plural
+from rowtui.core.engine.api.engine import JobView
+from rowtui.core.engine.api.json.jobs import (
+    JobRecords,
+    elapsed_of,
+    jobs_of,
+    known_jobs,
+    walltime_of,
+)
+from rowtui.core.groups.select import matches
+from rowtui.core.project.project import Project
+from rowtui.core.project.queue.needs import unable_to_start
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.engine.api.engine import JobView
     from rowtui.core.engine.api.json.jobs import JobRecords
-    from rowtui.core.project.project import Project
 
 _NAMED = 10  # jobs of one reason that are named below the table
 
@@ -29,8 +37,6 @@ _NAMED = 10  # jobs of one reason that are named below the table
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the table, ids, or JSON."""
     if getattr(args, "watch", None) is not None:
-        from rowtui.cli.output.watch import told_of_jobs, watch
-
         return watch(args, out, run, told_of_jobs)
     project = open_project(args, out, ask_queue=not (args.long or args.json))
     names = given_names(args.directories)
@@ -61,8 +67,6 @@ def _submitted(
     args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
 ) -> list[tuple[int, str, int]]:
     """Return (id, action, directories) of the jobs of a cluster ("": of all), by id."""
-    from rowtui.core.groups.select import matches
-
     if not any(project.state.submitted.values()):
         return []
     wanted = None
@@ -84,8 +88,6 @@ def _submitted(
 def _print_long(
     args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
 ) -> int:
-    from rowtui.core.groups.select import matches
-
     view = run_async(project.jobs.view(now=is_typed(args)))
     say_notices(project, out)
     if view.error:
@@ -97,11 +99,10 @@ def _print_long(
         if matches(args.action, job.record.action)
         and (wanted is None or wanted.intersection(job.record.directories))
     ]
-    from rowtui.core.engine.api.json.jobs import jobs_of, known_jobs
 
     known = known_jobs(project, view.jobs)
     if args.json:
-        out.print(json.dumps(jobs_of(jobs, known, view.error), indent=2))
+        out.json(jobs_of(jobs, known, view.error))
     elif not jobs:
         out.print("No matches.")
     elif args.short:
@@ -115,8 +116,6 @@ def _print_long(
 
 def notes(jobs: Sequence[JobView]) -> list[str]:
     """Return why jobs do not start until the user acts, and what to do; one line per reason."""
-    from rowtui.core.project.queue.needs import unable_to_start
-
     found: dict[str, list[str]] = {}
     for job in jobs:
         told = unable_to_start(job)
@@ -132,8 +131,6 @@ def _some(labels: Sequence[str]) -> str:
 
 
 def _table(jobs: list[JobView], known: JobRecords, out: Output, *, header: bool) -> list[str]:
-    from rowtui.core.engine.api.json.jobs import elapsed_of, walltime_of
-
     columns = [
         TextColumn("ID", right=True),
         TextColumn("Cluster"),

@@ -11,22 +11,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.groups.model import Status
+from rowtui.core.groups.form import GroupCut
+from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import STATUS_OF, status_codes
 from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import Directories, Submitted
 from rowtui.core.state.pointer_values import PointerTexts
-
-if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.show.wide_listing import WideRows
-    from rowtui.core.groups.form import GroupCut
-    from rowtui.core.groups.model import ActionStatus
-    from rowtui.core.state.model import Directories, Submitted
 
 STYLES = {
     Status.COMPLETED: "green italic",
@@ -38,9 +34,6 @@ STYLES = {
     Status.WAITING: "cyan dim italic",
 }
 PIECE = 1 << 16  # rows that are laid out at once
-# With this many rows, counted once plus twice for each value, numpy is faster, including its
-# import.
-WIDE_FROM = 150_000
 # From this share of names on, decoding all names at once is cheaper; the second value is for names
 # of one length.
 ALL_NAMES_FROM = 1 / 8
@@ -104,18 +97,13 @@ class DirectoryTable:
             TextColumn(visible(pointer), right=True, right_header=False)
             for pointer in self._pointers
         ]
-        wide = None if out.color else self._wide(columns)
-        widths = self._widths(columns) if wide is None else wide.widths
+        widths = self._widths(columns)
         if header:
             # A row that is thrown away passes the widths to the header.
             out.lines(table_lines(columns, [["x" * width for width in widths]], out)[:1])
         for number, element in enumerate(self._elements):
             last = number == len(self._elements) - 1
-            if wide is not None:
-                pieces = wide.pieces(number, separate=self._separate)
-            else:
-                pieces = self._pieces(element, widths, out)
-            for piece in pieces:
+            for piece in self._pieces(element, widths, out):
                 out.write(piece)
             out.write(self._ending(element, last=last))
 
@@ -127,17 +115,6 @@ class DirectoryTable:
         """
         cut_short = self._separate and 0 < element.shown < len(element.cut)
         return "\n" * (cut_short + (not last))
-
-    def _wide(self, columns: Sequence[TextColumn]) -> WideRows | None:
-        """Return the rows as arrays, if there are enough rows and they are simple enough."""
-        rows = sum(element.size for element in self._elements)
-        if rows * (1 + 2 * len(self._pointers)) < WIDE_FROM:
-            return None
-        from rowtui.cli.show.wide_listing import wide_rows
-
-        return wide_rows(
-            self._directories, self._elements, self._texts, columns, with_jobs=self._with_jobs
-        )
 
     def _widths(self, columns: Sequence[TextColumn]) -> list[int]:
         """Return the largest width of each column, over all elements."""
@@ -156,9 +133,9 @@ class DirectoryTable:
                     widen(1, [element.only.value])
                 else:
                     found = set(map(codes.__getitem__, positions))
-                    widen(1, [status_with(code).value for code in found])
+                    widen(1, [_status_with(code).value for code in found])
                 if self._with_jobs and element.submitted:
-                    widen(2, job_ids(element, positions))
+                    widen(2, _job_ids(element, positions))
                 values = [texts.at(positions) for texts in self._texts]
                 self._refuse_missing(values, positions)
                 for at, texts in enumerate(values, len(columns) - len(values)):
@@ -201,7 +178,7 @@ class DirectoryTable:
             texts = [repeat(text) if isinstance(text, str) else text for text in others]
             lines = list(map(" ".join, zip(names, *texts))) if texts else list(names)  # noqa: B905
             if self._separate:
-                for begin in begins(element, start, len(lines)):
+                for begin in _begins(element, start, len(lines)):
                     lines[begin - start] = "\n" + lines[begin - start]
             start += len(lines)
             lines.append("")
@@ -225,7 +202,7 @@ class DirectoryTable:
         statuses = [
             out.style(status.value, STYLES[status])
             + " " * (count > 2) * (widths[1] - len(status.value))
-            for status in map(status_with, range(1, len(STATUS_OF)))
+            for status in map(_status_with, range(1, len(STATUS_OF)))
         ]
         columns: list[Sequence[str] | str] = [names]
         if element.only:
@@ -235,7 +212,7 @@ class DirectoryTable:
         if self._with_jobs and not element.submitted:
             columns.append(" " * widths[2] * (count > 3))
         elif self._with_jobs:
-            ids = _shown(job_ids(element, positions))
+            ids = _shown(_job_ids(element, positions))
             columns.append(_padded(ids, widths[2], "", out) if count > 3 else ids)
         for texts, width in zip(self._texts, widths[len(columns) :], strict=True):
             found = [text or "" for text in texts.at(positions)]
@@ -255,7 +232,7 @@ class _Names:
         if table and table.width and shown >= ALL_OF_ONE_LENGTH_FROM * len(directories):
             blob = table.blob
             pieces = (bytes(blob[at : at + PIECE]) for at in range(0, len(blob), PIECE))
-            if all(map(is_plain, pieces)):
+            if all(map(_is_plain, pieces)):
                 self.width = table.width
                 self._text = str(blob, "ascii")
                 return
@@ -274,7 +251,7 @@ def _positions(element: Element) -> Iterator[list[int]]:
         yield element.cut.positions[start : min(start + PIECE, element.size)].tolist()
 
 
-def begins(element: Element, start: int, length: int) -> Iterator[int]:
+def _begins(element: Element, start: int, length: int) -> Iterator[int]:
     """Yield where groups begin among these rows, except the element's first group."""
     begins = element.cut.begins
     at = max(1, bisect_left(begins, start))
@@ -283,13 +260,13 @@ def begins(element: Element, start: int, length: int) -> Iterator[int]:
         at += 1
 
 
-def status_with(code: int) -> Status:
+def _status_with(code: int) -> Status:
     status = STATUS_OF[code]
     assert status is not None  # the action includes every directory of a group
     return status
 
 
-def job_ids(element: Element, positions: Sequence[int]) -> list[str]:
+def _job_ids(element: Element, positions: Sequence[int]) -> list[str]:
     submitted = element.submitted
     if not submitted:
         return [""] * len(positions)
@@ -300,12 +277,12 @@ def job_ids(element: Element, positions: Sequence[int]) -> list[str]:
 def _shown(texts: list[str]) -> list[str]:
     """Apply `visible` to many texts."""
     together = "".join(texts)
-    if together.isascii() and is_plain(together.encode()):
+    if together.isascii() and _is_plain(together.encode()):
         return texts
     return list(map(visible, texts))
 
 
-def is_plain(text: bytes) -> bool:
+def _is_plain(text: bytes) -> bool:
     """Whether the text is printable ASCII; ten times as fast as `isprintable`."""
     return not text.translate(None, _PRINTABLE)
 

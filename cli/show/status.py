@@ -6,22 +6,23 @@ directories are eligible, and counted there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import Row, TableCell, TextColumn, table_lines
+from rowtui.cli.plain_words import text_key
 from rowtui.cli.project.open import chosen_positions, open_project, say_configuration_problems
 from rowtui.core.base.text import count, plural
+from rowtui.core.groups.model import ActionStatus
+from rowtui.core.groups.select import matches
+from rowtui.core.groups.status import StatusCounts, status_counts
+from rowtui.core.project.project import Project
 from rowtui.core.project.statuses import keep_texts, project_status
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from rowtui.cli.output.output import Output
-    from rowtui.core.base.json import directories as to
-    from rowtui.core.groups.model import ActionStatus
-    from rowtui.core.groups.status import StatusCounts
-    from rowtui.core.project.project import Project
 
 STATUSES = ("completed", "submitted", "eligible", "waiting")
 ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
@@ -29,9 +30,6 @@ ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the status table, or JSON."""
-    from rowtui.core.groups.select import matches
-    from rowtui.core.groups.status import status_counts
-
     if getattr(args, "watch", None) is not None:
         from rowtui.cli.output.watch import told_of_status, watch
 
@@ -56,7 +54,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     ]
     waiting = project.network.waiting() if project.network is not None else None
     if args.json:
-        print_json(project, shown, out, waiting)
+        from rowtui.cli.show.json import print_status
+
+        print_status(project, shown, out, waiting)
     elif not shown:
         out.print("No matches.")
     else:
@@ -80,9 +80,6 @@ def keep_for_next_time(
     project: Project, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
 ) -> None:
     """Store the text; the next `rowtui show status` prints it at once if nothing changes."""
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.plain_words import text_key
-
     if out.said:
         return
     texts = {}
@@ -122,41 +119,3 @@ def status_lines(
             cells.append(str(row.remaining_cost))
         lines.append(cells)
     return table_lines(columns, lines, out, header=header)
-
-
-def print_json(
-    project: Project,
-    rows: Sequence[tuple[ActionStatus, StatusCounts]],
-    out: Output,
-    waiting: int | None = None,
-) -> None:
-    """Print the status as JSON. `waiting`: waiting network jobs, None without a network."""
-    import json
-
-    from rowtui.core.base.json import VERSION
-    from rowtui.core.engine.api.json.values import bad_of, cost_of
-
-    document: to.StatusJson = {
-        "version": VERSION,
-        "project": str(project.root),
-        "directories": len(project.state.directories),
-        "bad": bad_of(project),
-        "actions": [
-            {
-                "name": row.action.name,
-                "index": row.action.index,
-                "completed": counts.completed,
-                "submitted": counts.submitted,
-                "eligible": counts.eligible,
-                "waiting": counts.waiting,
-                "failed": counts.failed,
-                "not_reached": counts.not_reached,
-                "cancelled": counts.cancelled,
-                "remaining_cost": cost_of(row.remaining_cost),
-                "problem": row.problem or None,
-            }
-            for row, counts in rows
-        ],
-        "network": None if waiting is None else {"waiting": waiting},
-    }
-    out.print(json.dumps(document, indent=2))

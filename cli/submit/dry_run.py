@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Collection, Mapping, Sequence
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import say_mapping_problems
 from rowtui.core.base.text import Cost, plural, visible
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Mapping, Sequence
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.project import Project
-    from rowtui.core.workflow.model import Action
+from rowtui.core.project.dry_run import dry_run
+from rowtui.core.project.project import Project
+from rowtui.core.workflow.model import Action
 
 NOTHING = "There are no eligible jobs to submit."
 
@@ -27,8 +24,6 @@ def printed(
     out: Output,
 ) -> int | None:
     """Print the scripts that would be submitted; return the exit code, None if a plan is needed."""
-    from rowtui.core.project.dry_run import dry_run
-
     with busy_with(project, out, "Planning"):
         found = dry_run(project, actions, among, args.n)
     if found is None:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
+import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.output.table import TextColumn, table_lines
+from rowtui.cli.output.table import TextColumn, ranges, table_lines
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
-from rowtui.cli.submit.review import scripts_of
-from rowtui.cli.submit.sending import say_packing
+from rowtui.cli.submit.sending import say_packing, scripts_of
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, full_cost, visible
+from rowtui.core.engine.api.json.plans import plan_of
+from rowtui.core.engine.api.json.values import transfers_of
+from rowtui.core.groups.select import matching_actions
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.project import Project
+from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import TransferView
-    from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
-    from rowtui.core.groups.select import matching_actions
-    from rowtui.core.submission.plan.model import count_jobs
-
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
@@ -47,12 +45,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
     if args.json:
-        from rowtui.core.engine.api.json.plans import plan_of
-        from rowtui.core.engine.api.json.values import transfers_of
-
         document = plan_of(plan, scripts=args.scripts)
         document["transfers"] = transfers_of(transfers)
-        out.print(json.dumps(document, indent=2))
+        out.json(document)
         _say_errors(conflicts, untold, out)
         return 1 if conflicts else 0
     for sentence in (*plan.skipped, *plan.warnings):
@@ -116,8 +111,6 @@ def _bundle_numbers(plan: Plan) -> dict[str, str]:
 
 
 def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
-    from rowtui.core.workflow.duration import format_duration
-
     bundle = "" if job.bundle is None else bundles[job.bundle.token]
     return [
         count(number),
@@ -134,8 +127,6 @@ def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
 
 def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
     """Print each reason once, with the jobs that it applies to."""
-    from rowtui.cli.output.table import ranges
-
     told: dict[tuple[str, ...], list[int]] = {}
     for number, job in enumerate(jobs, 1):
         sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)

@@ -1,28 +1,36 @@
-"""`rowtui plan --diff`: differences between job scripts and the last submitted scripts."""
+"""Reviews of a plan on request: its checks, and the differences of its scripts.
+
+`--check` prints the checks of the dashboard's view Submit. `plan --diff` compares the job scripts
+with the last submitted scripts of the same actions.
+"""
 
 from __future__ import annotations
 
-import json
-from itertools import groupby
+import argparse
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output.output import Output
 from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.project.review.before import ScriptsBefore, asked_for
+from rowtui.core.project.review.review import review, scheduler_kinds
+from rowtui.core.project.review.script_diff import (
+    DifferenceLine,
+    ScriptDifference,
+    difference,
+    folded,
+    shape,
+)
+from rowtui.core.project.review.views import NAMES, Budget, PlanCheck, ScriptBefore
+from rowtui.core.runs.limits.texts import NEARLY, amount
+from rowtui.core.submission.bundles.script import bundle_script
 from rowtui.core.submission.plan.charges import charges_of
-from rowtui.core.submission.plan.model import GPU_HOURS
+from rowtui.core.submission.plan.model import GPU_HOURS, Plan, PlannedJob
+from rowtui.core.submission.sending.send import units_of
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.project.project import Project
-    from rowtui.core.project.review.script_diff import DifferenceLine, ScriptDifference
-    from rowtui.core.project.review.views import Budget, PlanCheck, ScriptBefore
-    from rowtui.core.submission.plan.model import Plan, PlannedJob
-
-
-# `--check`: the checks of a plan, as the dashboard's view Submit shows them.
 
 
 _MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
@@ -31,8 +39,6 @@ _STYLES_CHECKS = {"ok": "green", "warning": "yellow", "failed": "red bold", "not
 
 def say_checks(project: Project, plan: Plan, out: Output) -> bool:
     """Print a line for each check and each finding; return whether none failed."""
-    from rowtui.core.runs.limits.texts import NEARLY, amount
-
     checks = run_async(_checks(project, plan))
     good = True
     for check in checks:
@@ -56,9 +62,6 @@ def say_checks(project: Project, plan: Plan, out: Output) -> bool:
 
 
 async def _checks(project: Project, plan: Plan) -> list[PlanCheck]:
-    from rowtui.core.project.review.review import review
-    from rowtui.core.project.review.views import NAMES
-
     found = {check.name: check async for check in review(project, plan)}
     return [found[name] for name in NAMES if name in found]
 
@@ -69,44 +72,6 @@ def _left(plan: Plan, budget: Budget) -> float:
     charges = (it.cost for it in charges_of(plan) if it.jobs[0].token in paid)
     cost = Cost.total(charges)
     return budget.left - (cost.gpu_hours if budget.unit == GPU_HOURS else cost.cpu_hours)
-
-
-# The scripts of a plan as schedulers get them: one for each bundle, one for each other job.
-
-
-def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Yield a title and the script of each scheduler job.
-
-    Jobs of arrays are listed individually.
-    """
-    total = f"{len(plan.jobs):,}"
-    at = 0
-    for token, group in groupby(plan.jobs, _bundle):
-        jobs = list(group)
-        first, at = at + 1, at + len(jobs)
-        if token:
-            from rowtui.core.submission.bundles.script import bundle_script
-
-            bundle = jobs[0].bundle
-            kind = visible(bundle.node_type) if bundle is not None else ""
-            title = f"Jobs {first:,}-{at:,} of {total}, a bundle on {kind}"
-            yield title, bundle_script(jobs, _scheduler(project, plan, jobs[0]))
-        else:
-            for number, job in enumerate(jobs, first):
-                yield f"Job {number} of {total}", job.script
-
-
-def _bundle(job: PlannedJob) -> str:
-    return "" if job.bundle is None else job.bundle.token
-
-
-def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
-    """Return the kind of scheduler of a job's cluster."""
-    name = job.destination.cluster
-    if name == plan.cluster:
-        return plan.scheduler
-    cluster = project.reach.known(name) or project.configured.named(name)
-    return plan.scheduler if cluster is None else cluster.scheduler
 
 
 _SIGNS = {"same": " ", "gone": "-", "new": "+"}
@@ -132,7 +97,7 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
     changes = list(_changes(project, plan))
     if args.json:
         fields = {"version": 1, "plan": plan.id, "changes": [_fields(it) for it in changes]}
-        out.print(json.dumps(fields, indent=2))
+        out.json(fields)
         return 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)
@@ -146,12 +111,6 @@ def show_changes(args: argparse.Namespace, project: Project, plan: Plan, out: Ou
 
 
 def _changes(project: Project, plan: Plan) -> Iterator[ScriptChange]:
-    from rowtui.core.project.review.before import ScriptsBefore, asked_for
-    from rowtui.core.project.review.review import scheduler_kinds
-    from rowtui.core.project.review.script_diff import difference, shape
-    from rowtui.core.submission.bundles.script import bundle_script
-    from rowtui.core.submission.sending.send import units_of
-
     kinds = scheduler_kinds(project, plan)
     known = ScriptsBefore(project.jobs.journal, project.jobs.plan)
     found: dict[Any, ScriptChange] = {}
@@ -182,7 +141,6 @@ def _print(change: ScriptChange, out: Output) -> None:
         out.print(f"{out.style(what, 'bold')}, {jobs}: the script is as in {than}.")
         return
     out.print(f"{out.style(what, 'bold')}, {jobs}, against {than}:")
-    from rowtui.core.project.review.script_diff import folded
 
     for part in folded(change.found.parts):
         text = _line(part)

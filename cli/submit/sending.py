@@ -5,13 +5,16 @@ Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C d
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.output.output import WARN
+from rowtui.cli.output.output import WARN, Output
 from rowtui.cli.output.transfers import (
     CopyingLine,
     conflict_errors,
@@ -21,16 +24,17 @@ from rowtui.cli.output.transfers import (
 from rowtui.cli.project.open import ADD_YES, ask, say_notices
 from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import plural, visible
+from rowtui.core.base.text import Cost, plural, visible
+from rowtui.core.engine.api.json.jobs import known_jobs
+from rowtui.core.engine.api.json.plans import plan_of, sent_of
+from rowtui.core.project.project import Project
+from rowtui.core.project.review.budgets import balances_of
+from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
+from rowtui.core.submission.bundles.script import bundle_script
+from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.engine.api.engine import SendingProgress, TransferView
-    from rowtui.core.project.project import Project
-    from rowtui.core.submission.plan.model import Plan, PlannedJob
 
 
 class PlanMessages(NamedTuple):
@@ -49,8 +53,6 @@ def send_if_confirmed(
 
     `args`: --dry-run, --json, --yes, --over-budget and --detach.
     """
-    from rowtui.core.submission.plan.model import count_jobs
-
     say_left_out(plan.skipped, out)
     for sentence in plan.warnings:
         out.warn(sentence)
@@ -64,14 +66,8 @@ def send_if_confirmed(
     _say_what(plan, out)
     if args.dry_run:
         if args.json:
-            import json
-
-            from rowtui.core.engine.api.json.plans import plan_of
-
-            out.print(json.dumps(plan_of(plan, scripts=True), indent=2))
+            out.json(plan_of(plan, scripts=True))
         else:
-            from rowtui.cli.submit.review import scripts_of
-
             for _, script in scripts_of(project, plan):
                 out.text(script)
         project.close()
@@ -117,9 +113,6 @@ def send_if_confirmed(
 
 def beyond_budgets(project: Project, plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each budget of a cluster that this plan would exceed."""
-    from rowtui.core.project.review.budgets import balances_of
-    from rowtui.core.runs.limits.limits import RunLimits, Spent, fits
-
     balances = balances_of(project, plan)
     if not balances:
         return ()
@@ -145,10 +138,41 @@ def say_packing(plan: Plan, out: Output) -> None:
             out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {saving(packed)}.")
 
 
+def scripts_of(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield a title and the script of each scheduler job.
+
+    Jobs of arrays are listed individually.
+    """
+    total = f"{len(plan.jobs):,}"
+    at = 0
+    for token, group in groupby(plan.jobs, _bundle):
+        jobs = list(group)
+        first, at = at + 1, at + len(jobs)
+        if token:
+            bundle = jobs[0].bundle
+            kind = visible(bundle.node_type) if bundle is not None else ""
+            title = f"Jobs {first:,}-{at:,} of {total}, a bundle on {kind}"
+            yield title, bundle_script(jobs, _scheduler(project, plan, jobs[0]))
+        else:
+            for number, job in enumerate(jobs, first):
+                yield f"Job {number} of {total}", job.script
+
+
+def _bundle(job: PlannedJob) -> str:
+    return "" if job.bundle is None else job.bundle.token
+
+
+def _scheduler(project: Project, plan: Plan, job: PlannedJob) -> str:
+    """Return the kind of scheduler of a job's cluster."""
+    name = job.destination.cluster
+    if name == plan.cluster:
+        return plan.scheduler
+    cluster = project.reach.known(name) or project.configured.named(name)
+    return plan.scheduler if cluster is None else cluster.scheduler
+
+
 def _say_what(plan: Plan, out: Output) -> None:
     """With -v, print a line for each action."""
-    from rowtui.core.base.text import Cost
-
     totals: dict[str, tuple[int, Cost]] = {}
     for job in plan.jobs:
         jobs, cost = totals.get(job.action, (0, Cost()))
@@ -231,15 +255,10 @@ def print_answers(
     transfers: Sequence[TransferView] = (),
 ) -> None:
     """Print the outcome of each job and the copies made for the jobs, for programs."""
-    import json
-
-    from rowtui.core.engine.api.json.jobs import known_jobs
-    from rowtui.core.engine.api.json.plans import sent_of
-
     known = None
     if plan is not None and plan.jobs:
         known = known_jobs(project, project.jobs.show({}).jobs)
-    out.print(json.dumps(sent_of(plan, answers, known, transfers), indent=2))
+    out.json(sent_of(plan, answers, known, transfers))
 
 
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:

@@ -5,23 +5,18 @@ On `local` the jobs are followed, with their output, and Ctrl-C detaches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
 from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
 from rowtui.core.base.text import visible
+from rowtui.core.groups.select import matching_actions
 from rowtui.core.project.planning.plan import plan_submission
-
-if TYPE_CHECKING:
-    import argparse
-
-    from rowtui.cli.output.output import Output
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
-    from rowtui.core.groups.select import matching_actions
-
     project = open_project(args, out, errors=False, may_send=not args.dry_run)
     actions = matching_actions(project.workflow, args.action)
     if not actions:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.cli.complete import _COMPLETERS
+from rowtui.cli.complete import COMPLETERS, Completer
 from rowtui.cli.main import main
 from rowtui.core.network.definition.load import load_network
 
@@ -319,7 +319,7 @@ def test_directories_are_made_once_and_retired_ones_go_and_come_back(
     assert here("network", "retire", "--delete", "--yes").code == 0
     assert not (workspace / "s,x=3").exists()
     trash = here("network", "restore").out.strip()
-    assert _COMPLETERS["trash"](prefix="") == [trash]
+    assert Completer(COMPLETERS["trash"])(prefix="") == [trash]
     assert here("network", "restore", trash).code == 0
     assert (workspace / "s,x=3" / "value.json").is_file()
     assert "empty" in here("network", "restore").out
@@ -361,7 +361,7 @@ def test_a_run_that_cannot_be_used_is_shown_as_bad_beside_the_others(
 ) -> None:
     for _ in range(2):
         here("network", "run", "--yes", "--new", "--max-cpu-hours", "0")
-    first, second = _COMPLETERS["run"](prefix="")[::-1]
+    first, second = Completer(COMPLETERS["run"])(prefix="")[::-1]
     (small / ".row" / "rowtui" / "network" / first / "run.json").write_text("nonsense")
     done = here("network", "runs")
     assert done.code == 0
@@ -374,9 +374,9 @@ def test_a_run_that_cannot_be_used_is_shown_as_bad_beside_the_others(
 
 
 def test_the_shell_completes_nodes(here: OnClusters, small: Path) -> None:
-    assert _COMPLETERS["node"](prefix="") == ["s", "one", "sum"]
+    assert Completer(COMPLETERS["node"])(prefix="") == ["s", "one", "sum"]
     (small / "network.toml").write_text("[")
-    assert _COMPLETERS["node"](prefix="") == []
+    assert Completer(COMPLETERS["node"])(prefix="") == []
 
 
 @pytest.mark.parametrize(

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.clusters.secrets import readable
 from rowtui.cli.network.shared.text import say
+from rowtui.cli.output.output import Output
 from rowtui.cli.submit.sending import say_packing
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.project.planning.pack_terms import prices_of
 from rowtui.core.runs.execution.messages import PlanAnswer
-from rowtui.core.runs.limits.limits import LimitKind, RunLimits
+from rowtui.core.runs.limits.limits import Breach, LimitKind, RunLimits
 from rowtui.core.runs.limits.texts import cost_text, describe
 from rowtui.core.submission.plan.charges import charges_of
+from rowtui.core.submission.plan.model import Plan
 
 if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-    from rowtui.core.runs.limits.limits import Breach
     from rowtui.core.runs.networks import Networks
-    from rowtui.core.submission.plan.model import Plan
 
 _LINE = 1 << 12  # a terminal gives no longer lines
 

@@ -1,8 +1,8 @@
 """Driving a run to its end on the command line: a line for each event, a bar, and questions.
 
 The input is a run that the user has confirmed; the result is how the run ended. Events that only
-count done jobs are combined and printed at most every few seconds. For programs each event is an
-object on its own line.
+count done jobs are combined and printed at most every few seconds; the bar is a line on stderr
+below the printed text. For programs each event is an object on its own line.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from rowtui.cli.network.shared.asking import TerminalUser
 from rowtui.cli.network.shared.json import charged_json, failure_json, states_json
 from rowtui.cli.network.shared.limits import logs_of
 from rowtui.cli.network.shared.text import clock
+from rowtui.cli.output.output import Output
 from rowtui.cli.pack.text import cut
 from rowtui.cli.project.open import is_interactive
 from rowtui.core.base.errors import RowtuiError
@@ -28,21 +30,15 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.jobs import planned_job
 from rowtui.core.engine.api.json.values import utc
 from rowtui.core.network.graph.job_model import STATES, GraphJobState
-from rowtui.core.runs.execution.messages import MessageKind
+from rowtui.core.runs.execution.messages import AutopilotMessage, MessageKind
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.running import OpenRun
+from rowtui.core.runs.store import Run
 from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rowtui.cli.output.output import Output
     from rowtui.core.base.json import network as to
     from rowtui.core.runs.execution.messages import AutopilotMessage
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.running import OpenRun
-    from rowtui.core.runs.store import Run
-
-
-# The progress of a run: a line on stderr, below the printed text. Silent without a terminal.
 
 CELLS = 20
 _SAID = (

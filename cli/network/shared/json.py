@@ -10,6 +10,7 @@ from rowtui.core.base.text import Cost
 from rowtui.core.engine.api.json.directories import failed_for
 from rowtui.core.engine.api.json.values import cost_of, utc
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.submission.plan.model import job_label
 
 if TYPE_CHECKING:
     from rowtui.core.base.json.directories import FailureJson
@@ -79,8 +80,6 @@ def network_json(
 
 def failure_json(reason: str, end: LastEnd | None) -> FailureJson:
     """Return why the job of a sample failed. `end`: how its directory's job ended, if known."""
-    from rowtui.core.submission.plan.model import job_label
-
     if end is None:
         return failed_for(reason, None, "")
     return failed_for(reason, job_label(end.job_id, end.token), end.cluster)

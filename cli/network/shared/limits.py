@@ -1,37 +1,30 @@
-"""The spending limits of a run: from options, else from the estimated need of the known jobs.
+"""Shared steps of network commands: opening the network, its logs, and the limits of a run.
 
-The input is the command's arguments and a job graph; the result is `RunLimits` for the user to
-confirm.
+The limits come from the command's arguments, else from the estimated need of the known jobs; the
+result is `RunLimits` for the user to confirm.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.project.open import open_project
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.find import NETWORK_FILE, has_network
+from rowtui.core.project.project import Project
 from rowtui.core.runs.limits.limits import TRIES, RunLimits, proposed_budget
+from rowtui.core.runs.limits.spending import RemainingCost
 from rowtui.core.runs.limits.texts import amount
 from rowtui.core.runs.limits.times import parse_until
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
 from rowtui.core.workflow.find import find_project
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable
-
-    from rowtui.cli.output.output import Output
-    from rowtui.core.project.project import Project
-    from rowtui.core.runs.limits.spending import RemainingCost
-    from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.store import Run
-
-
-# Shared steps of network commands: opening the network, and finding logs of failed jobs.
 
 
 def open_network(args: argparse.Namespace, out: Output) -> Networks:
@@ -39,8 +32,6 @@ def open_network(args: argparse.Namespace, out: Output) -> Networks:
 
     Raises: RowtuiError if it has no network or run.
     """
-    from rowtui.core.runs.store import RunStore
-
     root = find_project(Path.cwd())
     if not has_network(root) and not RunStore(root).ids():
         raise RowtuiError(
@@ -48,7 +39,6 @@ def open_network(args: argparse.Namespace, out: Output) -> Networks:
             "'rowtui network init' writes one to begin with",
         )
     project = open_project(args, out, errors=False)
-    from rowtui.core.runs.networks import Networks
 
     return Networks(project)
 

@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TextColumn, display_width, table_lines
 from rowtui.cli.pack.simulation import span
-from rowtui.cli.pack.text import cut, cut_last, number, terminal_width
+from rowtui.cli.pack.text import Cells, cut, cut_last, number, terminal_width
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import Cost, count, plural, visible
 from rowtui.core.engine.api.json.values import cost_of
-from rowtui.core.network.simulation.gantt import NOTHING, Gantt, GanttCell, gantt
+from rowtui.core.network.simulation.gantt import NOTHING, By, Gantt, GanttCell, gantt
+from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
 from rowtui.core.runs.limits.machines import UNKNOWN_MB
-from rowtui.core.runs.limits.run_times import RunTimeSource
+from rowtui.core.runs.limits.run_times import RunTime, RunTimeSource
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rowtui.cli.output.output import Output
-    from rowtui.cli.pack.text import Cells
     from rowtui.core.base.json import network as to
-    from rowtui.core.network.simulation.gantt import By
-    from rowtui.core.network.simulation.simulate import Simulated, SimulatedMachines, SimulatedNeeds
-    from rowtui.core.runs.limits.run_times import RunTime
     from rowtui.core.runs.limits.simulation import Comparison, PlugInResult
 
 HEIGHT = 20  # rows of a chart
@@ -112,8 +109,6 @@ def _counts(found: Comparison) -> list[tuple[SimulatedNeeds, int]]:
 
     Jobs of a node that take different amounts are listed separately.
     """
-    import numpy as np
-
     work = found.work
     counts = np.bincount(np.asarray(work.node)[work.left()], minlength=len(work.nodes))
     return list(zip(work.nodes, counts.tolist(), strict=True))

@@ -6,22 +6,24 @@ indented lines.
 
 from __future__ import annotations
 
+import json
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.cli.output.output import Output
 from rowtui.cli.output.table import TableCell, TextColumn, display_width, table_lines
 from rowtui.cli.pack.text import cut, draws, terminal_width
 from rowtui.core.base.text import Cost, plural, visible
 from rowtui.core.network.graph.job_model import GraphJobState
+from rowtui.core.network.samples.model import dimensions_text
+from rowtui.core.runs.limits.limits import RunLimits, Spent
 from rowtui.core.runs.limits.texts import cost_text, describe, money_text
 from rowtui.core.runs.limits.times import time_text
 from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
-    from rowtui.cli.output.output import Output
-    from rowtui.core.runs.limits.limits import RunLimits, Spent
     from rowtui.core.runs.views import (
         Estimate,
         FailureView,
@@ -228,8 +230,6 @@ def _samples(node: NodeView) -> str:
 
 def dimensions_of(node: NodeView) -> str:
     """Return `temperature (11) x replica (5)`."""
-    from rowtui.core.network.samples.model import dimensions_text
-
     return visible(dimensions_text(node.dimensions))
 
 
@@ -328,8 +328,6 @@ def sample_lines(
 
 
 def _value(value: object) -> str:
-    import json
-
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
