@@ -1,7 +1,7 @@
 """Compile the Python of mapping files once, with the names that each piece reads, and run it.
 
-The input is text of entities; the output is `Code` with the names that decide its value, whether it
-may run long, and whether it changes the objects that it receives. Syntax errors are part of the
+The input is text of entities; the output is `Code` with the names that it reads, and whether it is
+plain. Syntax errors are part of the
 code and are found before any job needs it; running such code raises the exception that Python would
 have raised. This is no sandbox: files are trusted before any of their code runs (`trust`).
 """
@@ -68,28 +68,20 @@ class Code:
     """A compiled text. Shared; never changed.
 
     `run(namespace)` gives its value; the namespace holds "__builtins__". `names`: the names that
-    the code reads from the namespace (without called builtins); `attributes`: the attributes of
-    these names that it reads, dotted; `whole`: names that it reads as a whole, not only for their
-    attributes. `own_namespace`: the code binds names or reads its namespace, so it runs on a copy.
-    `fixed`: the values of the names that it reads decide its value, and it changes nothing.
-    `may_run_long`: it has to run under a time limit. `changes_things`: it may change an object that
-    it receives. `constant`: nothing has to be run, `value` is the value.
+    the code may read. `plain`: the code ends soon and changes nothing, and the values of its names
+    decide its value; other code runs under a time limit, on a copy of the namespace. `constant`:
+    nothing has to be run, `value` is the value.
     """
 
     __slots__ = (
-        "attributes",
-        "changes_things",
         "constant",
-        "fixed",
         "form",
-        "may_run_long",
         "names",
-        "own_namespace",
+        "plain",
         "run",
         "syntax_error",
         "text",
         "value",
-        "whole",
     )
 
     def __init__(
@@ -104,20 +96,14 @@ class Code:
         value: Any = None,
     ) -> None:
         """Without `findings`, the code reads nothing and changes nothing."""
-        nothing: frozenset[str] = frozenset()
         self.text = text
         self.form = form
         self.run = run
         self.syntax_error = syntax_error
         self.constant = constant
         self.value = value
-        self.names = findings.names if findings else nothing
-        self.attributes = findings.attributes if findings else nothing
-        self.whole = findings.whole if findings else nothing
-        self.own_namespace = findings.own_namespace if findings else False
-        self.fixed = findings.fixed if findings else True
-        self.may_run_long = findings.may_run_long if findings else False
-        self.changes_things = findings.changes_things if findings else False
+        self.names = findings.names if findings else frozenset[str]()
+        self.plain = findings.plain if findings else True
 
     def __repr__(self) -> str:
         """Return the form and the start of the text."""
@@ -154,7 +140,7 @@ def compile_text(text: str, *, as_tpv: bool) -> Code:
 
 
 def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
-    """Return the value of a code in a namespace, under the limit if the code may run long.
+    """Return the value of a code in a namespace, under the limit unless the code is plain.
 
     Raises: ExpressionError for any exception of the code, TimeLimitError, and unchanged the
     exceptions by which code chooses a destination (`flow.FLOW_EXCEPTIONS`).
@@ -162,9 +148,9 @@ def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
     if code.constant:
         return code.value
     try:
-        if code.may_run_long:
-            return limit.run(functools.partial(code.run, namespace))
-        return code.run(namespace)
+        if code.plain:
+            return code.run(namespace)
+        return limit.run(functools.partial(code.run, namespace))
     except (*FLOW_EXCEPTIONS, TimeLimitError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit and GeneratorExit do not end the program here
@@ -255,7 +241,7 @@ def _compiled(text: str, form: ExpressionKind, source: TextSource) -> Code:
             tree = ast.parse(source.source)
             findings = analyse(tree)
             if form is ExpressionKind.EXECUTE:
-                return Code(text, form, _run_statements(tree, findings), findings=findings)
+                return Code(text, form, _run_statements(tree), findings=findings)
             if not tree.body or not isinstance(tree.body[-1], ast.Expr):
                 return _without_value(text, form, tree, source)
             if len(tree.body) == 1:
@@ -294,24 +280,23 @@ def _run_block(tree: Any, findings: Findings) -> Run:
 
     last = ast.Expression(tree.body.pop().value)
     value = compile(last, _FILE, "eval", dont_inherit=True)
-    if not tree.body and not findings.own_namespace:
+    if findings.plain:
         return functools.partial(eval, value)  # without a Python frame of this module
     before = compile(tree, _FILE, "exec", dont_inherit=True)
 
     def run(namespace: dict[str, Any]) -> Any:
-        if findings.own_namespace:
-            namespace = dict(namespace)
+        namespace = dict(namespace)
         exec(before, namespace)  # noqa: S102  # trusted: see the module's docstring
         return eval(value, namespace)  # noqa: S307
 
     return run
 
 
-def _run_statements(tree: Any, findings: Findings) -> Run:
+def _run_statements(tree: Any) -> Run:
     code: CodeType = compile(tree, _FILE, "exec", dont_inherit=True)
 
     def run(namespace: dict[str, Any]) -> None:
-        exec(code, dict(namespace) if findings.own_namespace else namespace)  # noqa: S102
+        exec(code, dict(namespace))  # noqa: S102
 
     return run
 

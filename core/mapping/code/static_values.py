@@ -73,5 +73,5 @@ def flag(condition: Any) -> bool | None:
 
 def looks_at_its_names(code: Code) -> str:
     """Return the function by which code reads its own names; "" if there is none."""
-    match = _LOOKS.search(code.text) if code.own_namespace else None
-    return match[1] if match else ""
+    match = _LOOKS.search(code.text)
+    return match[1] if match and match[1] in code.names else ""

@@ -2,8 +2,8 @@
 
 `Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
 the reasons. Requests that are equal for a configuration (the same entities, and equal values of
-everything that any of its expressions reads) are answered from a cache. If the value of an
-expression may depend on anything else, nothing is cached. A test verifies that the cache never
+everything that any of its expressions reads) are answered from a cache. If any expression is not
+plain (`analysis`), nothing is cached. A test verifies that the cache never
 changes a result. Source: TPV's documentation, "Job Dispatch Process".
 """
 
@@ -19,7 +19,13 @@ from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
 from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
-from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
+from rowtui.core.mapping.engine.evaluate import (
+    Evaluator,
+    Namespace,
+    NotPlainError,
+    StopMapping,
+    TryNextError,
+)
 from rowtui.core.mapping.engine.helper_functions import Helpers
 from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
 from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
@@ -39,7 +45,6 @@ from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, ClusterFac
 
 _MOST_REMEMBERED = 100_000  # cached placements of one set of entities
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
-_LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 
 
 class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
@@ -61,31 +66,29 @@ class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
 class _CodeFacts(NamedTuple):
     """Facts about several codes.
 
-    `names`: the names that they read; `fixed`: whether these names decide all their values;
-    `may_run_long`: whether any code needs the time limit.
+    `names`: the names that they read; `plain`: whether these names decide all their values, and no
+    code needs the time limit.
     """
 
     names: frozenset[str]
-    fixed: bool
-    may_run_long: bool
+    plain: bool
 
     @classmethod
     def of(cls, codes: Iterable[Code]) -> _CodeFacts:
         names = frozenset[str]().union(*(code.names for code in codes))
-        fixed = all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF
-        return cls(names, fixed, any(code.may_run_long for code in codes))
+        return cls(names, all(code.plain for code in codes))
 
 
 class _Plan:
     """The data that jobs of one action, user and roles share."""
 
-    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "reads", "stop")
+    __slots__ = ("deciders", "lanes", "matched", "memory", "needs_limit", "reads", "stop")
 
     def __init__(self) -> None:
         self.lanes: Lanes | None = None
         self.stop: StopMapping | None = None
         self.matched: tuple[Matched, ...] = ()
-        self.may_run_long = False
+        self.needs_limit = False  # whether a job has run code that is not plain
         self.reads: frozenset[str] = frozenset()
         self.memory: dict[Any, Placement] | None = None
         self.deciders: tuple[Getter, ...] = ()
@@ -172,9 +175,8 @@ class Mapper:
             ),
             "log": log,
         }
-        all_tpv = any(code.own_namespace or code.changes_things for code in everything)
-        names = _CodeFacts.of(everything).names
-        return Names(names, all_tpv=all_tpv, context=context, fixed=fixed)
+        facts = _CodeFacts.of(everything)
+        return Names(facts.names, all_tpv=not facts.plain, context=context, fixed=fixed)
 
     # Results
 
@@ -264,13 +266,18 @@ class Mapper:
             return self.chooser.choose(settled, namespace, request, facts, watcher)
 
         try:
-            return self.evaluator.job(chosen) if plan.may_run_long else chosen()
+            if not plan.needs_limit:
+                try:
+                    return self.evaluator.plain_job(chosen)
+                except NotPlainError:
+                    plan.needs_limit = True
+            return self.evaluator.job(chosen)
         # raised by objects of classes that the code defines
         except (RecursionError, SystemExit, GeneratorExit) as error:
             name = type(error).__name__
             message = f"the mapping of this job ended in {name}, which an object of its code raised"
             return Placement(MappingOutcome.ERROR, message=message, cause=name)
-        except TimeLimitError as error:  # raised by code that the analysis took for short
+        except TimeLimitError as error:  # raised by code that is plain but slow
             return Placement(MappingOutcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
             if stop.outcome is MappingOutcome.NOWHERE and self.sealed:
@@ -340,8 +347,7 @@ class Mapper:
         except StopMapping as stop:
             plan.stop = stop
             return plan
-        plan.may_run_long = facts.may_run_long
-        if self._remember and facts.fixed:
+        if self._remember and facts.plain:
             plan.memory = {}
             plan.deciders = deciders(facts.names)
         return plan
@@ -382,11 +388,7 @@ class Mapper:
     def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
         """Return the facts about all code that a job of these entities may run."""
         own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
-        return _CodeFacts(
-            own.names | shared.names,
-            own.fixed and shared.fixed,
-            own.may_run_long or shared.may_run_long,
-        )
+        return _CodeFacts(own.names | shared.names, own.plain and shared.plain)
 
     def _show_loads(self, facts: ClusterFacts) -> None:
         """Provide the load of each destination to expressions, as `d.load`."""

@@ -133,7 +133,7 @@ def test_a_plain_expression_runs_on_the_namespace_itself() -> None:
 
     code = compile_block("cores * 2")
 
-    assert not code.own_namespace
+    assert code.plain
     assert code.run(Namespace(names(cores=4))) == 8
 
 
