@@ -13,7 +13,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
+from rowtui.core.mapping.code.patterns import Pattern, PatternError, compile_pattern
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
@@ -104,9 +104,15 @@ class EntityLookup:
         if over is not None:
             chain.append(over)
         for each in self._ids[kind].candidates(name):
-            if each.matches(name):
-                key = each.key
-                entity = entities[key]
+            key = each.key
+            entity = entities[key]
+            try:
+                matches = each.matches(name)
+            except PatternError as error:
+                message = f"the id of {entity.kind} {visible(key)}: {error.message}"
+                slow = StopMapping(MappingOutcome.ERROR, message, entity.origin, "TimeLimitError")
+                return LookupResult(None, tuple(matched), slow)
+            if matches:
                 matched.append(Matched(entity.origin, key, name))
                 stop = self._why_not(kind, key, entity)
                 if stop is not None:
@@ -219,22 +225,32 @@ class _Id:
     `start`: the start of every matching name; `at`: the position of the id among all ids.
     """
 
-    __slots__ = ("_pattern", "at", "key", "start")
+    __slots__ = ("_pattern", "_too_slow", "at", "key", "start")
 
     def __init__(self, key: str, at: int) -> None:
         self.key = key
         self.at = at
         self.start = (plain_id(key) or "").partition(".")[0]
-        self._pattern: re.Pattern[str] | str | None = key
+        self._pattern: Pattern | str | None = key
+        self._too_slow: PatternError | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern matches the start of a name."""
+        """Whether the pattern matches the start of a name.
+
+        Raises: PatternError if matching takes too long, and then for every name.
+        """
+        if self._too_slow is not None:
+            raise self._too_slow
         if isinstance(self._pattern, str):
             try:
                 self._pattern = compile_pattern(self._pattern)
             except PatternError:
                 self._pattern = None  # a problem of the file, which was reported when it was loaded
-        return self._pattern is not None and self._pattern.match(name) is not None
+        try:
+            return self._pattern is not None and self._pattern.match(name)
+        except PatternError as error:
+            self._too_slow = error
+            raise
 
 
 def _said_by_job(name: str, amounts: Amounts, origin: Origin) -> Tool | None:

@@ -146,8 +146,12 @@ def _differences(expected: ExpectedDecision, placement: Placement) -> Iterator[s
         if unwanted in names:
             yield f"it goes to {visible(unwanted)}, where it may not go"
     if expected.message:
-        pattern = compile_pattern(expected.message)
-        if not pattern.search(placement.message[:LONGEST_SUBJECT]):
+        try:
+            found = compile_pattern(expected.message).search(placement.message[:LONGEST_SUBJECT])
+        except PatternError as error:
+            yield error.message
+            return
+        if not found:
             said = f"`{visible(placement.message)}`" if placement.message else "there is none"
             yield f"the message does not match `{visible(expected.message)}`: {said}"
     if not placement.chosen:
