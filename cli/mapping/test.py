@@ -96,7 +96,7 @@ def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
 
 def _read(name: str) -> tuple[Sequence[Any], tuple[Problem, ...]]:
     from rowtui.core.base.files import read_bounded
-    from rowtui.core.mapping.files.cases import read_cases
+    from rowtui.core.mapping.files.case_reader import read_cases
     from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 
     shown = visible(name)

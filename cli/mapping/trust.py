@@ -22,7 +22,8 @@ from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.files.sources import MappingSource
 from rowtui.core.mapping.files.trust import TrustStore, difference
 from rowtui.core.mapping.model.configuration import MappingFile
-from rowtui.core.mapping.model.entities import Entity, env_key
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import env_key
 from rowtui.core.mapping.model.origin import Origin
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from rowtui.core.mapping.code.expressions import (
     without_warnings,
 )
 from rowtui.core.mapping.code.text_source import TextSource, text_source
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, env_key
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
 from rowtui.core.mapping.model.origin import FilePosition, Origin
 
 

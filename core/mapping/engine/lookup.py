@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import reduce
+from itertools import islice
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
@@ -17,7 +18,8 @@ from rowtui.core.mapping.code.patterns import Pattern, PatternError, compile_pat
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
-from rowtui.core.mapping.model.entities import AMOUNTS, KINDS, Destination, Entity, Tool, inherit
+from rowtui.core.mapping.model.entities import KINDS, Destination, Entity, Tool, inherit
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
 
@@ -44,6 +46,31 @@ class EntityLookup:
         }
         self._found: dict[tuple[str, str], LookupResult] = {}
         self._tools: dict[tuple[str, str, Amounts, Amounts], LookupResult] = {}
+
+    def entities(
+        self, request: MappingRequest
+    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
+        """Return the tool, role and user entities of a job, their matches, or why it stops."""
+        if self.configuration.unusable:
+            return [], (), StopMapping(MappingOutcome.BROKEN, self.configuration.unusable)
+        if self.configuration.sealed_globals:
+            name = self.configuration.sealed_globals
+            message = f"{name} is not trusted yet, and its `global` section concerns every job"
+            return [], (), StopMapping(MappingOutcome.UNTRUSTED, message)
+        found = self.of_request(request)
+        matched = tuple(each for one in found for each in one.matched)
+        stop = next((one.stop for one in found if one.stop is not None), None)
+        return [one.entity for one in found if one.entity is not None], matched, stop
+
+    def of_request(self, request: MappingRequest) -> list[LookupResult]:
+        """Return the results for the tool of a job, the first role with any match, and the user."""
+        found = [self.tool(request)]
+        if request.user is not None:
+            roles = (self.role(name) for name in request.user.roles)
+            matching = (one for one in roles if one.entity is not None or one.stop is not None)
+            found += islice(matching, 1)
+            found.append(self.user(request.user.key))
+        return found
 
     def tool(self, request: MappingRequest) -> LookupResult:
         """Return the tool entity of a job; there is always one, unless the job must stop."""

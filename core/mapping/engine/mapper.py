@@ -27,8 +27,14 @@ from rowtui.core.mapping.engine.evaluate import (
     TryNextError,
 )
 from rowtui.core.mapping.engine.helper_functions import Helpers
-from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
-from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
+from rowtui.core.mapping.engine.jobs import (
+    JobWatcher,
+    JobWithAmounts,
+    Lanes,
+    pools_of,
+    refuse_over_budget,
+)
+from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.engine.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.galaxy.modules import (
     ShownMapper,
@@ -40,7 +46,6 @@ from rowtui.core.mapping.galaxy.modules import (
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity
-from rowtui.core.mapping.model.pools import pools_of, refuse_over_budget
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, ClusterFacts, MappingRequest
 
 _MOST_REMEMBERED = 100_000  # cached placements of one set of entities
@@ -337,7 +342,7 @@ class Mapper:
 
     def _new_plan(self, request: MappingRequest) -> _Plan:
         plan = _Plan()
-        entities, plan.matched, plan.stop = self._entities(request)
+        entities, plan.matched, plan.stop = self.lookup.entities(request)
         facts = self._facts_of(entities)
         plan.reads = facts.names
         if plan.stop is not None:
@@ -354,36 +359,7 @@ class Mapper:
 
     def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
         """Return the tool, role and user entities of a job, with all inherited values."""
-        return tuple(self._entities(request)[0])
-
-    def _entities(
-        self, request: MappingRequest
-    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
-        if self.configuration.unusable:
-            return [], (), StopMapping(MappingOutcome.BROKEN, self.configuration.unusable)
-        if self.configuration.sealed_globals:
-            name = self.configuration.sealed_globals
-            message = f"{name} is not trusted yet, and its `global` section concerns every job"
-            return [], (), StopMapping(MappingOutcome.UNTRUSTED, message)
-        found = [self.lookup.tool(request)]
-        if request.user is not None:
-            found += self._of_user(request)
-        matched = tuple(each for one in found for each in one.matched)
-        stop = next((one.stop for one in found if one.stop is not None), None)
-        return [one.entity for one in found if one.entity is not None], matched, stop
-
-    def _of_user(self, request: MappingRequest) -> list[LookupResult]:
-        assert request.user is not None
-        found = []
-        for role in request.user.roles:  # the first role with any match is used
-            of_role = self.lookup.role(role)
-            if of_role.entity is not None or of_role.stop is not None:
-                found.append(of_role)
-                break
-        of_user = self.lookup.user(request.user.key)
-        if of_user.entity is not None or of_user.stop is not None:
-            found.append(of_user)
-        return found
+        return tuple(self.lookup.entities(request)[0])
 
     def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
         """Return the facts about all code that a job of these entities may run."""

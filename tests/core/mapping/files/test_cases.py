@@ -4,7 +4,8 @@ import textwrap
 
 import pytest
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.files.cases import CASE_KEYS, CaseResult, read_cases, run_cases
+from rowtui.core.mapping.files.case_reader import read_cases
+from rowtui.core.mapping.files.cases import CASE_KEYS, CaseResult, run_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import MappingOutcome
