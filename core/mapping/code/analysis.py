@@ -48,7 +48,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Findings(NamedTuple):
-    """The results of the analysis; see `expressions.Code`."""
+    """The results of the analysis; see `model.Code`."""
 
     names: frozenset[str]
     plain: bool

@@ -28,7 +28,7 @@ class PatternError(RowtuiError):
     """A pattern is invalid, or matching it takes too long."""
 
 
-class Pattern:
+class TimedPattern:
     """A compiled pattern, for subjects of up to `LONGEST_SUBJECT` characters."""
 
     __slots__ = ("_compiled", "_limit", "text")
@@ -57,14 +57,14 @@ class Pattern:
             raise PatternError(message, hint) from None
 
 
-def compile_pattern(text: str) -> Pattern:
+def compile_pattern(text: str) -> TimedPattern:
     """Return the compiled pattern. Raises: PatternError if Python's `re` does not accept it."""
     if len(text) > LONGEST_PATTERN:
         message = f"the pattern has {len(text):,} characters; {LONGEST_PATTERN:,} are allowed"
         raise PatternError(message, "Use several entities, or a shorter pattern.")
     try:
         if _is_simple(text):
-            return Pattern(text, re.compile(text), {})
+            return TimedPattern(text, re.compile(text), {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about sets that a later Python may read otherwise
             flags = re.compile(text).flags
@@ -74,7 +74,7 @@ def compile_pattern(text: str) -> Pattern:
             compiled = regex.compile(_for_regex(text, flags), regex.V0)
         except regex.error as error:
             raise _invalid(text, str(error)) from None
-        return Pattern(text, compiled, {"timeout": _SECONDS})
+        return TimedPattern(text, compiled, {"timeout": _SECONDS})
     except re.error as error:
         raise _invalid(text, str(error)) from None
     except (OverflowError, RecursionError, MemoryError):

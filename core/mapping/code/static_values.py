@@ -9,7 +9,8 @@ import math
 import re
 from typing import Any
 
-from rowtui.core.mapping.code.expressions import Code, compile_block
+from rowtui.core.mapping.code.expressions import compile_block
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.model.decision import MappingOutcome

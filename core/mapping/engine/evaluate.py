@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import (
-    Code,
     ExpressionError,
-    ExpressionKind,
     compile_block,
     compile_text,
     evaluate,
 )
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.galaxy.modules import (
     JobMappingException,

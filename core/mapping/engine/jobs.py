@@ -13,7 +13,8 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.expressions import Code, compile_block
+from rowtui.core.mapping.code.expressions import compile_block
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.destinations import DestinationOffer, Scored, amount_text, suited
 from rowtui.core.mapping.engine.evaluate import (
     EVALUATED,

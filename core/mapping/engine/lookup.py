@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.patterns import Pattern, PatternError, compile_pattern
+from rowtui.core.mapping.code.patterns import PatternError, TimedPattern, compile_pattern
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
@@ -258,7 +258,7 @@ class _Id:
         self.key = key
         self.at = at
         self.start = (plain_id(key) or "").partition(".")[0]
-        self._pattern: Pattern | str | None = key
+        self._pattern: TimedPattern | str | None = key
         self._too_slow: PatternError | None = None
 
     def matches(self, name: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.clusters.model import Cluster, PartitionLoad
-from rowtui.core.mapping.code.expressions import Code
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser

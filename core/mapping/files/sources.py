@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.core.base.errors import Problem, RowtuiError
-from rowtui.core.base.files import read_bounded
+from rowtui.core.base.files import own_config_folder, read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.files.includes import (
     Include,
@@ -31,6 +31,7 @@ from rowtui.core.mapping.files.trust import (
     digest_of,
     own_file_objection,
 )
+from rowtui.core.workflow.find import find_project
 
 DEEPEST_INCLUDE = 5
 MOST_SOURCES = 100
@@ -91,8 +92,6 @@ _USUALLY = Fetching()
 
 def user_places(environ: Mapping[str, str]) -> UserFolders:
     """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
-    from rowtui.core.base.files import own_config_folder
-
     own = own_config_folder(environ)
     home = environ.get("HOME")
     return UserFolders(
@@ -255,8 +254,6 @@ class _Walk:
 
     def _project_of(self, file: Path) -> Path:
         """Return the folder that the includes of an untrusted file must not leave."""
-        from rowtui.core.workflow.find import find_project
-
         try:
             return find_project(file.parent)
         except RowtuiError:  # the file is in no project

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from rowtui.core.mapping.code.analysis import path_of
-from rowtui.core.mapping.code.expressions import Code
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.namespace import INPUTS, KNOWN_NAMES, NEVER_HIDDEN

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.expressions import Code, ExpressionKind
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of, unique_pieces
 from rowtui.core.mapping.code.static_values import looks_at_its_names
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES

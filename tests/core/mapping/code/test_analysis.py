@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.mapping.code.expressions import Code, compile_block, compile_execute, compile_text
+from rowtui.core.mapping.code.expressions import compile_block, compile_execute, compile_text
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.helper_functions import HELPERS, PURE_HELPERS
 from rowtui.core.mapping.galaxy.modules import expression_builtins
 

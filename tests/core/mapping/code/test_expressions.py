@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rowtui.core.mapping.code.compiler import LONGEST_CODE
 from rowtui.core.mapping.code.expressions import (
-    LONGEST_CODE,
-    Code,
     ExpressionError,
-    ExpressionKind,
     compile_block,
     compile_execute,
     compile_text,
     evaluate,
 )
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.galaxy.modules import (
     FLOW_EXCEPTIONS,

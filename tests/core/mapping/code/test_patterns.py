@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rowtui.core.mapping.code.patterns import (
     LONGEST_PATTERN,
     LONGEST_SUBJECT,
-    Pattern,
     PatternError,
+    TimedPattern,
     compile_pattern,
     looks_like_glob,
 )
@@ -204,7 +204,7 @@ def test_ordinary_patterns_get_no_hint(pattern: str) -> None:
 @given(st.text(alphabet="ab*+?.()[]|\\{}1,^$-", max_size=30))
 def test_any_text_is_compiled_or_refused(text: str) -> None:
     try:
-        outcome: PatternError | Pattern = compile_pattern(text)
+        outcome: PatternError | TimedPattern = compile_pattern(text)
     except PatternError as error:
         outcome = error
     assert outcome.hint if isinstance(outcome, PatternError) else outcome.text == text
