@@ -13,6 +13,7 @@ from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.compiler import compiled
 from rowtui.core.mapping.code.model import CODE_FILE, Code, ExpressionKind, constant
 from rowtui.core.mapping.code.text_source import TextSource, text_source
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
@@ -36,13 +37,13 @@ def compile_block(text: str) -> Code:
     literal = _literal(text)
     if literal is not _NOT_LITERAL:
         return constant(text, ExpressionKind.BLOCK, literal)
-    return _compiled(text, ExpressionKind.BLOCK, TextSource(text))
+    return compiled(text, ExpressionKind.BLOCK, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
 def compile_execute(text: str) -> Code:
     """Return code that is run for its effect."""
-    return _compiled(text, ExpressionKind.EXECUTE, TextSource(text))
+    return compiled(text, ExpressionKind.EXECUTE, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
@@ -56,7 +57,7 @@ def compile_text(text: str, *, as_tpv: bool) -> Code:
         # Line ends are normalised as in a Python literal.
         value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
         return constant(text, ExpressionKind.TEXT, value)
-    return _compiled(text, ExpressionKind.TEXT, text_source(text, as_tpv=as_tpv))
+    return compiled(text, ExpressionKind.TEXT, text_source(text, as_tpv=as_tpv))
 
 
 def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
@@ -128,9 +129,3 @@ def _literal(text: str) -> Any:
     if _QUOTED(stripped):
         return stripped[1:-1]
     return _NOT_LITERAL
-
-
-def _compiled(text: str, form: ExpressionKind, source: TextSource) -> Code:
-    from rowtui.core.mapping.code.compiler import compiled  # `ast` takes 15 ms to load
-
-    return compiled(text, form, source)

@@ -8,6 +8,7 @@ code may run at all is checked before (`trust`).
 from __future__ import annotations
 import __future__
 
+import ast
 import builtins
 import functools
 import logging
@@ -163,8 +164,6 @@ def tpv_names() -> dict[str, Any]:
 
 @lru_cache(1)
 def _tpv_names() -> dict[str, Any]:
-    import ast  # takes 15 ms to load, and files of rowtui's own dialect do without
-
     class InvalidParentException(Exception):
         """An entity inherits from a missing entity."""
 
