@@ -20,7 +20,8 @@ from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.files.cases import CaseResult, read_cases, run_cases
+from rowtui.core.mapping.files.case_reader import read_cases
+from rowtui.core.mapping.files.cases import CaseResult, run_cases
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.sources import FoundSources
 from rowtui.core.mapping.files.trust import LARGEST_SOURCE

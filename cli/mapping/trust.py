@@ -38,7 +38,8 @@ from rowtui.core.mapping.files.trust import (
     digest_of,
 )
 from rowtui.core.mapping.model.configuration import MappingFile
-from rowtui.core.mapping.model.entities import Entity, env_key
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import env_key
 from rowtui.core.mapping.model.origin import Origin
 
 MOST_DIFFERENCE = 1_000_000  # lines: the content that the user agrees to is never cut

@@ -15,13 +15,13 @@ from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
-from rowtui.core.mapping.files.cases import read_cases
+from rowtui.core.mapping.files.case_reader import read_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.dialect import DIALECTS, SEED, TPV3, Dialect
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Tool
-from rowtui.core.mapping.model.fields import FIELDS, HOLDERS, SECTIONS
+from rowtui.core.mapping.model.entities import Destination, Tool
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, FIELDS, HOLDERS, SECTIONS
 from rowtui.core.mapping.model.request import ClusterFacts, MappingRequest, Person
 from rowtui.core.mapping.model.tags import (
     STRENGTHS,
@@ -352,7 +352,7 @@ def placed_by(text: str, dialect: str = "tpv3", user: Person | None = None) -> P
         "bad: {scheduling: {require: [a, a]}}",
         "bad: ",
         "'(bad': {cores: 3}",
-        "'(a+)+t': {cores: 3}",
+        "'a**t': {cores: 3}",
         "bad: {cores: sum(range(10**12))}",
         "bad: {coers: 3}",
     ],

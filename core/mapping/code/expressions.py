@@ -1,59 +1,26 @@
 """Compile the Python of mapping files once, with the names that each piece reads, and run it.
 
-The input is text of entities; the output is `Code` with the names that decide its value, whether it
-may run long, and whether it changes the objects that it receives. Syntax errors are part of the
-code and are found before any job needs it; running such code raises the exception that Python would
-have raised. This is no sandbox: files are trusted before any of their code runs (`trust`).
+The input is text of entities; the output is `Code`, and the value of a code in a namespace. Syntax
+errors are part of the code and are found before any job needs it. This is no sandbox: files are
+trusted before any of their code runs (`trust`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import enum
 import functools
 import re
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
+from rowtui.core.mapping.code.compiler import compiled
+from rowtui.core.mapping.code.model import CODE_FILE, Code, ExpressionKind, constant
 from rowtui.core.mapping.code.text_source import TextSource, text_source
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.routing import FLOW_EXCEPTIONS
 
-if TYPE_CHECKING:
-    from rowtui.core.mapping.code.analysis import Findings
-
-LONGEST_CODE = 100_000  # characters; compiling this much code takes a second if it is all brackets
 _CACHED = 65_536  # texts of each form; a large site has 3,000 rules, a generated one 20,000
-_FILE = "<mapping expression>"  # file name by which tracebacks identify expressions
 _LONGEST_MESSAGE = 1000
-
-Run = Callable[[dict[str, Any]], Any]
-
-
-class ExpressionKind(enum.Enum):
-    """How a text is read."""
-
-    BLOCK = "block"  # statements; the last one is an expression that gives the value
-    TEXT = "text"  # {expressions} in a text
-    EXECUTE = "execute"  # statements without a value
-
-
-class SyntaxComplaint(NamedTuple):
-    """Why a text cannot be run. `line` and `column` count from 1 within the text.
-
-    `kind` is "syntax", or "no_value" for a block that does not end in an expression (TPV raises an
-    AssertionError when such a block runs).
-    """
-
-    message: str
-    line: int
-    column: int
-    kind: str = "syntax"
 
 
 class ExpressionError(RowtuiError):
@@ -64,79 +31,19 @@ class ExpressionError(RowtuiError):
         self.cause, self.line, self.text = cause, line, text
 
 
-class Code:
-    """A compiled text. Shared; never changed.
-
-    `run(namespace)` gives its value; the namespace holds "__builtins__". `names`: the names that
-    the code reads from the namespace (without called builtins); `attributes`: the attributes of
-    these names that it reads, dotted; `whole`: names that it reads as a whole, not only for their
-    attributes. `own_namespace`: the code binds names or reads its namespace, so it runs on a copy.
-    `fixed`: the values of the names that it reads decide its value, and it changes nothing.
-    `may_run_long`: it has to run under a time limit. `changes_things`: it may change an object that
-    it receives. `constant`: nothing has to be run, `value` is the value.
-    """
-
-    __slots__ = (
-        "attributes",
-        "changes_things",
-        "constant",
-        "fixed",
-        "form",
-        "may_run_long",
-        "names",
-        "own_namespace",
-        "run",
-        "syntax_error",
-        "text",
-        "value",
-        "whole",
-    )
-
-    def __init__(
-        self,
-        text: str,
-        form: ExpressionKind,
-        run: Run,
-        *,
-        findings: Findings | None = None,
-        syntax_error: SyntaxComplaint | None = None,
-        constant: bool = False,
-        value: Any = None,
-    ) -> None:
-        """Without `findings`, the code reads nothing and changes nothing."""
-        nothing: frozenset[str] = frozenset()
-        self.text = text
-        self.form = form
-        self.run = run
-        self.syntax_error = syntax_error
-        self.constant = constant
-        self.value = value
-        self.names = findings.names if findings else nothing
-        self.attributes = findings.attributes if findings else nothing
-        self.whole = findings.whole if findings else nothing
-        self.own_namespace = findings.own_namespace if findings else False
-        self.fixed = findings.fixed if findings else True
-        self.may_run_long = findings.may_run_long if findings else False
-        self.changes_things = findings.changes_things if findings else False
-
-    def __repr__(self) -> str:
-        """Return the form and the start of the text."""
-        return f"Code({self.form.value}, {visible(self.text[:60])})"
-
-
 @functools.lru_cache(_CACHED)
 def compile_block(text: str) -> Code:
     """Return code whose last statement gives the value."""
     literal = _literal(text)
     if literal is not _NOT_LITERAL:
-        return _constant(text, ExpressionKind.BLOCK, literal)
-    return _compiled(text, ExpressionKind.BLOCK, TextSource(text))
+        return constant(text, ExpressionKind.BLOCK, literal)
+    return compiled(text, ExpressionKind.BLOCK, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
 def compile_execute(text: str) -> Code:
     """Return code that is run for its effect."""
-    return _compiled(text, ExpressionKind.EXECUTE, TextSource(text))
+    return compiled(text, ExpressionKind.EXECUTE, TextSource(text))
 
 
 @functools.lru_cache(_CACHED)
@@ -149,12 +56,12 @@ def compile_text(text: str, *, as_tpv: bool) -> Code:
     if not _SPECIAL(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
         # Line ends are normalised as in a Python literal.
         value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-        return _constant(text, ExpressionKind.TEXT, value)
-    return _compiled(text, ExpressionKind.TEXT, text_source(text, as_tpv=as_tpv))
+        return constant(text, ExpressionKind.TEXT, value)
+    return compiled(text, ExpressionKind.TEXT, text_source(text, as_tpv=as_tpv))
 
 
 def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
-    """Return the value of a code in a namespace, under the limit if the code may run long.
+    """Return the value of a code in a namespace, under the limit unless the code is plain.
 
     Raises: ExpressionError for any exception of the code, TimeLimitError, and unchanged the
     exceptions by which code chooses a destination (`flow.FLOW_EXCEPTIONS`).
@@ -162,9 +69,9 @@ def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
     if code.constant:
         return code.value
     try:
-        if code.may_run_long:
-            return limit.run(functools.partial(code.run, namespace))
-        return code.run(namespace)
+        if code.plain:
+            return code.run(namespace)
+        return limit.run(functools.partial(code.run, namespace))
     except (*FLOW_EXCEPTIONS, TimeLimitError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit and GeneratorExit do not end the program here
@@ -184,7 +91,7 @@ def _explained(code: Code, error: BaseException) -> ExpressionError:
     line = 0
     step = error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_filename == _FILE:
+        if step.tb_frame.f_code.co_filename == CODE_FILE:
             line = step.tb_lineno
         step = step.tb_next
     return ExpressionError(visible(message[:_LONGEST_MESSAGE]), error, line, code.text)
@@ -222,117 +129,3 @@ def _literal(text: str) -> Any:
     if _QUOTED(stripped):
         return stripped[1:-1]
     return _NOT_LITERAL
-
-
-def _constant(text: str, form: ExpressionKind, value: Any) -> Code:
-    return Code(text, form, lambda _: value, constant=True, value=value)
-
-
-# Other code
-
-_quiet = threading.Lock()
-
-
-@contextlib.contextmanager
-def without_warnings() -> Iterator[None]:
-    """Suppress the warnings of Python about odd code (`is` with a literal) during parsing."""
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def _compiled(text: str, form: ExpressionKind, source: TextSource) -> Code:
-    import ast
-
-    from rowtui.core.mapping.code.analysis import analyse
-    from rowtui.core.mapping.code.resource_bombs import Endless
-
-    if len(text) > LONGEST_CODE:
-        message = f"the code is {len(text):,} characters long; {LONGEST_CODE:,} is the most"
-        return _refused(text, form, SyntaxComplaint(message, 1, 1), SyntaxError(message))
-    try:
-        with without_warnings():
-            tree = ast.parse(source.source)
-            findings = analyse(tree)
-            if form is ExpressionKind.EXECUTE:
-                return Code(text, form, _run_statements(tree, findings), findings=findings)
-            if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-                return _without_value(text, form, tree, source)
-            if len(tree.body) == 1:
-                known, value = _constant_value(tree.body[0].value)  # type: ignore[attr-defined]
-                if known:
-                    return _constant(text, form, value)
-            return Code(text, form, _run_block(tree, findings), findings=findings)
-    except SyntaxError as error:
-        line, column = source.place_in_text(error, text)
-        message = (error.msg or "invalid syntax").removeprefix("f-string: ")
-        return _refused(text, form, SyntaxComplaint(visible(message), line, column), error)
-    except Endless as error:
-        line, column = source.position_of_node(error.line, error.column)
-        complaint = SyntaxComplaint(str(error), line, column)
-        return _refused(text, form, complaint, SyntaxError(str(error)))
-    except (RecursionError, MemoryError) as error:
-        return _refused(text, form, SyntaxComplaint("the code is nested too deeply", 1, 1), error)
-    except ValueError as error:  # null bytes in old Pythons, lone surrogates
-        odd = "a null byte" if "\0" in text else "half a character (a lone surrogate)"
-        return _refused(text, form, SyntaxComplaint(f"the code holds {odd}", 1, 1), error)
-
-
-def _constant_value(node: Any) -> tuple[bool, Any]:
-    import ast
-
-    if isinstance(node, ast.JoinedStr):
-        parts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
-        return len(parts) == len(node.values), "".join(parts)
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
-        return True, node.value
-    return False, None
-
-
-def _run_block(tree: Any, findings: Findings) -> Run:
-    import ast
-
-    last = ast.Expression(tree.body.pop().value)
-    value = compile(last, _FILE, "eval", dont_inherit=True)
-    if not tree.body and not findings.own_namespace:
-        return functools.partial(eval, value)  # without a Python frame of this module
-    before = compile(tree, _FILE, "exec", dont_inherit=True)
-
-    def run(namespace: dict[str, Any]) -> Any:
-        if findings.own_namespace:
-            namespace = dict(namespace)
-        exec(before, namespace)  # noqa: S102  # trusted: see the module's docstring
-        return eval(value, namespace)  # noqa: S307
-
-    return run
-
-
-def _run_statements(tree: Any, findings: Findings) -> Run:
-    code: CodeType = compile(tree, _FILE, "exec", dont_inherit=True)
-
-    def run(namespace: dict[str, Any]) -> None:
-        exec(code, dict(namespace) if findings.own_namespace else namespace)  # noqa: S102
-
-    return run
-
-
-def _without_value(text: str, form: ExpressionKind, tree: Any, source: TextSource) -> Code:
-    line, column, error = 1, 1, IndexError("pop from empty list")
-    message = "there is no code"
-    if tree.body:
-        last = tree.body[-1]
-        line, column = source.position_of_node(last.lineno, last.col_offset + 1)
-        message = "the last statement must be an expression, which gives the value"
-        error = AssertionError()  # type: ignore[assignment]
-    return _refused(text, form, SyntaxComplaint(message, line, column, "no_value"), error)
-
-
-def _refused(
-    text: str, form: ExpressionKind, complaint: SyntaxComplaint, error: BaseException
-) -> Code:
-    kind, arguments = type(error), error.args
-
-    def run(_: dict[str, Any]) -> Any:
-        raise kind(*arguments)
-
-    return Code(text, form, run, syntax_error=complaint)

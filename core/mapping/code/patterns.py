@@ -1,8 +1,9 @@
 """Entity ids as regular expressions whose matching surely ends.
 
 The input is the text of a pattern; the output is the compiled pattern or an error. Python's matcher
-tries one way after another and cannot be interrupted, and some patterns have exponentially many
-ways; such patterns are refused (`pattern_ways`). Ids are matched with `re.match`, as in TPV.
+cannot be interrupted and has exponentially many ways through some patterns, so all but the simplest
+patterns are matched by the package `regex` under a time limit. Ids are matched at the start of a
+name, as TPV matches them with `re.match`.
 """
 
 from __future__ import annotations
@@ -10,58 +11,96 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.pattern_automaton import LONGEST_SUBJECT
-from rowtui.core.mapping.code.pattern_ways import why_slow
 
 LONGEST_PATTERN = 10_000
 """Characters of a pattern: room for hundreds of alternative names."""
-
-
-__all__ = [
-    "LONGEST_PATTERN",
-    "LONGEST_SUBJECT",
-    "PatternError",
-    "compile_pattern",
-    "looks_like_glob",
-]
+LONGEST_SUBJECT = 512
+"""Characters of a subject for which matching surely ends soon. Do not match longer ones."""
+_SECONDS = 0.5  # for one match; patterns of real sites take microseconds
 
 
 class PatternError(RowtuiError):
-    """A pattern is invalid, or matching it could take too long."""
+    """A pattern is invalid, or matching it takes too long."""
 
 
-def compile_pattern(text: str) -> re.Pattern[str]:
-    """Return the compiled pattern, for `match` on subjects of up to `LONGEST_SUBJECT` characters.
+class TimedPattern:
+    """A compiled pattern, for subjects of up to `LONGEST_SUBJECT` characters."""
 
-    Raises: PatternError.
-    """
+    __slots__ = ("_compiled", "_limit", "text")
+
+    def __init__(self, text: str, compiled: Any, limit: dict[str, float]) -> None:
+        """`compiled`: a pattern of `re` or `regex`; `limit`: the time limit, if it has one."""
+        self.text, self._compiled, self._limit = text, compiled, limit
+
+    def match(self, subject: str) -> bool:
+        """Whether the pattern matches the start of a subject. Raises: PatternError."""
+        return self._matches(self._compiled.match, subject)
+
+    def search(self, subject: str) -> bool:
+        """Whether the pattern matches anywhere in a subject. Raises: PatternError."""
+        return self._matches(self._compiled.search, subject)
+
+    def _matches(self, method: Any, subject: str) -> bool:
+        try:
+            return method(subject, **self._limit) is not None
+        except TimeoutError:
+            message = f"matching the pattern {_shown(self.text)} takes more than {_SECONDS:g} s"
+            hint = (
+                "Say each repeat once and unambiguously: `(a+)+` is `a+`, `(.*,)*` is "
+                "`([^,]*,)*`; one `.*` is enough between two fixed parts."
+            )
+            raise PatternError(message, hint) from None
+
+
+def compile_pattern(text: str) -> TimedPattern:
+    """Return the compiled pattern. Raises: PatternError if Python's `re` does not accept it."""
     if len(text) > LONGEST_PATTERN:
         message = f"the pattern has {len(text):,} characters; {LONGEST_PATTERN:,} are allowed"
         raise PatternError(message, "Use several entities, or a shorter pattern.")
     try:
-        if _cannot_nest(text):
-            return re.compile(text)
+        if _is_simple(text):
+            return TimedPattern(text, re.compile(text), {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about sets that a later Python may read otherwise
-            compiled = re.compile(text)
-            tree = import_module("re._parser").parse(text)
+            flags = re.compile(text).flags
+        import regex  # takes 15 ms, and most files have only simple patterns
+
+        try:
+            compiled = regex.compile(_for_regex(text, flags), regex.V0)
+        except regex.error as error:
+            raise _invalid(text, str(error)) from None
+        return TimedPattern(text, compiled, {"timeout": _SECONDS})
     except re.error as error:
         raise _invalid(text, str(error)) from None
     except (OverflowError, RecursionError, MemoryError):
         raise _invalid(text, "it is nested too deeply or repeats too often") from None
-    reason = why_slow(tree, compiled.flags)
-    if reason:
-        hint = (
-            "Say each repeat once and unambiguously: `(a+)+` is `a+`, `(.*,)*` is `([^,]*,)*`; "
-            "one `.*` is enough between two fixed parts."
-        )
-        raise PatternError(f"the pattern {_shown(text)} could take forever: {reason}", hint)
-    return compiled
+
+
+_TOKEN = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|"  # an escape, a set
+
+
+def _for_regex(text: str, flags: int) -> str:
+    """Return a pattern that means for `regex` what the text means for `re`.
+
+    In `regex`, `[:` in a set begins a class of characters, and `{e}` allows for errors.
+    """
+    if flags & re.VERBOSE:  # comments may hold any bracket
+        return text
+    name = r"\\N\{[^}]*\}|"
+    repeat = r"\{(?:\d+|\d*,\d*)\}|"
+    tokens = re.findall(name + _TOKEN + repeat + ".", text, re.DOTALL)
+    return "".join(_token_for_regex(token) for token in tokens)
+
+
+def _token_for_regex(token: str) -> str:
+    if token[0] == "[":
+        return "[" + re.sub(r"(\\.)|\[", lambda found: found[1] or r"\[", token[1:])
+    return r"\{" if token == "{" else token
 
 
 def looks_like_glob(text: str) -> str:
@@ -88,7 +127,7 @@ def looks_like_glob(text: str) -> str:
 
 def _repeats_of_a_letter(text: str) -> Iterator[tuple[int, str]]:
     """Yield each `*` and `+` behind one literal character, outside of sets and escapes."""
-    tokens = re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|.", text, re.DOTALL)
+    tokens = re.finditer(_TOKEN + ".", text, re.DOTALL)
     for before, token in pairwise(tokens):
         literal = before[0]
         if token[0] in "*+" and len(literal) == 1 and (literal.isalnum() or literal in "-_/@:"):
@@ -104,8 +143,8 @@ def _invalid(text: str, reason: str) -> PatternError:
     return PatternError(f"{_shown(text)} is not a regular expression: {reason}", hint)
 
 
-def _cannot_nest(text: str) -> bool:
-    """Whether a pattern needs no analysis, as nearly all real ids: no groups, few repeats."""
+def _is_simple(text: str) -> bool:
+    """Whether `re` matches a pattern in time, as nearly all real ids: no groups, few repeats."""
     if "(" in text or "[" in text or "{" in text:
         return False
     return text.count("*") + text.count("+") + text.count("?") <= 3

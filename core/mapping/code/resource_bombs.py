@@ -8,6 +8,7 @@ second's work.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 _MOST_BITS = 10_000_000  # of a whole number: 3 million digits
 _MOST_ITEMS = 10_000_000  # of a repeated list or text
@@ -26,8 +27,32 @@ class Endless(Exception):  # a finding, and not an error of the program
         self.column: int = getattr(node, "col_offset", 0) + 1  # in bytes
 
 
-def refuse_operation(left: ast.expr, op: ast.operator, right: ast.expr, at: ast.AST) -> None:
-    """Check a power, shift or repetition. Raises: Endless if it is huge."""
+_CONSUMERS = frozenset(
+    ["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"]
+)
+"""These iterate over their argument inside one step of the interpreter."""
+
+
+def refuse_bombs(nodes: Iterable[ast.AST]) -> None:
+    """Check all nodes of some code. Raises: Endless for the first huge operation."""
+    for node in nodes:
+        if isinstance(node, ast.BinOp):
+            _refuse_operation(node.left, node.op, node.right, node)
+        elif isinstance(node, ast.AugAssign):
+            _refuse_operation(node.target, node.op, node.value, node)
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
+            _refuse_to_count(node.generators[0].iter)
+        elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            _refuse_width(node.format_spec)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id == "pow" and len(node.args) == 2:
+                _refuse_operation(node.args[0], ast.Pow(), node.args[1], node)
+            elif node.func.id in _CONSUMERS:
+                for argument in node.args:
+                    _refuse_to_count(argument)
+
+
+def _refuse_operation(left: ast.expr, op: ast.operator, right: ast.expr, at: ast.AST) -> None:
     if isinstance(op, ast.Pow):
         exponent, base = whole_number(right), _bits(left)
         floating = isinstance(left, ast.Constant) and isinstance(left.value, float)
@@ -43,8 +68,7 @@ def refuse_operation(left: ast.expr, op: ast.operator, right: ast.expr, at: ast.
             raise Endless("this repetition", at)
 
 
-def refuse_to_count(node: ast.expr) -> None:
-    """Check a range that is iterated inside one call. Raises: Endless if it is huge."""
+def _refuse_to_count(node: ast.expr) -> None:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         return
     numbers = [whole_number(each) for each in node.args]
@@ -61,8 +85,7 @@ def refuse_to_count(node: ast.expr) -> None:
         raise Endless("counting this far", node)
 
 
-def refuse_width(spec: ast.expr) -> None:
-    """Check the width in the format of a field. Raises: Endless if it is huge."""
+def _refuse_width(spec: ast.expr) -> None:
     for part in ast.walk(spec):
         if isinstance(part, ast.Constant) and _widest(str(part.value)) > _WIDEST:
             raise Endless("a field of this width", spec)

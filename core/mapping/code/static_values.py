@@ -9,7 +9,8 @@ import math
 import re
 from typing import Any
 
-from rowtui.core.mapping.code.expressions import Code, compile_block
+from rowtui.core.mapping.code.expressions import compile_block
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.model.decision import MappingOutcome
@@ -73,5 +74,5 @@ def flag(condition: Any) -> bool | None:
 
 def looks_at_its_names(code: Code) -> str:
     """Return the function by which code reads its own names; "" if there is none."""
-    match = _LOOKS.search(code.text) if code.own_namespace else None
-    return match[1] if match else ""
+    match = _LOOKS.search(code.text)
+    return match[1] if match and match[1] in code.names else ""

@@ -3,7 +3,7 @@
 The code runs in a worker thread, and the caller waits no longer than the limit. A late worker is
 abandoned: an exception is raised in it repeatedly until it ends. Code that does not release the
 interpreter (a regular expression that backtracks for ever, 10**10**8, sum(range(10**12))) cannot be
-interrupted; `code_analysis` refuses recognisable code of this kind. Source: measured on CPython
+interrupted; `resource_bombs` refuses recognisable code of this kind. Source: measured on CPython
 3.11: handing a call over and back costs 10 to 30 us.
 """
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.expressions import Code
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.destinations import DestinationOffer, amount_text, fits
 from rowtui.core.mapping.engine.evaluate import (
     Evaluator,

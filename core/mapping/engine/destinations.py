@@ -15,7 +15,8 @@ from rowtui.core.clusters.partition import fewer_directories, partition_checks
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.decision import ConstraintCheck, MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity
+from rowtui.core.mapping.model.entities import Destination, Entity
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.request import Amounts, ClusterFacts, MappingRequest, WhatIf
 from rowtui.core.mapping.model.tags import score, tag_clashes
@@ -216,21 +217,23 @@ def checks(
     destination = offer.entity
     found: list[ConstraintCheck] = []
     if destination.abstract:
-        found.append(_check("abstract", "a place to run", "only there to inherit from", False))
+        found.append(
+            ConstraintCheck("abstract", "a place to run", "only there to inherit from", False)
+        )
     if facts.reachable is not None and destination.runner not in facts.reachable:
         shown = ", ".join(map(visible, sorted(facts.reachable))) or "no cluster"
         hint = f"jobs can be sent to {shown} from here"
         asked = visible(destination.runner or "no runner")
-        found.append(_check("cluster", asked, shown, False, hint))
+        found.append(ConstraintCheck("cluster", asked, shown, False, hint))
     if _named_elsewhere(offer, request):
         named = visible(request.partition or "")
         hint = f"workflow.toml names it: submit_options.{visible(request.cluster)}.partition"
         offered = f"partition {visible(offer.partition_name) or 'unknown'}"
-        found.append(_check("partition", f"partition {named}", offered, False, hint))
+        found.append(ConstraintCheck("partition", f"partition {named}", offered, False, hint))
     wanted = _wanted_elsewhere(offer, request.what_if) if request.what_if else ""
     if wanted:
         asked, offered = f"only {visible(wanted)}", visible(destination.id)
-        found.append(_check("asked for", asked, offered, False))
+        found.append(ConstraintCheck("asked for", asked, offered, False))
     for what in AMOUNTS:
         asked = getattr(amounts, what)
         for bound, words in (("max", "at most"), ("min", "at least")):
@@ -296,7 +299,7 @@ def _tag_checks(destination: Destination, entity: Entity) -> list[ConstraintChec
         if tag not in clashes and not (mine and its) and {mine, its} & {"prefer", "accept"}:
             # only one side prefers or accepts the tag and the other lacks it, so nothing is checked
             continue
-        check = _check(
+        check = ConstraintCheck(
             f"tag {visible(tag)}",
             f"the job {_verb(mine)} it",
             f"the destination {_verb(its)} it",
@@ -309,12 +312,6 @@ def _tag_checks(destination: Destination, entity: Entity) -> list[ConstraintChec
 
 def _verb(strength: str) -> str:
     return f"{strength}s" if strength else "does not have"
-
-
-def _check(
-    constraint: str, asked: str, offered: str, passed: bool, hint: str = ""
-) -> ConstraintCheck:
-    return ConstraintCheck(constraint, asked, offered, passed, hint)
 
 
 def amount_text(amount: Any) -> str:

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.expressions import (
-    Code,
     ExpressionError,
-    ExpressionKind,
     compile_block,
     compile_text,
     evaluate,
 )
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.galaxy.modules import (
     JobMappingException,
@@ -29,7 +28,8 @@ from rowtui.core.mapping.galaxy.modules import (
 )
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Entity
+from rowtui.core.mapping.model.entities import Entity
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts
 
@@ -55,6 +55,10 @@ class TryNextError(Exception):
         self.message, self.origin, self.wait = message, origin, wait
 
 
+class NotPlainError(Exception):
+    """The job runs code that needs a time limit."""
+
+
 class _Evaluated:
     """A placeholder for an amount that was computed before the destination was considered."""
 
@@ -73,10 +77,19 @@ class Evaluator:
         self.limit = limit
         self._leaked: Namespace | None = None
         self._too_slow: set[Code] = set()
-        self._running: Code | None = None  # the code that may run long and is running
+        self._only_plain = False
+        self._running: Code | None = None  # the code that is not plain and is running
+
+    def plain_job(self, call: Callable[[], T]) -> T:
+        """Map one job that may run no code but plain code. Raises: NotPlainError for other code."""
+        self._only_plain = True
+        try:
+            return call()
+        finally:
+            self._only_plain = False
 
     def job(self, call: Callable[[], T]) -> T:
-        """Map one job whose code may run long, with one time limit for the whole job.
+        """Map one job whose code is not plain, with one time limit for the whole job.
 
         Handing a job to a thread once costs less than a hand-over for each of its expressions. When
         the limit is reached, the running code is recorded as too slow and is not run again; the job
@@ -95,11 +108,13 @@ class Evaluator:
         """Return the value of a code. Raises: StopMapping, TryNextError."""
         if code.constant:
             return code.value
-        if code.own_namespace and self.dialect.input_size_by_text:
-            namespace = self._as_tpv(code, namespace)
-        if code.changes_things and code.form is not ExpressionKind.EXECUTE:
-            namespace = _with_own_entity(namespace)
-        if code.may_run_long:
+        if not code.plain:
+            if self._only_plain:
+                raise NotPlainError
+            if self.dialect.input_size_by_text:
+                namespace = self._as_tpv(code, namespace)
+            if code.form is not ExpressionKind.EXECUTE:
+                namespace = _with_own_entity(namespace)
             if code in self._too_slow:
                 seconds = self.limit.seconds
                 message = f"it takes more than {seconds:g} s, and is not run until its file changes"
@@ -134,7 +149,7 @@ class Evaluator:
             raise TryNextError(str(error), origin, wait=wait) from error
 
     def _as_tpv(self, code: Code, namespace: Namespace) -> Namespace:
-        """Return the namespace with TPV's names below, for code that reads its own namespace."""
+        """Return the namespace with TPV's names below, for code that may read its own namespace."""
         if self._leaked is None:
             self._leaked = tpv_names()
         namespace = {**self._leaked, **namespace}

@@ -31,7 +31,8 @@ from rowtui.core.mapping.model.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Entity, Rule, env_key
+from rowtui.core.mapping.model.entities import Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, env_key
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,

@@ -13,6 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from rowtui.core.mapping.engine.routing import (
+    JobNotReadyException,
+    TryNextDestinationOrFail,
+    TryNextDestinationOrWait,
+)
+
 if TYPE_CHECKING:
     import random as random_module
 
@@ -294,14 +300,10 @@ class Helpers:
 
     def wait(self, reason: str = "") -> NoReturn:
         """Make the job wait, to be mapped again later."""
-        from rowtui.core.mapping.engine.routing import JobNotReadyException
-
         raise JobNotReadyException(reason)
 
     def try_next(self, reason: str = "") -> NoReturn:
         """Refuse this destination, in one of its rules; the job fails if no other takes it."""
-        from rowtui.core.mapping.engine.routing import TryNextDestinationOrFail
-
         raise TryNextDestinationOrFail(reason)
 
     def try_next_or_wait(self, reason: str = "") -> NoReturn:
@@ -309,8 +311,6 @@ class Helpers:
 
         The job waits if no other destination takes it.
         """
-        from rowtui.core.mapping.engine.routing import TryNextDestinationOrWait
-
         raise TryNextDestinationOrWait(reason)
 
     def soonest(self, destinations: Sequence[T], entity: Any = None) -> list[T]:

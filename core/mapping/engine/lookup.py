@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import reduce
+from itertools import islice
 from typing import NamedTuple
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
+from rowtui.core.mapping.code.patterns import PatternError, TimedPattern, compile_pattern
 from rowtui.core.mapping.engine.evaluate import StopMapping
 from rowtui.core.mapping.model.configuration import Configuration, one_line
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
-from rowtui.core.mapping.model.entities import AMOUNTS, KINDS, Destination, Entity, Tool, inherit
+from rowtui.core.mapping.model.entities import KINDS, Destination, Entity, Tool, inherit
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import Amounts, MappingRequest
 
@@ -44,6 +46,31 @@ class EntityLookup:
         }
         self._found: dict[tuple[str, str], LookupResult] = {}
         self._tools: dict[tuple[str, str, Amounts, Amounts], LookupResult] = {}
+
+    def entities(
+        self, request: MappingRequest
+    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
+        """Return the tool, role and user entities of a job, their matches, or why it stops."""
+        if self.configuration.unusable:
+            return [], (), StopMapping(MappingOutcome.BROKEN, self.configuration.unusable)
+        if self.configuration.sealed_globals:
+            name = self.configuration.sealed_globals
+            message = f"{name} is not trusted yet, and its `global` section concerns every job"
+            return [], (), StopMapping(MappingOutcome.UNTRUSTED, message)
+        found = self.of_request(request)
+        matched = tuple(each for one in found for each in one.matched)
+        stop = next((one.stop for one in found if one.stop is not None), None)
+        return [one.entity for one in found if one.entity is not None], matched, stop
+
+    def of_request(self, request: MappingRequest) -> list[LookupResult]:
+        """Return the results for the tool of a job, the first role with any match, and the user."""
+        found = [self.tool(request)]
+        if request.user is not None:
+            roles = (self.role(name) for name in request.user.roles)
+            matching = (one for one in roles if one.entity is not None or one.stop is not None)
+            found += islice(matching, 1)
+            found.append(self.user(request.user.key))
+        return found
 
     def tool(self, request: MappingRequest) -> LookupResult:
         """Return the tool entity of a job; there is always one, unless the job must stop."""
@@ -104,9 +131,15 @@ class EntityLookup:
         if over is not None:
             chain.append(over)
         for each in self._ids[kind].candidates(name):
-            if each.matches(name):
-                key = each.key
-                entity = entities[key]
+            key = each.key
+            entity = entities[key]
+            try:
+                matches = each.matches(name)
+            except PatternError as error:
+                message = f"the id of {entity.kind} {visible(key)}: {error.message}"
+                slow = StopMapping(MappingOutcome.ERROR, message, entity.origin, "TimeLimitError")
+                return LookupResult(None, tuple(matched), slow)
+            if matches:
                 matched.append(Matched(entity.origin, key, name))
                 stop = self._why_not(kind, key, entity)
                 if stop is not None:
@@ -219,22 +252,32 @@ class _Id:
     `start`: the start of every matching name; `at`: the position of the id among all ids.
     """
 
-    __slots__ = ("_pattern", "at", "key", "start")
+    __slots__ = ("_pattern", "_too_slow", "at", "key", "start")
 
     def __init__(self, key: str, at: int) -> None:
         self.key = key
         self.at = at
         self.start = (plain_id(key) or "").partition(".")[0]
-        self._pattern: re.Pattern[str] | str | None = key
+        self._pattern: TimedPattern | str | None = key
+        self._too_slow: PatternError | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern matches the start of a name."""
+        """Whether the pattern matches the start of a name.
+
+        Raises: PatternError if matching takes too long, and then for every name.
+        """
+        if self._too_slow is not None:
+            raise self._too_slow
         if isinstance(self._pattern, str):
             try:
                 self._pattern = compile_pattern(self._pattern)
             except PatternError:
                 self._pattern = None  # a problem of the file, which was reported when it was loaded
-        return self._pattern is not None and self._pattern.match(name) is not None
+        try:
+            return self._pattern is not None and self._pattern.match(name)
+        except PatternError as error:
+            self._too_slow = error
+            raise
 
 
 def _said_by_job(name: str, amounts: Amounts, origin: Origin) -> Tool | None:

@@ -2,8 +2,8 @@
 
 `Mapper.place` returns the placement; `explain.py` calls the same mapper with a watcher to collect
 the reasons. Requests that are equal for a configuration (the same entities, and equal values of
-everything that any of its expressions reads) are answered from a cache. If the value of an
-expression may depend on anything else, nothing is cached. A test verifies that the cache never
+everything that any of its expressions reads) are answered from a cache. If any expression is not
+plain (`analysis`), nothing is cached. A test verifies that the cache never
 changes a result. Source: TPV's documentation, "Job Dispatch Process".
 """
 
@@ -14,15 +14,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from rowtui.core.clusters.model import Cluster, PartitionLoad
-from rowtui.core.mapping.code.expressions import Code
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.engine.choose import ChoiceWatcher, Chooser
 from rowtui.core.mapping.engine.destinations import DestinationOffer, offers_of
-from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping, TryNextError
+from rowtui.core.mapping.engine.evaluate import (
+    Evaluator,
+    Namespace,
+    NotPlainError,
+    StopMapping,
+    TryNextError,
+)
 from rowtui.core.mapping.engine.helper_functions import Helpers
-from rowtui.core.mapping.engine.jobs import JobWatcher, JobWithAmounts, Lanes
-from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
+from rowtui.core.mapping.engine.jobs import (
+    JobWatcher,
+    JobWithAmounts,
+    Lanes,
+    pools_of,
+    refuse_over_budget,
+)
+from rowtui.core.mapping.engine.lookup import EntityLookup
 from rowtui.core.mapping.engine.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.galaxy.modules import (
     ShownMapper,
@@ -34,12 +46,10 @@ from rowtui.core.mapping.galaxy.modules import (
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched, Placement
 from rowtui.core.mapping.model.entities import Destination, Entity
-from rowtui.core.mapping.model.pools import pools_of, refuse_over_budget
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, ClusterFacts, MappingRequest
 
 _MOST_REMEMBERED = 100_000  # cached placements of one set of entities
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
-_LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 
 
 class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
@@ -61,31 +71,29 @@ class MappingWatcher(JobWatcher, ChoiceWatcher, Protocol):
 class _CodeFacts(NamedTuple):
     """Facts about several codes.
 
-    `names`: the names that they read; `fixed`: whether these names decide all their values;
-    `may_run_long`: whether any code needs the time limit.
+    `names`: the names that they read; `plain`: whether these names decide all their values, and no
+    code needs the time limit.
     """
 
     names: frozenset[str]
-    fixed: bool
-    may_run_long: bool
+    plain: bool
 
     @classmethod
     def of(cls, codes: Iterable[Code]) -> _CodeFacts:
         names = frozenset[str]().union(*(code.names for code in codes))
-        fixed = all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF
-        return cls(names, fixed, any(code.may_run_long for code in codes))
+        return cls(names, all(code.plain for code in codes))
 
 
 class _Plan:
     """The data that jobs of one action, user and roles share."""
 
-    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "reads", "stop")
+    __slots__ = ("deciders", "lanes", "matched", "memory", "needs_limit", "reads", "stop")
 
     def __init__(self) -> None:
         self.lanes: Lanes | None = None
         self.stop: StopMapping | None = None
         self.matched: tuple[Matched, ...] = ()
-        self.may_run_long = False
+        self.needs_limit = False  # whether a job has run code that is not plain
         self.reads: frozenset[str] = frozenset()
         self.memory: dict[Any, Placement] | None = None
         self.deciders: tuple[Getter, ...] = ()
@@ -172,9 +180,8 @@ class Mapper:
             ),
             "log": log,
         }
-        all_tpv = any(code.own_namespace or code.changes_things for code in everything)
-        names = _CodeFacts.of(everything).names
-        return Names(names, all_tpv=all_tpv, context=context, fixed=fixed)
+        facts = _CodeFacts.of(everything)
+        return Names(facts.names, all_tpv=not facts.plain, context=context, fixed=fixed)
 
     # Results
 
@@ -264,13 +271,18 @@ class Mapper:
             return self.chooser.choose(settled, namespace, request, facts, watcher)
 
         try:
-            return self.evaluator.job(chosen) if plan.may_run_long else chosen()
+            if not plan.needs_limit:
+                try:
+                    return self.evaluator.plain_job(chosen)
+                except NotPlainError:
+                    plan.needs_limit = True
+            return self.evaluator.job(chosen)
         # raised by objects of classes that the code defines
         except (RecursionError, SystemExit, GeneratorExit) as error:
             name = type(error).__name__
             message = f"the mapping of this job ended in {name}, which an object of its code raised"
             return Placement(MappingOutcome.ERROR, message=message, cause=name)
-        except TimeLimitError as error:  # raised by code that the analysis took for short
+        except TimeLimitError as error:  # raised by code that is plain but slow
             return Placement(MappingOutcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
             if stop.outcome is MappingOutcome.NOWHERE and self.sealed:
@@ -330,7 +342,7 @@ class Mapper:
 
     def _new_plan(self, request: MappingRequest) -> _Plan:
         plan = _Plan()
-        entities, plan.matched, plan.stop = self._entities(request)
+        entities, plan.matched, plan.stop = self.lookup.entities(request)
         facts = self._facts_of(entities)
         plan.reads = facts.names
         if plan.stop is not None:
@@ -340,53 +352,19 @@ class Mapper:
         except StopMapping as stop:
             plan.stop = stop
             return plan
-        plan.may_run_long = facts.may_run_long
-        if self._remember and facts.fixed:
+        if self._remember and facts.plain:
             plan.memory = {}
             plan.deciders = deciders(facts.names)
         return plan
 
     def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
         """Return the tool, role and user entities of a job, with all inherited values."""
-        return tuple(self._entities(request)[0])
-
-    def _entities(
-        self, request: MappingRequest
-    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
-        if self.configuration.unusable:
-            return [], (), StopMapping(MappingOutcome.BROKEN, self.configuration.unusable)
-        if self.configuration.sealed_globals:
-            name = self.configuration.sealed_globals
-            message = f"{name} is not trusted yet, and its `global` section concerns every job"
-            return [], (), StopMapping(MappingOutcome.UNTRUSTED, message)
-        found = [self.lookup.tool(request)]
-        if request.user is not None:
-            found += self._of_user(request)
-        matched = tuple(each for one in found for each in one.matched)
-        stop = next((one.stop for one in found if one.stop is not None), None)
-        return [one.entity for one in found if one.entity is not None], matched, stop
-
-    def _of_user(self, request: MappingRequest) -> list[LookupResult]:
-        assert request.user is not None
-        found = []
-        for role in request.user.roles:  # the first role with any match is used
-            of_role = self.lookup.role(role)
-            if of_role.entity is not None or of_role.stop is not None:
-                found.append(of_role)
-                break
-        of_user = self.lookup.user(request.user.key)
-        if of_user.entity is not None or of_user.stop is not None:
-            found.append(of_user)
-        return found
+        return tuple(self.lookup.entities(request)[0])
 
     def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
         """Return the facts about all code that a job of these entities may run."""
         own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
-        return _CodeFacts(
-            own.names | shared.names,
-            own.fixed and shared.fixed,
-            own.may_run_long or shared.may_run_long,
-        )
+        return _CodeFacts(own.names | shared.names, own.plain and shared.plain)
 
     def _show_loads(self, facts: ClusterFacts) -> None:
         """Provide the load of each destination to expressions, as `d.load`."""

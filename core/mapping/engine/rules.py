@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from rowtui.core.mapping.code.expressions import Code, compile_block, compile_execute
+from rowtui.core.mapping.code.expressions import compile_block, compile_execute
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.engine.evaluate import Evaluator, Namespace, StopMapping
 from rowtui.core.mapping.model.decision import MappingOutcome
 from rowtui.core.mapping.model.dialect import Dialect

@@ -1,15 +1,17 @@
 """Find the other files that a mapping file names in `global.include`.
 
 The input is the bytes of a file; the output is the entries with their places, and the problems of
-this key.
+this key. Entries are paths or URLs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import urljoin
 
 from rowtui.core.base.errors import InvalidFileError, Problem
+from rowtui.core.mapping.yaml.nodes import Items, Scalar, YamlTable
+from rowtui.core.mapping.yaml.text import read_yaml
 
 
 class Include(NamedTuple):
@@ -21,9 +23,6 @@ class Include(NamedTuple):
     column: int
 
 
-ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, ...]]]
-
-
 def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:
     """Return the files that `global.include` names, and only the problems of this key.
 
@@ -31,8 +30,6 @@ def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Pr
     """
     if b"include" not in data:
         return (), ()
-    from rowtui.core.mapping.yaml.text import Items, Scalar, YamlTable, read_yaml
-
     try:
         root = read_yaml(data, file)
     except InvalidFileError:
@@ -56,3 +53,25 @@ def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Pr
             hint = "include: [tools.yml, site/, https://example.org/mapping.yml]"
             problems.append(Problem(file, line, column, message, hint))
     return tuple(found), tuple(problems)
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is a URL, including URLs of kinds that are not fetched."""
+    return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
+
+
+def joined(url: str, name: str) -> str:
+    """Return the URL of a name in a file from a URL: never a file of this machine."""
+    try:
+        return urljoin(url, name)
+    except ValueError:
+        return name
+
+
+def unreadable(data: bytes) -> str:
+    """Return why new content is no YAML map; "" if it is one."""
+    try:
+        root = read_yaml(data, "it")
+    except InvalidFileError as error:
+        return str(error.problems[0])
+    return "" if isinstance(root, YamlTable) else "it is not a YAML map"

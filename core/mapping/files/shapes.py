@@ -10,143 +10,29 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Mapping
-from math import isnan
 from typing import Any
 
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.test_request import Subject, kind_of_node, quoted, value_place
-from rowtui.core.mapping.model.entities import Destination, Pool, env_key
-from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField
+from rowtui.core.mapping.files.scalar_shapes import (
+    SCALAR_READERS,
+    TRUTH_HINT,
+    Reader,
+    as_boolean,
+    as_number,
+    as_whole_number,
+    in_quotes,
+    quotes_missing,
+    set_value,
+)
+from rowtui.core.mapping.files.subject import Subject, kind_of_node, quoted, value_place
+from rowtui.core.mapping.model.entities import Destination, Pool
+from rowtui.core.mapping.model.fields import ENV_FORMS, OVERSIZE, EntityField, env_key
 from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.mapping.model.tags import STRENGTHS, SchedulingTags
-from rowtui.core.mapping.yaml.parser import MOST_DIGITS
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable, plain
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable, plain
 from rowtui.core.workflow.toml_file import did_you_mean
 
-TRUTH_WORDS: Mapping[str, bool] = {
-    **dict.fromkeys(("true", "yes", "on", "y", "t", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "n", "f", "0"), False),
-}
-"""The texts, in lower case, that TPV reads as true and false; it refuses all others."""
-
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WHOLE_NUMBER = re.compile(r"\s*[-+]?[0-9_]+(?:\.0+)?\s*")
-
-
-def _set(subject: Subject, field: EntityField, key: Scalar, node: Node, value: Any) -> None:
-    setattr(subject.entity, field.attribute, value)
-    subject.say(field.attribute, value, value_place(key, node))
-
-
-def _in_quotes(node: Node) -> str:
-    """Return the hint for a number or truth value where text is required."""
-    if not isinstance(node, Scalar) or node.value is None or len(node.text) > 40:
-        return ""
-    return f'write it in quotes: "{visible(node.text)}"'
-
-
-def _amount(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    value = node.value if type(node) is Scalar else None
-    kind = type(value)
-    if kind is int or (isinstance(value, float) and not isnan(value)) or (kind is str and value):
-        _set(subject, field, key, node, value)
-    elif kind is str or kind is float:
-        message = f"{quoted(key.text)} of {subject.words} is {'no number' if value else 'empty'}"
-        subject.wrong(node.place, message, "write a number or an expression")
-    else:
-        bare = _in_bare_braces(node)
-        hint = f"an expression stands here without braces: {bare}" if bare else ""
-        subject.mismatch(key, node, "a number or an expression", hint)
-
-
-def _number(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    value = as_number(node)
-    if value is not None:
-        _set(subject, field, key, node, value)
-        return
-    hint = "expressions are not evaluated here" if kind_of_node(node) == "text" else ""
-    subject.mismatch(key, node, "a number", hint)
-
-
-def as_number(node: Node) -> int | float | None:
-    """Return a number, or text of a number as a number; None for anything else and for NaN."""
-    if not isinstance(node, Scalar) or isinstance(node.value, bool) or node.value is None:
-        return None
-    value = node.value
-    for number in (int, float):
-        if isinstance(value, str) and value.isascii() and len(value) < MOST_DIGITS:
-            try:
-                value = number(value)
-            except ValueError:
-                continue
-    if isinstance(value, str) or (isinstance(value, float) and isnan(value)):
-        return None
-    return value
-
-
-def _as_whole_number(node: Node) -> int | float | None:
-    """Return a number without a fraction. As in TPV, text for such a number has no exponent."""
-    value = as_number(node)
-    if value is None or value % 1 != 0:
-        return None
-    text = node.value if isinstance(node, Scalar) else None
-    return None if isinstance(text, str) and not _WHOLE_NUMBER.fullmatch(text) else value
-
-
-def _text(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    if not isinstance(node, Scalar) or not isinstance(node.value, str):
-        subject.mismatch(key, node, "text", _in_quotes(node))
-    elif not node.value.strip():
-        subject.doubt(node.place, f"{quoted(key.text)} of {subject.words} is empty and ignored")
-    else:
-        _set(subject, field, key, node, node.value)
-
-
-def _code(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    if isinstance(node, Scalar) and isinstance(node.value, str):
-        _set(subject, field, key, node, node.value)
-    else:
-        subject.mismatch(key, node, "text", _in_quotes(node))
-
-
-def _condition(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    if isinstance(node, Scalar) and (isinstance(node.value, str) or node.value in (0, 1)):
-        value = node.value if isinstance(node.value, bool) else node.text
-        _set(subject, field, key, node, value)
-    else:
-        subject.mismatch(key, node, "an expression, or true or false", _in_quotes(node))
-
-
-def _flag(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    """Read a flag as TPV does: any number is accepted, and spaces around a word are ignored."""
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, str):
-        value = TRUTH_WORDS.get(value.strip().lower())
-    _set_truth(subject, field, key, node, None if value is None else bool(value))
-
-
-def _boolean(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
-    _set_truth(subject, field, key, node, as_boolean(node))
-
-
-def _set_truth(
-    subject: Subject, field: EntityField, key: Scalar, node: Node, value: bool | None
-) -> None:
-    if value is None:
-        subject.mismatch(key, node, "true or false", _TRUTH_HINT)
-    else:
-        _set(subject, field, key, node, value)
-
-
-_TRUTH_HINT = "write true or false, without quotes"
-
-
-def as_boolean(node: Node) -> bool | None:
-    """Return a truth value from a boolean, 0 or 1, or a word; None for anything else."""
-    value = node.value if isinstance(node, Scalar) else None
-    if isinstance(value, str):
-        return TRUTH_WORDS.get(value.lower())
-    return bool(value) if value in (0, 1) else None
 
 
 def variables(subject: Subject, table: YamlTable) -> dict[str, tuple[Any, FilePosition]]:
@@ -182,7 +68,7 @@ def _params(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> N
         if not _is_text_key(subject, key, inner):
             continue
         entity.params[name] = value = plain(value_node)
-        if hint := _quotes_missing(value_node):
+        if hint := quotes_missing(value_node):
             message = f"{quoted(inner.text)} of {subject.words} is a map, not an expression"
             subject.doubt(inner.place, message, hint)
         subject.say(f"params.{name}", value, value_place(inner, value_node))
@@ -197,21 +83,6 @@ def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
     return False
 
 
-def _in_bare_braces(node: Node) -> str:
-    """Return the expression in `{cores}` without quotes, which YAML reads as a map; else ""."""
-    if not isinstance(node, YamlTable) or len(node.entries) != 1:
-        return ""
-    [(key, value)] = node.entries.values()
-    if not isinstance(value, Scalar) or value.value is not None:
-        return ""
-    return visible(key.text)
-
-
-def _quotes_missing(node: Node) -> str:
-    bare = _in_bare_braces(node)
-    return f'put it in quotes if it is an expression: "{{{bare}}}"' if bare else ""
-
-
 def _env(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None:
     if isinstance(node, YamlTable):
         for name, (inner, value) in node.entries.items():
@@ -220,7 +91,7 @@ def _env(subject: Subject, _field: EntityField, key: Scalar, node: Node) -> None
             if isinstance(value, Scalar):
                 _add_env(subject, inner, {"name": name, "value": str(value.value)}, value)
             else:
-                subject.mismatch(inner, value, "text or a number", _quotes_missing(value))
+                subject.mismatch(inner, value, "text or a number", quotes_missing(value))
     elif isinstance(node, Items):
         for item in node.items:
             if isinstance(item, YamlTable):
@@ -242,7 +113,7 @@ def _env_entry(subject: Subject, table: YamlTable) -> None:
             entry[name] = node.value
             place = value_place(key, node) if name == "value" else place
         else:
-            subject.mismatch(key, node, "text", _in_quotes(node))
+            subject.mismatch(key, node, "text", in_quotes(node))
             good = False
         if name not in ENV_FORMS:
             subject.unexpected(key, f"`env` of {subject.words}", ENV_FORMS)
@@ -324,7 +195,7 @@ def _listed_tags(
     for item in node.items:
         if not isinstance(item, Scalar) or not isinstance(item.value, str):
             message = f"a tag in {quoted(strength)} of {subject.words} must be text"
-            subject.wrong(item.place, f"{message}, but is {kind_of_node(item)}", _in_quotes(item))
+            subject.wrong(item.place, f"{message}, but is {kind_of_node(item)}", in_quotes(item))
         elif item.value in places:
             _twice(subject, strength, item, *places[item.value])
         else:
@@ -351,9 +222,9 @@ def _texts(subject: Subject, field: EntityField, key: Scalar, node: Node) -> Non
             texts.append(item.value)
         else:
             message = f"{quoted(key.text)} of {subject.words} may hold only text"
-            subject.wrong(item.place, f"{message}, not {kind_of_node(item)}", _in_quotes(item))
+            subject.wrong(item.place, f"{message}, not {kind_of_node(item)}", in_quotes(item))
     assert isinstance(subject.entity, Destination)
-    _set(subject, field, key, node, texts)
+    set_value(subject, field, key, node, texts)
 
 
 def _oversize(subject: Subject, field: EntityField, key: Scalar, node: Node) -> None:
@@ -371,16 +242,16 @@ def _oversize(subject: Subject, field: EntityField, key: Scalar, node: Node) -> 
             continue
         elif value is None:
             wanted = {"reserve_pool": "true or false", "max_concurrent": "a whole number"}
-            hint = _TRUTH_HINT if name == "reserve_pool" else ""
+            hint = TRUTH_HINT if name == "reserve_pool" else ""
             subject.mismatch(inner, value_node, wanted.get(name, "a number"), hint)
         else:
             values[name] = value
-    _set(subject, field, key, node, values)
+    set_value(subject, field, key, node, values)
 
 
 _OVERSIZE_READ: Mapping[str, Callable[[Node], Any]] = {
     "reserve_pool": as_boolean,
-    "max_concurrent": _as_whole_number,
+    "max_concurrent": as_whole_number,
 }
 
 
@@ -401,15 +272,8 @@ def _not_here(subject: Subject, field: EntityField, key: Scalar, node: Node) -> 
     """`parse` reads these properties itself."""
 
 
-Reader = Callable[[Subject, EntityField, Scalar, Node], None]
 READ: Mapping[str, Reader] = {
-    "amount": _amount,
-    "number": _number,
-    "text": _text,
-    "code": _code,
-    "condition": _condition,
-    "flag": _flag,
-    "boolean": _boolean,
+    **SCALAR_READERS,
     "variables": _variables,
     "params": _params,
     "env": _env,

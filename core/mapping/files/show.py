@@ -16,7 +16,8 @@ from rowtui.core.mapping.engine.jobs import combined
 from rowtui.core.mapping.engine.lookup import EntityLookup, LookupResult
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import MappingOutcome, Matched
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, BUDGETS, Entity, Rule, env_key
+from rowtui.core.mapping.model.entities import Entity, Rule
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS, BUDGETS, env_key
 from rowtui.core.mapping.model.origin import Origin
 from rowtui.core.mapping.model.request import MappingRequest, Person
 from rowtui.core.mapping.yaml.dump import configuration_text
@@ -73,11 +74,11 @@ def effective(
 ) -> EffectiveEntity:
     """Return the values for jobs of `tool_id` by `user`. Never raises for contents of files."""
     lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
-    found = _found(lookup, tool_id, user)
+    found = lookup.of_request(MappingRequest(tool_id, user))
     untrusted = _untrusted(found)
     if untrusted:
         lookup = StaticLookup(lookup.configuration)
-        found = _found(lookup, tool_id, user)
+        found = lookup.of_request(MappingRequest(tool_id, user))
     hint = "" if found[0].matched else did_you_mean(tool_id, lookup.configuration.of_kind("tools"))
     matched = tuple(each for one in found for each in one.matched)
     answer = EffectiveEntity(tool_id, user, matched=matched, untrusted=untrusted, hint=hint)
@@ -95,15 +96,6 @@ def effective(
     ]
     rules = tuple(map(_rule, _all_rules(entities, whole, early=lookup.dialect.early)))
     return answer._replace(id=whole.id, values=tuple(values), rules=rules)
-
-
-def _found(lookup: EntityLookup, tool_id: str, user: Person | None) -> list[LookupResult]:
-    found = [lookup.tool(MappingRequest(tool_id))]
-    if user is not None:
-        roles = map(lookup.role, user.roles)
-        found += [one for one in roles if one.entity is not None or one.stop is not None][:1]
-        found.append(lookup.user(user.key))
-    return found
 
 
 def _untrusted(found: Sequence[LookupResult]) -> str:

@@ -14,10 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
-from rowtui.core.base.files import read_bounded
+from rowtui.core.base.errors import Problem, RowtuiError
+from rowtui.core.base.files import own_config_folder, read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.includes import Include, ReadIncludes, read_includes
+from rowtui.core.mapping.files.includes import (
+    Include,
+    is_url,
+    joined,
+    read_includes,
+    unreadable,
+)
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
     TrustStore,
@@ -25,6 +31,7 @@ from rowtui.core.mapping.files.trust import (
     digest_of,
     own_file_objection,
 )
+from rowtui.core.workflow.find import find_project
 
 DEEPEST_INCLUDE = 5
 MOST_SOURCES = 100
@@ -85,8 +92,6 @@ _USUALLY = Fetching()
 
 def user_places(environ: Mapping[str, str]) -> UserFolders:
     """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
-    from rowtui.core.base.files import own_config_folder
-
     own = own_config_folder(environ)
     home = environ.get("HOME")
     return UserFolders(
@@ -110,14 +115,13 @@ def find_sources(
     *,
     places: UserFolders,
     now: float,
-    includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
 ) -> FoundSources:
     """Return the user's mapping files, sorted by name, then the project's.
 
     `now`: seconds since 1970.
     """
-    walk = _Walk(project_root, places, now, includes, fetching)
+    walk = _Walk(project_root, places, now, fetching)
     if places.configuration is not None and os.path.lexists(places.configuration):
         walk.add_folder(places.configuration, None)
     if project_root is not None:
@@ -139,14 +143,13 @@ def sources_from(
     base: Path,
     places: UserFolders,
     now: float,
-    includes: ReadIncludes = read_includes,
     fetching: Fetching = _USUALLY,
 ) -> FoundSources:
     """Return the files, folders and URLs that the user named, instead of the usual ones.
 
     `base`: the folder that relative names start from.
     """
-    walk = _Walk(base, places, now, includes, fetching)
+    walk = _Walk(base, places, now, fetching)
     for name in names:
         walk.add_named(name, base, None)
     return FoundSources(tuple(walk.sources), tuple(walk.problems))
@@ -167,13 +170,11 @@ class _Walk:
         root: Path | None,
         places: UserFolders,
         now: float,
-        includes: ReadIncludes,
         fetching: Fetching,
     ) -> None:
         self.root = None if root is None else Path(os.path.abspath(root))
         self.places = places
         self.now = now
-        self.includes = includes
         self.fetching = fetching
         self.store = TrustStore(places.trust)
         self.fetch_until = time.monotonic() + fetching.total_seconds
@@ -187,7 +188,7 @@ class _Walk:
         self, name: str, base: Path, by: _Asker | None, within: Path | None = None
     ) -> None:
         """Add a file, a folder or a URL by a name. `within`: see `add_file`."""
-        if _is_url(name):
+        if is_url(name):
             self.add_url(name, by)
             return
         home = self.places.home
@@ -253,8 +254,6 @@ class _Walk:
 
     def _project_of(self, file: Path) -> Path:
         """Return the folder that the includes of an untrusted file must not leave."""
-        from rowtui.core.workflow.find import find_project
-
         try:
             return find_project(file.parent)
         except RowtuiError:  # the file is in no project
@@ -292,7 +291,7 @@ class _Walk:
                 fresh_seconds=self.fetching.fresh_seconds,
                 fetch_allowed=not why_not,
                 why_not=why_not,
-                check=_unreadable,
+                check=unreadable,
             )
         except RowtuiError as error:
             # The message begins with the URL, unless the URL must not be shown.
@@ -303,7 +302,7 @@ class _Walk:
         self._add(
             source._replace(notice=fetched.notice),
             url,
-            lambda name, by: self.add_url(_joined(url, name), by),
+            lambda name, by: self.add_url(joined(url, name), by),
         )
 
     def shown(self, path: Path) -> str:
@@ -358,7 +357,7 @@ class _Walk:
     def _add(self, source: MappingSource, place: str, add: Callable[[str, _Asker], None]) -> None:
         """Append a source, after the files that it includes."""
         self._open[place] = source.name
-        found, problems = self.includes(source.data, source.name)
+        found, problems = read_includes(source.data, source.name)
         self.problems += problems
         for include in found:
             add(include.name, _Asker(source, include))
@@ -388,35 +387,9 @@ class _Walk:
         self.problems.append(Problem(file, line, column, text, hint, severity))
 
 
-def _is_url(name: str) -> bool:
-    """Whether a name is a URL, including URLs of kinds that are not fetched."""
-    return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
-
-
 def _can_be_a_path(path: Path) -> bool:
     """Whether the system accepts a path: YAML can write NULs and lone surrogates."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         return False
-
-
-def _joined(url: str, name: str) -> str:
-    """Return the URL of a name in a file from a URL: never a file of this machine."""
-    from urllib.parse import urljoin
-
-    try:
-        return urljoin(url, name)
-    except ValueError:
-        return name
-
-
-def _unreadable(data: bytes) -> str:
-    """Return why new content is no YAML map; "" if it is one."""
-    from rowtui.core.mapping.yaml.text import YamlTable, read_yaml
-
-    try:
-        root = read_yaml(data, "it")
-    except InvalidFileError as error:
-        return str(error.problems[0])
-    return "" if isinstance(root, YamlTable) else "it is not a YAML map"

@@ -9,8 +9,10 @@ its digest is ignored.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -38,8 +40,6 @@ def digest_of(data: bytes) -> str:
 
 def day(at: float) -> str:
     """Return the local day of a time (seconds since 1970), `2026-11-21`."""
-    import time
-
     if not abs(at) < 1e11:  # a damaged record, infinite or not a number
         return "an unknown day"
     return time.strftime("%Y-%m-%d", time.localtime(at))
@@ -265,7 +265,6 @@ def _narrow(line: str) -> str:
 def _changes(before: list[str], after: list[str]) -> Iterator[str]:
     """Yield the hunks of a unified diff; equal beginnings and ends are compared only once."""
     import difflib
-    import itertools
 
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:

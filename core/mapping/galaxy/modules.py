@@ -6,16 +6,22 @@ code may run at all is checked before (`trust`).
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
+import builtins
+import functools
 import logging
+import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from types import ModuleType
-from typing import Any, NoReturn
+from types import CodeType, ModuleType
+from typing import Any, NoReturn, TypeVar, cast
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.read_only import read_only
+from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
 from rowtui.core.mapping.engine.routing import (
     FLOW_EXCEPTIONS,
     IncompatibleTagsException,
@@ -37,6 +43,7 @@ from rowtui.core.mapping.galaxy.objects import (
     NotInRowtui,
     ShownMapper,
 )
+from rowtui.core.mapping.model import entities, tags
 
 __all__ = [
     "FLOW_EXCEPTIONS",
@@ -78,8 +85,6 @@ def expression_builtins() -> dict[str, Any]:
     Imports of `tpv.core...` and `galaxy.jobs.mapper` return rowtui's classes of the same names;
     `print` writes to the log, because the dashboard uses the screen.
     """
-    import builtins
-
     names = dict(vars(builtins))
     for name in _NEED_A_TERMINAL:
         names[name] = _without_terminal(name)
@@ -119,11 +124,6 @@ def _import(
 
 @lru_cache(1)
 def _modules() -> dict[str, ModuleType]:
-    import random
-
-    from rowtui.core.mapping.engine.helper_functions import HELPERS, Helpers
-    from rowtui.core.mapping.model import entities, tags
-
     helpers = Helpers(as_tpv=True, random=random.Random())
     flow = {kind.__name__: kind for kind in (*FLOW_EXCEPTIONS, IncompatibleTagsException)}
     kinds = ("Destination", "Entity", "Role", "Rule", "Tool", "User")
@@ -164,15 +164,6 @@ def tpv_names() -> dict[str, Any]:
 
 @lru_cache(1)
 def _tpv_names() -> dict[str, Any]:
-    import __future__
-
-    import ast
-    import functools
-    import types
-    import typing
-
-    from rowtui.core.mapping.model import entities
-
     class InvalidParentException(Exception):
         """An entity inherits from a missing entity."""
 
@@ -182,16 +173,16 @@ def _tpv_names() -> dict[str, Any]:
     }
     return {
         **ours,
-        "Any": typing.Any,
+        "Any": Any,
         "Callable": Callable,
-        "CodeType": types.CodeType,
+        "CodeType": CodeType,
         "Entity": entities.Entity,
-        "EntityType": typing.TypeVar("EntityType", bound=entities.Entity),
+        "EntityType": TypeVar("EntityType", bound=entities.Entity),
         "InvalidParentException": InvalidParentException,
-        "TypeVar": typing.TypeVar,
+        "TypeVar": TypeVar,
         "annotations": __future__.annotations,
         "ast": ast,
-        "cast": typing.cast,
+        "cast": cast,
         "functools": functools,
         "log": log,
         "logging": logging,

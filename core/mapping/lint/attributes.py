@@ -11,8 +11,8 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.expressions import Code
-from rowtui.core.mapping.code.names import path_of
+from rowtui.core.mapping.code.analysis import path_of
+from rowtui.core.mapping.code.model import Code
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.namespace import INPUTS, KNOWN_NAMES, NEVER_HIDDEN
@@ -27,16 +27,8 @@ from rowtui.core.mapping.galaxy.objects import (
 )
 from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.entities import (
-    AMOUNTS,
-    BOUNDS,
-    Destination,
-    Entity,
-    Role,
-    Said,
-    Tool,
-    User,
-)
+from rowtui.core.mapping.model.entities import Destination, Entity, Role, Said, Tool, User
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
 from rowtui.core.mapping.model.tags import SchedulingTags
 from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -166,7 +158,7 @@ def attribute_findings(
 
     `hidden`: names that are no objects here; `stored`: attributes that code sets.
     """
-    if not piece.code.attributes and _CANDIDATES not in piece.code.names:
+    if "." not in piece.code.text and _CANDIDATES not in piece.code.names:
         return
     for name, at, hint, lacking in _missing(piece.code, as_tpv=as_tpv):
         root, _, last = name.rpartition(".")
@@ -187,7 +179,7 @@ def attribute_findings(
 
 def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
     """Yield the attributes that a code sets on some object."""
-    if not code.changes_things:
+    if code.plain:
         return
     for node in ast.walk(syntax_of(code, as_tpv=as_tpv)[0]):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

@@ -17,7 +17,8 @@ from rowtui.core.mapping.code.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.code.snippets import CodeSnippet, own_pieces, rule_pieces
 from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.model.configuration import Configuration
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, Said
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
 from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rowtui.core.mapping.code.expressions import Code, ExpressionKind
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.snippets import CodeSnippet, syntax_of, unique_pieces
 from rowtui.core.mapping.code.static_values import looks_at_its_names
 from rowtui.core.mapping.engine.namespace import KNOWN_NAMES
@@ -31,7 +31,7 @@ from rowtui.core.mapping.lint.attributes import (
 from rowtui.core.mapping.lint.findings import LintFinding, Severity, shortened, whose
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.dialect import Dialect
-from rowtui.core.mapping.model.entities import AMOUNTS, BOUNDS
+from rowtui.core.mapping.model.fields import AMOUNTS, BOUNDS
 from rowtui.core.mapping.model.origin import FilePosition
 from rowtui.core.workflow.toml_file import did_you_mean
 

@@ -15,7 +15,8 @@ from rowtui.core.mapping.code.static_values import looks_at_its_names, number
 from rowtui.core.mapping.lint.findings import LintFinding, shortened, title, whose
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.dialect import WORDS_OF_TPV3
-from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity, Rule, Said
+from rowtui.core.mapping.model.entities import Destination, Entity, Rule, Said
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.origin import FilePosition
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}

@@ -114,14 +114,14 @@ def _abstract(
             continue
         try:
             pattern = compile_pattern(key)
+            found = [
+                shape.name
+                for other, shape in shapes.items()
+                if other != key and not entities[other].abstract
+                if shape.name and not shape.floating and pattern.match(shape.name)
+            ]
         except PatternError:
             continue
-        found = [
-            shape.name
-            for other, shape in shapes.items()
-            if other != key and not entities[other].abstract
-            if shape.name and not shape.floating and pattern.match(shape.name)
-        ]
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             yield LintFinding(

@@ -24,7 +24,8 @@ from rowtui.core.mapping.lint.patterns import sample_of
 from rowtui.core.mapping.lint.tags import Sides
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import ConstraintCheck
-from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Entity
+from rowtui.core.mapping.model.entities import Destination, Entity
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import NOTHING_KNOWN, Amounts, MappingRequest
 from rowtui.core.workflow.toml_file import did_you_mean
 

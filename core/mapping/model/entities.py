@@ -16,13 +16,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.engine.routing import IncompatibleTagsException
 from rowtui.core.mapping.model.dialect import SEED, Dialect
+from rowtui.core.mapping.model.fields import ACCEPTED, AMOUNTS, BOUNDS, BUDGETS, env_key, merge_env
 from rowtui.core.mapping.model.origin import FilePosition, Origin
 from rowtui.core.mapping.model.tags import IncompatibleTagsError, SchedulingTags, score
 
-AMOUNTS = ("gpus", "cores", "mem")  # in the order of evaluation
-BOUNDS = tuple(f"{bound}_{what}" for bound in ("min", "max") for what in AMOUNTS)
-BUDGETS = tuple(f"max_concurrent_{what}" for what in AMOUNTS)
-ACCEPTED = tuple(f"{bound}_accepted_{what}" for what in AMOUNTS for bound in ("max", "min"))
 _SCALARS = (*AMOUNTS, *BOUNDS, *BUDGETS, "rank", "inherits")
 _OF_DESTINATIONS = (*ACCEPTED, "runner")
 _OF_RULES = ("if_condition", "execute", "fail")
@@ -295,19 +292,12 @@ def combine(higher: Entity, lower: Entity, dialect: Dialect) -> Entity:
     takes precedence (`dialect.lower_wins`), the caller that evaluates them applies this rule.
     """
     tags = higher.tpv_tags.combined_over(lower.tpv_tags, dialect)
-    new = _lay_over(higher, lower, dialect, own_amounts=not _is_capacity(higher, dialect))
-    new.id = f"{_title(higher)}: {higher.id}, {_title(lower)}: {lower.id}"
+    is_capacity = dialect.own_amounts_are_capacity and isinstance(higher, Destination)
+    new = _lay_over(higher, lower, dialect, own_amounts=not is_capacity)
+    new.id = f"{type(higher).__name__}: {higher.id}, {type(lower).__name__}: {lower.id}"
     new.tpv_tags = tags
     _say_tags(new, higher, lower)
     return new
-
-
-def _is_capacity(entity: Entity, dialect: Dialect) -> bool:
-    return dialect.own_amounts_are_capacity and isinstance(entity, Destination)
-
-
-def _title(entity: Entity) -> str:
-    return type(entity).__name__
 
 
 def _lay_over(
@@ -335,12 +325,10 @@ def _lay_over(
         merged = getattr(under, field)
         if values:
             merged = {**merged, **values}
-            _say_each(said, field, values, upper)
+            _carry(new, upper, under, [f"{field}.{name}" for name in values])
         setattr(new, field, merged)
     new.env = merge_env(under.env, upper.env)
-    for entry in upper.env:
-        key = f"env.{env_key(entry)}"
-        said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
+    _carry(new, upper, under, [f"env.{env_key(entry)}" for entry in upper.env])
     new.rules = _merge_rules(upper, under, dialect)
     if isinstance(upper, Rule) and isinstance(under, Rule):
         _fill(new, upper, under, _OF_RULES, said)
@@ -382,14 +370,6 @@ def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]
     return upper + tuple(each for each in under if id(each) not in known)
 
 
-def _say_each(
-    said: dict[str, tuple[Said, ...]], field: str, values: Mapping[str, Any], upper: Entity
-) -> None:
-    for name in values:
-        key = f"{field}.{name}"
-        said[key] = _chain(upper.said.get(key, ()), said.get(key, ()))
-
-
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
     _carry(new, upper, under, [f"tags.{tag}" for tag in upper.tpv_tags.all_tag_values()])
 
@@ -409,24 +389,3 @@ def _merge_rules(upper: Entity, under: Entity, dialect: Dialect) -> dict[str, Ru
         assert isinstance(rule, Rule)
         merged[name] = rule
     return merged
-
-
-def env_key(entry: Mapping[str, Any]) -> str:
-    """Return the key of an entry of env: its variable, or the whole entry."""
-    return str(entry["name"]) if "name" in entry else repr(sorted(entry.items()))
-
-
-def merge_env(under: list[dict[str, Any]], upper: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Replace entries of the same name (or equal entries) in place, and append the others."""
-    if not upper or not under:
-        return upper or under
-    left = list(upper)
-    merged = []
-    for entry in under:
-        for at, mine in enumerate(left):
-            if ("name" in mine and entry.get("name") == mine["name"]) or entry == mine:
-                merged.append(left.pop(at))
-                break
-        else:
-            merged.append(entry)
-    return merged + left

@@ -8,7 +8,7 @@ table; a new property is one line here. A shape defines the values that may be w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Shape = Literal[
     "amount",  # a number, or an expression as text
@@ -174,3 +174,39 @@ ENV_FORMS: Mapping[str, str] = {
     "file": "a file to source",
     "execute": "a command to run",
 }
+
+
+# .
+
+
+AMOUNTS = ("gpus", "cores", "mem")  # in the order of evaluation
+
+
+BOUNDS = tuple(f"{bound}_{what}" for bound in ("min", "max") for what in AMOUNTS)
+
+
+BUDGETS = tuple(f"max_concurrent_{what}" for what in AMOUNTS)
+
+
+ACCEPTED = tuple(f"{bound}_accepted_{what}" for what in AMOUNTS for bound in ("max", "min"))
+
+
+def env_key(entry: Mapping[str, Any]) -> str:
+    """Return the key of an entry of env: its variable, or the whole entry."""
+    return str(entry["name"]) if "name" in entry else repr(sorted(entry.items()))
+
+
+def merge_env(under: list[dict[str, Any]], upper: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Replace entries of the same name (or equal entries) in place, and append the others."""
+    if not upper or not under:
+        return upper or under
+    left = list(upper)
+    merged = []
+    for entry in under:
+        for at, mine in enumerate(left):
+            if ("name" in mine and entry.get("name") == mine["name"]) or entry == mine:
+                merged.append(left.pop(at))
+                break
+        else:
+            merged.append(entry)
+    return merged + left

@@ -116,15 +116,13 @@ def event_parser(text: str) -> Any:
 
 def slow_parser(text: str) -> Any:
     """Return PyYAML's own parser, for builds without libyaml. It yields the same events."""
-    from yaml.parser import Parser
-    from yaml.reader import Reader
-    from yaml.scanner import Scanner
+    from yaml import parser, reader, scanner
 
-    class SlowParser(Reader, Scanner, Parser):
+    class SlowParser(reader.Reader, scanner.Scanner, parser.Parser):
         def __init__(self, text: str) -> None:
-            Reader.__init__(self, text)
-            Scanner.__init__(self)
-            Parser.__init__(self)
+            reader.Reader.__init__(self, text)
+            scanner.Scanner.__init__(self)
+            parser.Parser.__init__(self)
 
     return SlowParser(text)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import gc
 import re
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from rowtui.core.base.errors import InvalidFileError, Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.origin import FilePosition
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable
 from rowtui.core.mapping.yaml.parser import (
     MOST_DIGITS,
     NOT_TEXT,
@@ -31,36 +32,6 @@ MOST_NODES = 200_000
 LONGEST_SCALAR = 100_000
 """Characters of one text or number."""
 _MOST_PROBLEMS = 1_000
-
-
-class Scalar(NamedTuple):
-    """A text, number, truth value or null.
-
-    `value` is typed; `text` is the text as written, without quotes. `text_line` is the line on
-    which the text itself begins: the line after `|` or `>` for block scalars.
-    """
-
-    value: str | int | float | bool | None
-    text: str
-    place: FilePosition
-    text_line: int
-
-
-class Items(NamedTuple):
-    """A list."""
-
-    items: list[Node]
-    place: FilePosition
-
-
-class YamlTable(NamedTuple):
-    """A map in file order, with entries merged by `<<` at the end. Keys are text as written."""
-
-    entries: dict[str, tuple[Scalar, Node]]
-    place: FilePosition
-
-
-Node: TypeAlias = Scalar | Items | YamlTable
 
 
 def read_yaml(data: bytes, file: str) -> Node | None:
@@ -88,17 +59,6 @@ def read_yaml(data: bytes, file: str) -> Node | None:
     if reader.problems:
         raise InvalidFileError(tuple(reader.problems))
     return root
-
-
-def plain(node: Node | None) -> Any:
-    """Return Python data: dict, list, str, int, float, bool, None. Aliases become copies."""
-    if node is None:
-        return None
-    if isinstance(node, Scalar):
-        return node.value
-    if isinstance(node, Items):
-        return [plain(item) for item in node.items]
-    return {key: plain(value) for key, (_, value) in node.entries.items()}
 
 
 def _shown(text: str) -> str:

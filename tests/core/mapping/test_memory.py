@@ -18,7 +18,8 @@ from rowtui.core.mapping.engine.lookup import plain_id
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.mapping.model.dialect import DIALECTS
-from rowtui.core.mapping.model.entities import AMOUNTS, Destination, Tool
+from rowtui.core.mapping.model.entities import Destination, Tool
+from rowtui.core.mapping.model.fields import AMOUNTS
 from rowtui.core.mapping.model.request import (
     NOTHING_KNOWN,
     Amounts,

@@ -12,7 +12,8 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionLo
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
-from rowtui.core.mapping.files.cases import read_cases, run_cases
+from rowtui.core.mapping.files.case_reader import read_cases
+from rowtui.core.mapping.files.cases import run_cases
 from rowtui.core.mapping.files.load import merge_files
 from rowtui.core.mapping.files.parse import parse_mapping
 from rowtui.core.mapping.model.configuration import Configuration

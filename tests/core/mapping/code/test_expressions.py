@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rowtui.core.mapping.code.compiler import LONGEST_CODE
 from rowtui.core.mapping.code.expressions import (
-    LONGEST_CODE,
-    Code,
     ExpressionError,
-    ExpressionKind,
     compile_block,
     compile_execute,
     compile_text,
     evaluate,
 )
+from rowtui.core.mapping.code.model import Code, ExpressionKind
 from rowtui.core.mapping.code.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.mapping.galaxy.modules import (
     FLOW_EXCEPTIONS,
@@ -133,7 +132,7 @@ def test_a_plain_expression_runs_on_the_namespace_itself() -> None:
 
     code = compile_block("cores * 2")
 
-    assert not code.own_namespace
+    assert code.plain
     assert code.run(Namespace(names(cores=4))) == 8
 
 

@@ -1,19 +1,18 @@
-"""What is accepted ends soon, what could hang is refused, and what was meant is guessed."""
+"""Matching ends soon, a pattern means what it means to Python, and what was meant is guessed."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
+import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mapping.code.patterns import (
     LONGEST_PATTERN,
     LONGEST_SUBJECT,
     PatternError,
+    TimedPattern,
     compile_pattern,
     looks_like_glob,
 )
@@ -85,11 +84,24 @@ def test_patterns_of_real_sites_are_accepted(pattern: str, subject: str) -> None
 
 
 @pytest.mark.parametrize("pattern", SLOW_PATTERNS)
-def test_a_pattern_that_could_hang_is_refused_with_its_reason(pattern: str) -> None:
-    with pytest.raises(PatternError) as caught:
-        compile_pattern(pattern)
-    assert "could take forever: " in caught.value.message
-    assert caught.value.hint
+@pytest.mark.parametrize("subject", ["a" * 300, "ab," * 100, "a" * LONGEST_SUBJECT + "!"])
+def test_a_pattern_that_could_hang_ends_or_is_an_error_with_its_hint(
+    pattern: str, subject: str
+) -> None:
+    compiled, message = compile_pattern(pattern), ""
+    try:
+        compiled.match(subject)
+    except PatternError as error:
+        message = error.message
+
+    assert not message or "takes more than 0.5 s" in message
+
+
+def test_a_pattern_that_takes_too_long_is_interrupted() -> None:
+    with pytest.raises(PatternError, match=r"matching the pattern .* takes more than 0.5 s"):
+        compile_pattern("(a|aa)+$").match("a" * 40 + "!")
+    with pytest.raises(PatternError, match=r"matching the pattern .* takes more than 0.5 s"):
+        compile_pattern("(?:a|(?:a))+b").search("a" * 40)
 
 
 @pytest.mark.parametrize(
@@ -101,31 +113,68 @@ def test_an_invalid_pattern_is_explained(pattern: str) -> None:
     assert caught.value.hint
 
 
-def test_a_pattern_that_is_too_long_or_has_too_many_alternatives_is_refused() -> None:
+def test_a_pattern_that_is_too_long_is_refused() -> None:
     with pytest.raises(PatternError, match="characters"):
         compile_pattern("a" * (LONGEST_PATTERN + 1))
-    with pytest.raises(PatternError, match="too many alternatives"):
-        compile_pattern("(" + "|".join(f"{n}x" for n in range(1000)) + ")+y")
 
 
 def test_the_message_shows_a_long_or_hostile_pattern_short_and_visible() -> None:
     with pytest.raises(PatternError) as caught:
-        compile_pattern("\x1b[31m(a+)+" + "b" * 1000)
+        compile_pattern("\x1b[31m(a+)+(" + "b" * 1000)
     assert "\x1b" not in caught.value.message
     assert len(caught.value.message) < 250
 
 
-def test_overlap_by_case_is_seen_only_where_case_is_ignored() -> None:
-    compile_pattern("(a|[A]x?)*b")
-    with pytest.raises(PatternError):
-        compile_pattern("(?i)(ax?|[A]x?)*b")
-    with pytest.raises(PatternError):
-        compile_pattern("(?i:ax?|[A]x?)*b")
+# The two matchers mean the same
 
 
-def test_characters_beyond_latin_1_overlap() -> None:
-    with pytest.raises(PatternError):
-        compile_pattern(r"(\w|é|ж.?)*!")
+@pytest.mark.parametrize(
+    ("pattern", "subject", "matches"),
+    [
+        ("[[:alpha:]]x", "bx", False),  # a set of `[:alph`, and a bracket: no class of characters
+        ("[[:alpha:]]", "a]", True),
+        ("(?:a){e<=1}", "b", False),  # no error is allowed for
+        ("(?:a){e<=1}", "a{e<=1}", True),
+        ("(a){}b", "a{}b", True),
+        ("(a){,2}b", "aab", True),
+        (r"(\[a)[\[b]", "[a[", True),
+        (r"(\N{DIGIT ONE})", "1", True),
+        ("(?x) (a [b]) # [c", "ab", True),
+        ("[+--]x", "-x", True),
+        ("(?i)(K)", "\u212a", True),  # the Kelvin sign
+        ("(?i)(s)", "\u017f", True),  # a long s
+        ("(?i)(\u03c3)", "\u03c2", True),
+        ("(?i)(\xdf)", "ss", False),
+        (r"(\w)", "\xe9", True),
+        (r"(\d)", "\u0663", True),
+        ("(a|b)$", "a\n", True),
+        ("(?s)(.)$", "\n", True),
+        ("(.)", "\n", False),
+        (r"(a)\b", "a-", True),
+    ],
+)
+def test_a_pattern_means_what_it_means_to_python(pattern: str, subject: str, matches: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert bool(re.match(pattern, subject)) == matches
+    assert compile_pattern(pattern).match(subject) == matches
+
+
+@given(
+    st.text(alphabet="ab*+?.()[]|\\{}1,^$-:e<=dw", max_size=12),
+    st.lists(st.text(alphabet="ab1-\n{}[e:", max_size=6), min_size=1, max_size=5),
+)
+def test_any_pattern_means_what_it_means_to_python(text: str, subjects: list[str]) -> None:
+    try:
+        compiled = compile_pattern(text)
+    except PatternError:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        known = re.compile(text)
+    for subject in subjects:
+        assert compiled.match(subject) == bool(known.match(subject))
+        assert compiled.search(subject) == bool(known.search(subject))
 
 
 @pytest.mark.parametrize(
@@ -155,77 +204,17 @@ def test_ordinary_patterns_get_no_hint(pattern: str) -> None:
 @given(st.text(alphabet="ab*+?.()[]|\\{}1,^$-", max_size=30))
 def test_any_text_is_compiled_or_refused(text: str) -> None:
     try:
-        outcome: PatternError | re.Pattern[str] = compile_pattern(text)
+        outcome: PatternError | TimedPattern = compile_pattern(text)
     except PatternError as error:
         outcome = error
-    assert outcome.hint if isinstance(outcome, PatternError) else outcome.pattern == text
+    assert outcome.hint if isinstance(outcome, PatternError) else outcome.text == text
     assert isinstance(looks_like_glob(text), str)
 
 
-ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^b]", r"\w", "aa", "ab"])
-REPEATS = st.sampled_from(
-    ["", "", "*", "+", "?", "*?", "+?", "{2,4}", "{3}", "{0,20}", "{1,100}", "*+"]
-)
-
-
-def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    group = st.sampled_from(["({})", "(?:{}){}", "(?={})", "(?!{})", "(?>{}){}"])
-    branches = st.lists(inner, min_size=1, max_size=3).map("|".join)
-    repeated = st.tuples(group, branches, REPEATS).map(lambda part: part[0].format(*part[1:]))
-    return st.lists(repeated | _repeated_atoms(), min_size=1, max_size=4).map("".join)
-
-
-def _repeated_atoms() -> st.SearchStrategy[str]:
-    return st.tuples(ATOMS, REPEATS).map(lambda part: f"(?:{part[0]}){part[1]}")
-
-
-PATTERNS = st.tuples(
-    st.recursive(_repeated_atoms(), _grown, max_leaves=12), st.sampled_from(["", "!x", "$"])
-).map("".join)
-
-MATCH_ALL = """
-import json, re, sys
-for pattern in json.load(sys.stdin):
-    for subject in ("a" * 200 + "!", "ab" * 100 + "!", "aab" * 66 + "!", "b" * 100 + "a" * 100):
-        re.match(pattern, subject)
-print("all ended")
-"""
-
-
-def test_no_accepted_pattern_hangs_on_hostile_subjects() -> None:
-    # given: what is accepted of many drawn patterns
-    accepted: list[str] = []
-    drawn = 0
-
-    @settings(max_examples=400, database=None)
-    @given(PATTERNS)
-    def draw(pattern: str) -> None:
-        nonlocal drawn
-        drawn += 1
-        try:
-            accepted.append(compile_pattern(pattern).pattern)
-        except PatternError:
-            pass
-
-    draw()
-    accepted += [pattern for pattern, _ in SITE_PATTERNS]
-
-    # when: a process of their own matches them all
-    child = [sys.executable, "-W", "ignore", "-c", MATCH_ALL]
-    ended = subprocess.run(
-        child, input=json.dumps(accepted), capture_output=True, text=True, timeout=20
-    )
-
-    # then: it comes to its end, and not because there was nothing to do
-    assert ended.stdout == "all ended\n", ended.stderr
-    assert len(accepted) > drawn / 10
-
-
-def test_the_worst_that_is_accepted_ends_also_on_the_longest_subject() -> None:
+def test_the_worst_that_is_matched_without_a_limit_ends_on_the_longest_subject() -> None:
     pattern = compile_pattern(".*.*.*x")
-    assert pattern.match("a" * LONGEST_SUBJECT) is None
+    assert not pattern.match("a" * LONGEST_SUBJECT)
 
 
 def test_what_is_compiled_is_the_pattern_itself() -> None:
     assert compile_pattern("bwa").match("bwa_mem2")  # anchored at the start only, as in TPV
-    assert isinstance(compile_pattern("(a|b)"), re.Pattern)

@@ -61,6 +61,22 @@ def test_an_expression_that_goes_wrong_stops_its_job_with_its_place(
     assert asked.place(T._replace(tool_id="other")).chosen
 
 
+def test_an_id_that_takes_too_long_to_match_stops_the_job_with_its_place() -> None:
+    text = "tools:\n  other: {}\n  (a|aa)+$: {cores: 2}\ndestinations: {d: {runner: r}}\n"
+    asked = mapper(text)
+    names = ["a" * 40 + "!", "a" * 50 + "!", "b"]
+
+    slow, again, quick = (asked.place(T._replace(tool_id=name)) for name in names)
+
+    assert slow.outcome is again.outcome is MappingOutcome.ERROR
+    assert "the id of tool (a|aa)+$: matching the pattern" in slow.message
+    assert slow.origin is not None
+    assert slow.origin.place.line == 3
+    # The slow pattern is not matched a second time, since each name would take as long.
+    assert quick.outcome is MappingOutcome.ERROR
+    assert asked.place(T._replace(tool_id="")).outcome is MappingOutcome.ERROR
+
+
 def test_the_line_within_a_block_of_code_is_named() -> None:
     found = place(
         "tools:\n  t:\n    cores: |\n      n = 1\n      m = n + x\n      m\n"

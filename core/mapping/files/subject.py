@@ -14,7 +14,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.mapping.model.entities import Entity, Said
 from rowtui.core.mapping.model.fields import UNKNOWN_KEY
 from rowtui.core.mapping.model.origin import FilePosition, Origin
-from rowtui.core.mapping.yaml.text import Items, Node, Scalar, YamlTable
+from rowtui.core.mapping.yaml.nodes import Items, Node, Scalar, YamlTable
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _ALL_CODES: frozenset[str] = frozenset()
