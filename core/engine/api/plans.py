@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         ScriptAsked,
         ScriptBefore,
     )
-    from rowtui.core.project.views.needs import MappingReview
+    from rowtui.core.project.views.mapping_trust import MappingReview
     from rowtui.core.project.views.views import (
         Edit,
         EditAsked,

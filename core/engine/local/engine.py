@@ -44,7 +44,7 @@ from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.project.views.follow import Changes, look_at_touched
-from rowtui.core.project.views.needs import MappingReview, ProjectNeeds, review, trust
+from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
 
@@ -115,6 +115,7 @@ class InProcessEngine:
 
     # Requests to parts that are loaded at their first request.
     explain = part_request(PlanRequests.explain, "_plans")
+    mapping_file = part_request(PlanRequests.mapping_file, "_plans")
     plan = part_request(PlanRequests.plan, "_plans")
     pack = part_request(PlanRequests.pack, "_plans")
     failed_jobs = part_request(PlanRequests.failed_jobs, "_plans")
@@ -228,13 +229,9 @@ class InProcessEngine:
             self._planning = PlanWork(self._project, self._turn, self._pages, self._polls)
         return self._planning
 
-    async def mapping_file(self, place: str) -> MappingReview:
-        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
-        return await asyncio.to_thread(review, self._project, place)
-
     async def trust(self, place: str, digest: str) -> None:
         """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
-        await asyncio.to_thread(trust, self._project, place, digest)
+        await self._plans.trust(place, digest)
         self._changes.say("mapping")
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:

@@ -96,15 +96,11 @@ def pack_submission(
 
     Raises: PlanError, RowtuiError.
     """
-    from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.project.planning.packing import PlanPacking
+    from rowtui.core.project.planning.packing import chosen_packing
 
-    installed = installed_packers()
-    for left_out in installed.left_out:
-        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
-    packing = PlanPacking(project, choice, installed.packers, go_on)
+    packing = chosen_packing(project, choice, go_on)
     plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
-    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
+    return packing.packed(plan)
 
 
 def project_problems(project: Project) -> tuple[Problem, ...]:
