@@ -3,9 +3,9 @@
 Scrolling costs as much as the page, for any number of directories; an unchanged page is cached. All
 methods but `kept_groups_page` run in threads.
 
-Filtered and sorted lists are cached until the project changes; a newer request for the same list ends
-an older one (`Superseded`). `list_columns` computes them with numpy, which is loaded for the first
-list that needs it.
+Filtered and sorted lists are cached until the project changes; a newer request for the same list
+ends an older one (`Superseded`). `list_columns` computes them with numpy, which is loaded for the
+first list that needs it.
 """
 
 from __future__ import annotations
