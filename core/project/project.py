@@ -8,7 +8,7 @@ computed on first use.
 
 from __future__ import annotations
 
-import contextlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,15 +18,14 @@ from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.groups.form import cut_groups
 from rowtui.core.groups.model import ActionStatus, Status
 from rowtui.core.groups.status import action_status, chosen_from, with_status
-from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.context.cluster_context import ClusterContext
 from rowtui.core.project.planning.caches import StatusRows, keep_orders, stored_order
 from rowtui.core.project.summary import has_open_journals, unchanged_generation, write_summary
-from rowtui.core.project.workflows import compiled_workflow, current_workflow
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import State
 from rowtui.core.state.store.store import NotSavedError, Store
 from rowtui.core.state.store.stored import Identity, identity_of
+from rowtui.core.workflow.compiled import workflow_from_json
 from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.model import Action, Workflow
 
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from rowtui.core.project.planning.pack_views import PackChoice
     from rowtui.core.project.review.budgets import ChargedHours
     from rowtui.core.submission.plan.model import Plan
-    from rowtui.core.workspace.update import Disk
 
 Progress = Callable[[int, int], None]
 
@@ -125,7 +123,7 @@ class Project(ClusterContext):
         """
         root = find_project(start or Path.cwd())
         store = Store(root)
-        workflow = current_workflow(root, store)
+        workflow = _current_workflow(root, store)
         return cls(workflow, store, cluster, io_threads, environment)
 
     @property
@@ -195,19 +193,11 @@ class Project(ClusterContext):
             if self.network is not None:
                 self.network.advance()
             return
-        from rowtui.core.workspace.sync import synchronise
+        from rowtui.core.project.disk import read_disk
 
-        _make_workspace(self.root, self.workflow.workspace)
         before = self.store.load().stored
-        synced = synchronise(
-            self.store,
-            self.workflow,
-            full=full,
-            check_values=full or check_values,
-            export=export,
-            disk=self.disk(progress),
-            compiled=compiled_workflow(self.workflow),
-            mend=self.mended,
+        synced = read_disk(
+            self, full=full, check_values=check_values, export=export, progress=progress
         )
         for notice in synced.notices:
             self.notice(notice)
@@ -220,18 +210,6 @@ class Project(ClusterContext):
         if self.network is not None:
             self.network.advance()
 
-    def mended(self, state: State) -> State:
-        """Return rebuilt records, with the jobs that the open journals contain."""
-        if not has_open_journals(str(self.root)):
-            return state
-        from rowtui.core.submission.reconcile.open_jobs import OpenJobs, with_sent
-
-        try:
-            return with_sent(state, OpenJobs(self.root).lacking(state))
-        except RowtuiError as error:  # then `reserve` refuses every reservation, too
-            self.notice(str(error))
-            return state
-
     def _use_unchanged(self) -> bool:
         """Use the stored records if nothing on disk has changed since they were made."""
         generation = unchanged_generation(str(self.root))
@@ -242,17 +220,6 @@ class Project(ClusterContext):
             return False
         self.use(stored.state)
         return True
-
-    def disk(self, progress: Progress | None) -> Disk:
-        """Return the settings for reading the workspace, with the allowed parallel requests."""
-        from rowtui.core.workspace.update import Disk
-        from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
-
-        workers = None
-        if self.io_threads is not None:
-            count = len(self._state.directories) if self._state else PROCESSES_PAY_FROM
-            workers = Workers.for_count(count, self.io_threads)
-        return Disk(workers=workers, progress=progress)
 
     def use(self, state: State) -> None:
         """Use these records as the current ones."""
@@ -383,11 +350,21 @@ class Project(ClusterContext):
         return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
 
 
-def _make_workspace(root: Path, workspace: Path) -> None:
-    """Create the missing workspace of a project with a network, whose run will fill the workspace.
+def _current_workflow(root: Path, store: Store) -> Workflow:
+    """Return the compiled workflow if workflow.toml has not changed since; else parse it again.
 
-    If this fails, the code that reads the workspace reports the error.
+    Raises: WorkflowError.
     """
-    if not workspace.exists() and has_network(root):
-        with contextlib.suppress(OSError):
-            workspace.mkdir(parents=True, exist_ok=True)
+    stored = store.load().stored
+    if (
+        stored
+        and stored.workflow
+        and stored.workflow_identity == identity_of(root / "workflow.toml")
+    ):
+        try:
+            return workflow_from_json(json.loads(stored.workflow), root)
+        except (ValueError, KeyError, TypeError, IndexError):
+            pass  # compiled by another version: parse it
+    from rowtui.core.workflow.load import load_workflow
+
+    return load_workflow(root)

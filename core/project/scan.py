@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
-from rowtui.core.project.workflows import compiled_workflow
+from rowtui.core.project.disk import compiled_workflow, disk_settings, mended
 from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags
@@ -66,7 +66,7 @@ def scan(
         value_file=value_file,
         products=products,
         stamped=True,
-        workers=project.disk(None).workers,
+        workers=disk_settings(project, None).workers,
         progress=progress,
     )
     if names is not None and (reading.vanished or reading.bad):
@@ -148,14 +148,16 @@ def _synchronise(
     progress: Progress | None,
 ) -> None:
     """Enter the found directories, and read the values again whose stamps have changed."""
-    disk = project.disk(progress)._replace(list_=lambda _: listing, stamped=(listed, stamps))
+    disk = disk_settings(project, progress)._replace(
+        list_=lambda _: listing, stamped=(listed, stamps)
+    )
     synced = synchronise(
         project.store,
         project.workflow,
         export=False,
         disk=disk,
         compiled=compiled_workflow(project.workflow),
-        mend=project.mended,
+        mend=lambda state: mended(project, state),
     )
     for notice in synced.notices:
         project.notice(notice)

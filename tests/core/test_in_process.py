@@ -16,10 +16,10 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine.api.engine import Engine, ProjectSnapshot
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.groups.model import Status
-from rowtui.core.packing import pack as packing
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.pack import Installed
 from rowtui.core.packing.packers import OURS
+from rowtui.core.project.planning import packing
 from rowtui.core.project.planning.pack_views import PackChoice
 from rowtui.core.project.project import Project
 from rowtui.core.state.row.staging import stage_completions

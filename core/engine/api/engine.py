@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         ScriptAsked,
         ScriptBefore,
     )
-    from rowtui.core.project.views.needs import FailureCause, MappingReview, UntrustedFile
+    from rowtui.core.project.views.mapping_trust import MappingReview, UntrustedFile
+    from rowtui.core.project.views.needs import FailureCause
     from rowtui.core.project.views.views import (
         ClusterView,
         Edit,
@@ -132,7 +133,8 @@ _HOMES = {
     "network.graph.job_model": "GraphJobState",
     "project.change": "AmountChange",
     "project.context.cluster_views": "ClusterDetail ClusterNodes ClustersView",
-    "project.views.needs": "FailureCause MappingReview UntrustedFile",
+    "project.views.mapping_trust": "MappingReview UntrustedFile",
+    "project.views.needs": "FailureCause",
     "project.planning.pack_views": "PackChoice PackedPlan",
     "project.context.questions": "LoginQuestion Withdrawn",
     "project.queue.needs": "QueueNeed",

@@ -9,13 +9,8 @@ if TYPE_CHECKING:
     from rowtui.core.groups.model import Status
     from rowtui.core.project.change import AmountChange
     from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
-    from rowtui.core.project.review.views import (
-        ExportedFiles,
-        PlanCheck,
-        ScriptAsked,
-        ScriptBefore,
-    )
-    from rowtui.core.project.views.needs import MappingReview
+    from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
+    from rowtui.core.project.views.mapping_trust import MappingReview
     from rowtui.core.project.views.views import (
         Edit,
         EditAsked,

@@ -1,4 +1,4 @@
-"""The clusters for a screen: what is known at once, and live answers while they are shown.
+"""The clusters for a screen: what is known at once, live answers while they are shown, and logins.
 
 Each query is a task of its own: a cluster that does not answer delays no other.
 """
@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.project.context.cluster_views import ClusterNodes, ClustersView
 from rowtui.core.project.context.clusters import live_node_types, look_at_clusters
+from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.command_log import RanCommand
     from rowtui.core.project.project import Project
 
 LOAD_SECONDS = 60.0  # between two queries of a cluster's load
@@ -27,7 +29,7 @@ Briefly = Callable[[str, Callable[[], Coroutine[Any, Any, None]], float], Awaita
 
 
 class ClustersWork:
-    """`clusters` and `cluster_nodes` of one engine. `briefly`: starts a task and waits a little."""
+    """The clusters of one engine. `briefly`: starts a task and waits a little."""
 
     def __init__(self, project: Project, turn: asyncio.Lock, briefly: Briefly) -> None:
         self._project = project
@@ -35,6 +37,8 @@ class ClustersWork:
         self._briefly = briefly
         self._nodes: dict[str, ClusterNodes] = {}
         self._asked: dict[str, asyncio.Future[ClusterNodes]] = {}
+        self._questions = OpenQuestions()
+        project.person = self._questions.asker
 
     async def view(self) -> ClustersView:
         """Return all clusters as they are known now."""
@@ -64,6 +68,23 @@ class ClustersWork:
         found = await live_node_types(project.reach, cluster, project.environment)
         self._nodes[name] = ClusterNodes(name, time.time(), found.kinds, found.notices)
         return self._nodes[name]
+
+    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+        """Return the commands run here and on clusters since that number."""
+        return self._project.log.after(after)
+
+    async def connect(self, cluster: str) -> None:
+        """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
+        await self._project.reach.connect(cluster)
+        await self._project.reach.prepare()
+
+    def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
+        """Yield the questions of the logins that were started with `connect`."""
+        return self._questions.stream()
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question of a login."""
+        self._questions.answer(number, answers)
 
     def close(self) -> None:
         """Cancel all queries."""

@@ -13,7 +13,6 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
-from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine.api.engine import (
     AS_IS,
@@ -41,10 +40,9 @@ from rowtui.core.engine.local.queue import QueueWork
 from rowtui.core.engine.local.snapshot import Snapshots
 from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
-from rowtui.core.project.context.questions import LoginQuestion, OpenQuestions, Withdrawn
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
 from rowtui.core.project.views.follow import Changes, look_at_touched
-from rowtui.core.project.views.needs import MappingReview, ProjectNeeds, review, trust
+from rowtui.core.project.views.needs import ProjectNeeds
 from rowtui.core.runs.execution.advance import follow_network
 from rowtui.core.submission.plan.model import Plan
 
@@ -92,7 +90,6 @@ class InProcessEngine:
         self._snapshots = Snapshots(project, ProjectNeeds(project))
         self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._questions = OpenQuestions()
         self._network: NetworkWork | None = None
         self._planning: PlanWork | None = None
         # Requests that one part answers without any other.
@@ -106,15 +103,19 @@ class InProcessEngine:
         self.job_named = self._queue.named
         self.clusters = self._clusters.view
         self.cluster_nodes = self._clusters.nodes
+        self.commands_ran = self._clusters.commands_ran
+        self.connect = self._clusters.connect
+        self.questions = self._clusters.questions
+        self.answer = self._clusters.answer
         self.log_look = self._logs.look
         self.log_page = self._logs.page
         self.log_find = self._logs.find
         follow_network(project)
-        project.person = self._questions.asker
         project.wait = self._wait
 
     # Requests to parts that are loaded at their first request.
     explain = part_request(PlanRequests.explain, "_plans")
+    mapping_file = part_request(PlanRequests.mapping_file, "_plans")
     plan = part_request(PlanRequests.plan, "_plans")
     pack = part_request(PlanRequests.pack, "_plans")
     failed_jobs = part_request(PlanRequests.failed_jobs, "_plans")
@@ -228,13 +229,9 @@ class InProcessEngine:
             self._planning = PlanWork(self._project, self._turn, self._pages, self._polls)
         return self._planning
 
-    async def mapping_file(self, place: str) -> MappingReview:
-        """Return a mapping file for the user to review before trusting it. Raises: RowtuiError."""
-        return await asyncio.to_thread(review, self._project, place)
-
     async def trust(self, place: str, digest: str) -> None:
         """Allow the code of this content to run as this user. Raises: RowtuiError if it changed."""
-        await asyncio.to_thread(trust, self._project, place, digest)
+        await self._plans.trust(place, digest)
         self._changes.say("mapping")
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
@@ -286,24 +283,6 @@ class InProcessEngine:
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Release these jobs."""
         return await release_jobs(self._project, tokens)
-
-    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
-        """Return the commands run here and on clusters since that number."""
-        return self._project.log.after(after)
-
-    async def connect(self, cluster: str) -> None:
-        """Log in to a cluster, and poll its queue. Raises: RowtuiError."""
-        await self._project.reach.connect(cluster)
-        await self._project.reach.prepare()
-
-    async def questions(self) -> AsyncIterator[LoginQuestion | Withdrawn]:
-        """Yield the questions of the logins that were started with `connect`."""
-        async for question in self._questions.stream():
-            yield question
-
-    def answer(self, number: int, answers: Sequence[str] | None) -> None:
-        """Answer a question of a login."""
-        self._questions.answer(number, answers)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """Return the last lines of a job's log."""

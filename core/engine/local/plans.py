@@ -25,6 +25,7 @@ from rowtui.core.project.review.before import ScriptsBefore
 from rowtui.core.project.review.review import review, scheduler_kinds
 from rowtui.core.project.review.views import ExportedFiles, PlanCheck, ScriptAsked, ScriptBefore
 from rowtui.core.project.review.without import export_plan, without
+from rowtui.core.project.views.mapping_trust import MappingReview, review_file, trust
 from rowtui.core.project.views.views import PlacementExplanation
 from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
 
@@ -106,6 +107,14 @@ class PlanWork:
                 with contextlib.suppress(RowtuiError, OSError):
                     await asyncio.to_thread(synchronise)
         return edit
+
+    async def mapping_file(self, place: str) -> MappingReview:
+        """See `Engine.mapping_file`."""
+        return await asyncio.to_thread(review_file, self._project, place)
+
+    async def trust(self, place: str, digest: str) -> None:
+        """See `Engine.trust`."""
+        await asyncio.to_thread(trust, self._project, place, digest)
 
     async def plan(
         self,

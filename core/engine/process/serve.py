@@ -20,12 +20,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.engine.process.errors import as_value
 from rowtui.core.engine.process.options import EngineOptions, ProjectOpened, keep_little
 from rowtui.core.engine.process.start import as_line, read_line
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
 
 GRACE_SECONDS = 10.0
 POLLRDHUP = getattr(select, "POLLRDHUP", 0x2000)
@@ -52,12 +56,14 @@ def open_engine(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], Any
         Path(options.start), cluster=options.cluster, io_threads=options.io_threads
     )
 
-    def make() -> Any:
-        from rowtui.core.engine.local import InProcessEngine
+    opened_with = ProjectOpened(tuple(project.workflow.problems), project.take_notices())
+    return opened_with, partial(_make_engine, project, options.generation)
 
-        return InProcessEngine(project, generation=options.generation)
 
-    return ProjectOpened(tuple(project.workflow.problems), project.take_notices()), make
+def _make_engine(project: Project, generation: int) -> Any:
+    from rowtui.core.engine.local import InProcessEngine
+
+    return InProcessEngine(project, generation=generation)
 
 
 def main(

@@ -195,9 +195,7 @@ def words_of_this_person() -> list[str]:
 @cache
 def own_words() -> frozenset[str]:
     """Return every word of rowtui's own program text, in lower case."""
-    import rowtui.core
-
-    root = Path(rowtui.core.__file__).parent
+    root = Path(__file__).parents[2]
     words: set[str] = set()
     for path in root.rglob("*.py"):
         if "demo" not in path.parts:

@@ -28,7 +28,7 @@ from rowtui.core.packing.model import (
     assign,
     bundle_seconds,
 )
-from rowtui.core.packing.pack import ROUNDING, installed_packers, pack
+from rowtui.core.packing.pack import ROUNDING, installed_packers, pack, packers
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.unplaced import find_unplaced
 from rowtui.core.project.planning.pack_results import PackedBundle, PackedThere
@@ -44,7 +44,7 @@ from rowtui.core.project.planning.pack_terms import (
     seconds_of,
     unit_of,
 )
-from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
+from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination, PackedPlan
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
 from rowtui.core.submission.plan.dependencies import cannot_share, shared_options
 from rowtui.core.submission.plan.model import PlannedDestination, PlannedJob
@@ -55,6 +55,7 @@ from rowtui.core.workflow.toml_file import did_you_mean
 if TYPE_CHECKING:
     from rowtui.core.packing.model import Packer
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.plan.model import Plan
 
 SHOWN_TYPES = 10  # most node types that a refusal names
 
@@ -62,7 +63,7 @@ SHOWN_TYPES = 10  # most node types that a refusal names
 class PlanPacking:
     """Packs the jobs of one plan: see `Setting.pack`.
 
-    Afterwards `destinations` returns the result.
+    Afterwards `packed` returns the result.
     """
 
     def __init__(
@@ -343,3 +344,15 @@ class PlanPacking:
         there = {(job.action_index, job.directories): at for at, job in enumerate(jobs)}
         after = [there[job.action_index, job.directories] for job in self._before]
         return tuple(it.view(jobs, after, self._limit(it.destination)) for it in self._found)
+
+    def packed(self, plan: Plan) -> PackedPlan:
+        """Return the plan with the result for each destination."""
+        return PackedPlan(plan, self.destinations(plan.jobs), packers(self._others or {}))
+
+
+def chosen_packing(project: Project, choice: PackChoice, go_on: GoOn) -> PlanPacking:
+    """Return the packing for a user's choice, with the installed packers of third parties."""
+    installed = installed_packers()
+    for left_out in installed.left_out:
+        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
+    return PlanPacking(project, choice, installed.packers, go_on)

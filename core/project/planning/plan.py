@@ -17,7 +17,6 @@ from rowtui.core.clusters.check import check_workflow
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.groups.model import Status
 from rowtui.core.network.definition.find import has_network
-from rowtui.core.project.failed_jobs import with_attempts
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.project.planning.pack_views import PackedPlan
 from rowtui.core.project.planning.requests import form_requests
@@ -96,15 +95,11 @@ def pack_submission(
 
     Raises: PlanError, RowtuiError.
     """
-    from rowtui.core.packing.pack import installed_packers, packers
-    from rowtui.core.project.planning.packing import PlanPacking
+    from rowtui.core.project.planning.packing import chosen_packing
 
-    installed = installed_packers()
-    for left_out in installed.left_out:
-        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
-    packing = PlanPacking(project, choice, installed.packers, go_on)
+    packing = chosen_packing(project, choice, go_on)
     plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
-    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
+    return packing.packed(plan)
 
 
 def project_problems(project: Project) -> tuple[Problem, ...]:
@@ -118,6 +113,7 @@ def counted_on(project: Project, requests: Sequence[JobRequest]) -> Sequence[Job
     """Return the requests with their attempts: in a network, a job that failed is retried."""
     if not has_network(project.root):
         return requests
+    from rowtui.core.project.failed_jobs import with_attempts
 
     return with_attempts(project, requests)
 

@@ -7,27 +7,21 @@ because the user has not trusted it. The module reads mapping files, but fetches
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
 from rowtui.core.groups.model import ActionStatus
 from rowtui.core.project.mapping_files import has_mapping_files, mapping_paths
 from rowtui.core.state.model import LastEnd
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.sources import MappingSource, UserFolders
     from rowtui.core.project.project import Project
+    from rowtui.core.project.views.mapping_trust import UntrustedFile
 
 MOST_CAUSES = 5
 """Most causes that are listed separately for one action; the others form one entry."""
 
 OTHER_CAUSES = "other causes"
-
-_MOST_LINES = 20_000  # most lines of a mapping file on the screen
-_WIDEST = 1_000  # most characters of one of these lines
 
 
 class FailureCause(NamedTuple):
@@ -40,27 +34,6 @@ class FailureCause(NamedTuple):
     cause: str
     directories: int
     jobs: int
-
-
-class UntrustedFile(NamedTuple):
-    """A mapping file whose code does not run. `place`: the absolute path, or a URL."""
-
-    name: str
-    place: str
-
-
-class MappingReview(NamedTuple):
-    """A mapping file as the user reads it before trusting it.
-
-    `lines`: the text, or the differences from the content that was trusted last (`differs`).
-    `digest` identifies exactly this content: `trust` refuses any other.
-    """
-
-    name: str
-    place: str
-    digest: str
-    lines: tuple[str, ...]
-    differs: bool = False
 
 
 class ProjectNeeds:
@@ -90,7 +63,9 @@ class ProjectNeeds:
             return ()
         key = tuple(_identity(path) for path in mapping_paths(project))
         if key != self._looked[0]:
-            self._looked = (key, _untrusted(project))
+            from rowtui.core.project.views.mapping_trust import untrusted_files
+
+            self._looked = (key, untrusted_files(project))
         return self._looked[1]
 
 
@@ -114,64 +89,6 @@ def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureC
         at_jobs = set().union(*(jobs[cause] for cause in rest))
         told.append((OTHER_CAUSES, sum(directories[cause] for cause in rest), len(at_jobs)))
     return tuple(FailureCause(row.action.index, *each) for each in told)
-
-
-def review(project: Project, place: str) -> MappingReview:
-    """Return what the user should read before trusting this file. Raises: RowtuiError."""
-    from rowtui.core.mapping.files.trust import TrustStore, difference
-
-    source = _source(project, place)
-    before = TrustStore(_places(project).trust).last_trusted(source.place)
-    if before is None:
-        text = source.data.decode(errors="replace").splitlines()
-    else:
-        text = difference(before, source.data, source.name)
-    lines = tuple(line[:_WIDEST] for line in text[:_MOST_LINES])
-    if len(text) > _MOST_LINES:
-        lines += (f"... {len(text) - _MOST_LINES:,} more lines: read the file itself",)
-    return MappingReview(source.name, source.place, source.digest, lines, before is not None)
-
-
-def trust(project: Project, place: str, digest: str) -> None:
-    """Allow the code of this content to run as this user.
-
-    Raises: RowtuiError if the file has changed.
-    """
-    from rowtui.core.mapping.files.trust import TrustStore
-
-    source = _source(project, place)
-    if source.digest != digest:
-        raise RowtuiError(f"{source.name} has changed meanwhile", "read it again, then trust it")
-    TrustStore(_places(project).trust).trust(source.place, source.data, time.time())
-
-
-def _places(project: Project) -> UserFolders:
-    from rowtui.core.mapping.files.sources import user_places
-
-    return user_places(project.environment)
-
-
-def _sources(project: Project) -> tuple[MappingSource, ...]:
-    from rowtui.core.mapping.files.sources import Fetching, find_sources
-
-    offline = Fetching(allowed=False)
-    found = find_sources(project.root, places=_places(project), now=time.time(), fetching=offline)
-    return found.sources
-
-
-def _source(project: Project, place: str) -> MappingSource:
-    for source in _sources(project):
-        if source.place == place:
-            return source
-    raise RowtuiError(f"there is no mapping file {visible(place)} any more")
-
-
-def _untrusted(project: Project) -> tuple[UntrustedFile, ...]:
-    return tuple(
-        UntrustedFile(source.name, source.place)
-        for source in _sources(project)
-        if not source.trusted
-    )
 
 
 def _identity(path: object) -> tuple[object, ...]:

@@ -8,13 +8,12 @@ import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.statuses import project_status
+from rowtui.core.project.views.mapping_trust import review_file, trust
 from rowtui.core.project.views.needs import (
     MOST_CAUSES,
     OTHER_CAUSES,
     FailureCause,
     ProjectNeeds,
-    review,
-    trust,
 )
 
 from tests.core.project.failing import Failing
@@ -88,22 +87,22 @@ def test_a_file_that_nobody_trusted_is_named_until_just_that_content_is_trusted(
     [one] = needs.untrusted()
     assert (one.name, one.place) == ("mapping.yml", str(path))
 
-    seen = review(project, one.place)
+    seen = review_file(project, one.place)
     assert seen.lines == tuple(CODE.splitlines())
     assert not seen.differs
     path.write_text(CODE + "    mem: 4\n")
     with pytest.raises(RowtuiError, match="changed meanwhile"):
         trust(project, one.place, seen.digest)
-    seen = review(project, one.place)
+    seen = review_file(project, one.place)
     trust(project, one.place, seen.digest)
     assert needs.untrusted() == ()
 
     path.write_text(CODE + "    mem: 8\n")
     [one] = needs.untrusted()
-    seen = review(project, one.place)
+    seen = review_file(project, one.place)
     assert seen.differs
     assert any(line.startswith("+") and "mem: 8" in line for line in seen.lines)
     path.unlink()
     assert needs.untrusted() == ()
     with pytest.raises(RowtuiError, match="no mapping file"):
-        review(project, one.place)
+        review_file(project, one.place)
