@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rowtui.core.demo.simulation import FAILURES, DemoWork, SimulatedJob
+from rowtui.core.project.review.budgets import ChargedHours
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
@@ -123,7 +124,5 @@ def _tell_when(project: DemoProject, clock: float) -> None:
 
 def spent(project: DemoProject, cluster: str) -> float:
     """Return the CPU-hours that jobs of the past asked for."""
-    from rowtui.core.project.review.budgets import ChargedHours
-
     jobs = project.jobs
     return ChargedHours(jobs.journal, jobs.plan).on([cluster])[cluster].cpu_hours
