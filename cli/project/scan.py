@@ -64,7 +64,7 @@ def _print_json(report: ScanReport, out: Output) -> None:
 def clean(args: argparse.Namespace, out: Output) -> int:
     """Delete the chosen state, or everything without a choice; refuse while jobs are submitted."""
     from rowtui.core.state.records import forget
-    from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
+    from rowtui.core.submission.reconcile.ending import remove_traces
     from rowtui.core.submission.reconcile.open_jobs import forget_open
 
     everything = not (args.directory or args.submitted or args.completed)
