@@ -389,15 +389,6 @@ def opened_again(root: Path, steady: Callable[[], float] = time.monotonic) -> De
     return _opened(root, simulation, now)
 
 
-def set_budget(project: DemoProject, name: str, hours: float) -> None:
-    """Set the budget of a cluster to about `hours` CPU-hours, in round numbers."""
-    path = project.root / ".config" / "rowtui" / "clusters.toml"
-    own = {one: its for one, _, _, its, _ in PLACES}[name]
-    at_least = max(100, -int(-hours // 100) * 100)
-    text = path.read_text().replace(f"cpu_hours = {own} ", f"cpu_hours = {at_least} ")
-    path.write_text(text)
-
-
 def _opened(root: Path, simulation: ClusterSimulation, now: FastClock) -> DemoProject:
     project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment(root))
     project.simulation, project.now, project.kept = simulation, now, Kept(root)
