@@ -86,7 +86,7 @@ def clean(args: argparse.Namespace, out: Output) -> int:
         completed=completed,
     )
     if submitted:
-        from rowtui.core.submission.reconcile.artifact_cleanup import remove_traces
+        from rowtui.core.submission.reconcile.ending import remove_traces
         from rowtui.core.submission.reconcile.open_jobs import forget_open
 
         forget_open(project.root)

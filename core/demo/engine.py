@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.demo.past import LEFT, know, make_past, spent
-from rowtui.core.demo.project import DemoProject, make_project, opened_again, set_budget
+from rowtui.core.demo.project import PLACES, DemoProject, make_project, opened_again
 from rowtui.core.demo.simulation import KILL, FastClock, inject, known_faults, played_state
 from rowtui.core.engine.api.engine import ProjectSnapshot, SendingProgress
 from rowtui.core.engine.local import InProcessEngine
@@ -131,7 +131,7 @@ def made_demo(
     if jobs is None:
         jobs = min(MOST_JOBS, max(1, directories // DIRECTORIES_OF_ONE))
     asyncio.run(make_past(project, jobs, clock()))
-    set_budget(project, NEARLY_SPENT, spent(project, NEARLY_SPENT) + LEFT)
+    _set_budget(project, NEARLY_SPENT, spent(project, NEARLY_SPENT) + LEFT)
     project.simulation.as_they_are()
     project.now.speed = speed
     project.save()
@@ -155,3 +155,12 @@ def open_demo(options: EngineOptions) -> tuple[ProjectOpened, Callable[[], DemoE
         return DemoEngine(project, options.generation)
 
     return ProjectOpened(tuple(project.workflow.problems), project.take_notices()), make
+
+
+def _set_budget(project: DemoProject, name: str, hours: float) -> None:
+    """Set the budget of a cluster to about `hours` CPU-hours, in round numbers."""
+    path = project.root / ".config" / "rowtui" / "clusters.toml"
+    own = {one: its for one, _, _, its, _ in PLACES}[name]
+    at_least = max(100, -int(-hours // 100) * 100)
+    text = path.read_text().replace(f"cpu_hours = {own} ", f"cpu_hours = {at_least} ")
+    path.write_text(text)

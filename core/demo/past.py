@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.demo.simulation import FAILURES, DemoWork, SimulatedJob
 from rowtui.core.project.planning.plan import plan_submission
+from rowtui.core.project.review.budgets import ChargedHours
 
 if TYPE_CHECKING:
     from rowtui.core.demo.project import DemoProject
@@ -124,7 +125,5 @@ def _tell_when(project: DemoProject, clock: float) -> None:
 
 def spent(project: DemoProject, cluster: str) -> float:
     """Return the CPU-hours that jobs of the past asked for."""
-    from rowtui.core.project.review.budgets import ChargedHours
-
     jobs = project.jobs
     return ChargedHours(jobs.journal, jobs.plan).on([cluster])[cluster].cpu_hours

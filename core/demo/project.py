@@ -18,14 +18,26 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
-from rowtui.core.demo.scheduler import NO_LOGIN, Kept, SimulatedScheduler, away
+from rowtui.core.demo.scheduler import (
+    NO_LOGIN,
+    Kept,
+    SimulatedScheduler,
+    answered,
+    away,
+    squeue_of_all,
+    unanswered,
+)
 from rowtui.core.demo.simulation import ClusterSimulation, ClusterSpec, FastClock, SimulatedCluster
 from rowtui.core.project.context.connections import Connections
 from rowtui.core.project.project import Progress, Project
+from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.row.staging import stage_completions
 from rowtui.core.state.store.store import Store
 from rowtui.core.state.store.stored import Stored
+from rowtui.core.workflow.load import load_workflow
+from rowtui.core.workspace.gather import Gathered, workflow_pointers
+from rowtui.core.workspace.list import workspace_mtime_ns
 
 MACHINES = (
     ClusterSpec("anvil", 4096, 12),
@@ -199,10 +211,6 @@ def environment(root: Path) -> dict[str, str]:
 
 def write_records(project: Project, directories: int, seed: int) -> None:
     """Write the records of `directories` directories, with much of their work done."""
-    from rowtui.core.state.merge import build_directories
-    from rowtui.core.workspace.gather import Gathered, workflow_pointers
-    from rowtui.core.workspace.list import workspace_mtime_ns
-
     chance = random.Random(seed)
     found = Gathered()
     replicas = max(1, directories // 2000)
@@ -311,8 +319,6 @@ class SimulatedTransport:
 
     async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
         """Return the output of squeue; other commands get no answer."""
-        from rowtui.core.demo.scheduler import answered, squeue_of_all, unanswered
-
         if why := await away(self._there):
             return unanswered(argv, why)
         if "squeue" not in argv or "-o" not in argv:
@@ -383,18 +389,7 @@ def opened_again(root: Path, steady: Callable[[], float] = time.monotonic) -> De
     return _opened(root, simulation, now)
 
 
-def set_budget(project: DemoProject, name: str, hours: float) -> None:
-    """Set the budget of a cluster to about `hours` CPU-hours, in round numbers."""
-    path = project.root / ".config" / "rowtui" / "clusters.toml"
-    own = {one: its for one, _, _, its, _ in PLACES}[name]
-    at_least = max(100, -int(-hours // 100) * 100)
-    text = path.read_text().replace(f"cpu_hours = {own} ", f"cpu_hours = {at_least} ")
-    path.write_text(text)
-
-
 def _opened(root: Path, simulation: ClusterSimulation, now: FastClock) -> DemoProject:
-    from rowtui.core.workflow.load import load_workflow
-
     project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment(root))
     project.simulation, project.now, project.kept = simulation, now, Kept(root)
     return project

@@ -28,7 +28,7 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
     Unreachable,
 )
-from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster
+from rowtui.core.demo.simulation import ClusterSimulation, FastClock, SimulatedCluster, SimulatedJob
 
 # Other users' jobs on the simulated clusters, in the format of squeue.
 #
@@ -243,8 +243,6 @@ class SimulatedScheduler:
         return QueueSnapshot(self.cluster, self._clock(), tuple(map(self._seen, jobs)))
 
     def _seen(self, job: object) -> Job:
-        from rowtui.core.demo.simulation import SimulatedJob
-
         assert isinstance(job, SimulatedJob)
         return self._there.seen(job, self._now(), self._clock())
 

@@ -10,6 +10,7 @@ time.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -182,8 +183,6 @@ def _facts_at(root: Path, path: str) -> FileFacts | OSError | None:
 
 def checksums_here(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the SHA-256 of each file that can be read."""
-    import hashlib
-
     for path in paths:
         try:
             with open(root / path, "rb") as file:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
@@ -42,8 +43,6 @@ class Manifest(NamedTuple):
 
 def manifest_path(root: Path, cluster: str) -> Path:
     """Return the path of the manifest of a project's copy on a cluster."""
-    from urllib.parse import quote
-
     name = (
         quote(cluster, safe=" @+,=") if cluster not in (".", "..") else cluster.replace(".", "%2E")
     )

@@ -14,11 +14,14 @@ from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.bins import cost_of, shrink
 from rowtui.core.packing.heuristics.fill import fill, fill_once
+from rowtui.core.packing.heuristics.improve import improve
 from rowtui.core.packing.heuristics.ruin_recreate import mend
 from rowtui.core.packing.heuristics.vectors import Patterns, Vectors, patterns_cost
 from rowtui.core.packing.model import Bundle, GoOn, PackingProblem
 from rowtui.core.packing.node_types import on_types_before, with_fewer_types
+from rowtui.core.packing.optimal import columns
 from rowtui.core.packing.optimal.bound import PriceBound, if_cheaper, worth
+from rowtui.core.packing.optimal.exact import prove
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles
@@ -155,8 +158,6 @@ def _by_columns(vectors: Vectors, go_on: GoOn) -> PackedVectors:
 
 
 def _generated(vectors: Vectors, go_on: GoOn) -> PackedVectors | None:
-    from rowtui.core.packing.optimal import columns
-
     if len(vectors.items) > MOST_CLASSES or not columns.available():
         return None
     made = columns.generate(vectors, go_on)
@@ -174,8 +175,6 @@ def _proven_cheaply(vectors: Vectors) -> PackedVectors | None:
 
 
 def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> PackedVectors | None:
-    from rowtui.core.packing.optimal.exact import prove
-
     proven = prove(vectors, go_on, cheaply=cheaply)
     if proven is None:
         return None
@@ -187,8 +186,6 @@ def _bettered(best: PackedVectors, vectors: Vectors, bound: float, go_on: GoOn) 
 
     `bound`: a lower bound of the cost of any packing that is already computed.
     """
-    from rowtui.core.packing.heuristics.improve import improve
-
     cost = patterns_cost(best.patterns, vectors)
     for solve in (_proven, _generated):
         if cost <= bound * (1 + CLOSE) or not go_on():

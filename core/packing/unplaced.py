@@ -12,8 +12,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from rowtui.core.base.text import visible
 from rowtui.core.packing.model import (
     Bundle,
@@ -27,17 +28,11 @@ from rowtui.core.packing.model import (
 )
 from rowtui.core.workflow.duration import format_duration
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
+Whole = NDArray[np.int64]
 
 
 def find_unplaced(problem: PackingProblem) -> tuple[UnplacedRequests, ...]:
     """Return the classes that fit nowhere, in their order, with the reason."""
-    import numpy as np
-
     usable = [kind for kind in problem.node_types if kind.at_most != 0]
     best = most_capable(usable)
     by_name = {kind.name: kind for kind in reversed(problem.node_types)}
@@ -105,8 +100,6 @@ def most_capable(node_types: Sequence[InstanceType]) -> list[InstanceType]:
 
     A request that fits on any type fits on one of these.
     """
-    import numpy as np
-
     cheapest: dict[tuple[int, ...], InstanceType] = {}
     for kind in sorted(node_types, key=lambda kind: kind.price):
         cheapest.setdefault(_capability(kind), kind)
@@ -133,8 +126,6 @@ def _homeless(
     demands: Sequence[Demand], numbers: list[int], node_types: list[InstanceType]
 ) -> list[int]:
     """Return the classes that fit on none of the types, with one array operation for each type."""
-    import numpy as np
-
     if not numbers:
         return []
     left = np.array(numbers)
@@ -168,8 +159,6 @@ def _nearest(demand: Demand, node_types: Sequence[InstanceType], rooms: Whole) -
     This is the type with the fewest missing resources, then the smallest shares, then the lowest
     price.
     """
-    import numpy as np
-
     asked = np.array((*demand.amounts, demand.seconds), float)
     lacks = np.maximum(0.0, (asked - rooms) / np.where(asked > 0, asked, 1))
     prices = np.array([kind.price for kind in node_types])

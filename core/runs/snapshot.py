@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import orjson
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.network.definition.spec import (
     CardinalitySlice,
@@ -113,8 +114,6 @@ def _rows_parts(rows: SourceRows) -> Iterable[bytes]:
 
 def _codes(codes: Any) -> bytes:
     """Return positions as a JSON array, independent of the type that stores them."""
-    import orjson
-
     return orjson.dumps(codes.tolist() if hasattr(codes, "tolist") else list(codes))
 
 

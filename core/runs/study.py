@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.network.definition.check import check_against_workflow
-from rowtui.core.network.definition.load import NETWORK_FILE, load_network
+from rowtui.core.network.definition.load import NETWORK_FILE, NetworkError, load_network
 from rowtui.core.network.definition.spec import JSON, Network, SourceRows
 from rowtui.core.network.samples.model import DimensionError
 from rowtui.core.network.samples.names import case_collisions
@@ -67,8 +67,6 @@ def make_study(
     found = shape(network, {name: its.dimensions for name, its in rows.items()}, file)
     problems = check_against_workflow(network, project.workflow, file)
     if any(it.severity == "error" for it in problems):
-        from rowtui.core.network.definition.load import NetworkError
-
         raise NetworkError(problems)
     try:
         flow = Flow(network, found, rows, lists=lists)

@@ -17,6 +17,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rowtui.core.base.values import MISSING, resolve
+from rowtui.core.state.columns import RankColumn, rank_values
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.model import DirectorySet, bit_set, positions
 from rowtui.core.state.names import NameTable, flags
@@ -182,9 +184,6 @@ class StoredDirectories:
 
     def column(self, pointer: str) -> RankColumn:
         """Return the column of a JSON pointer; it is computed and cached if it is not stored."""
-        from rowtui.core.base.values import MISSING, resolve
-        from rowtui.core.state.columns import rank_values
-
         column = self.known_column(pointer)
         if column is not None:
             return column
@@ -196,8 +195,6 @@ class StoredDirectories:
 
     def known_column(self, pointer: str) -> RankColumn | None:
         """Return the column of a JSON pointer if it is stored or cached, without reading values."""
-        from rowtui.core.state.columns import RankColumn
-
         column = self._columns.get(pointer)
         if column is None and pointer in self.pointers:
             data = self.container.section(f"column{self.pointers.index(pointer)}")

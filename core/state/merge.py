@@ -16,6 +16,8 @@ from itertools import accumulate, islice, repeat
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from rowtui.core.base.values import MISSING
+from rowtui.core.state.columns import rank_values
 from rowtui.core.state.container import pack
 from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, bit_set, positions
@@ -317,8 +319,6 @@ def _column(
     before: RankColumn, mapping: Remap, placed: _Placed, pointed: Pointed, count: int
 ) -> bytes:
     """Return the column of a pointer: old ranks are translated, only new values are ranked."""
-    from rowtui.core.base.values import MISSING
-    from rowtui.core.state.columns import rank_values
     from rowtui.core.state.pointer_values import NOTHING
 
     kept = sum(stop - start for start, stop, _ in mapping.runs)

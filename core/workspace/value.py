@@ -8,6 +8,7 @@ numbers look as serde_json prints them (as in Row 1.1: integers beyond 64 bits a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -87,16 +88,12 @@ def _why(text: bytes, message: str, line: int, column: int) -> str:
 @cache
 def _negative_zero() -> re.Pattern[bytes]:
     """Return a pattern for an integer `-0`, or similar text in a string (but not "run-01")."""
-    import re
-
     # "-0" comes first, so that the search jumps from one occurrence to the next.
     return re.compile(rb"-0(?<![^\[,:\s]-0)(?![.\deE])")
 
 
 def _with_negative_zeros(text: bytes) -> bytes:
     """Return valid JSON with each integer `-0` written as `-0.0`, as Row reads it."""
-    import re
-
     return re.sub(
         rb'"(?:[^"\\]|\\.)*"|-0(?![.\deE])',
         lambda token: b"-0.0" if token[0] == b"-0" else token[0],
@@ -105,8 +102,6 @@ def _with_negative_zeros(text: bytes) -> bytes:
 
 
 def _depth(compact: bytes) -> int:
-    import re
-
     depth = deepest = 0
     for bracket in re.findall(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', compact):
         if bracket in b"[{":

@@ -9,7 +9,7 @@ in a slot; the slot stores its job. Callers hold the graph's lock.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -324,6 +324,49 @@ class JobEdges:
             needs = np.concatenate((needs, later[:, 0]))
             jobs = np.concatenate((jobs, later[:, 1]))
         return DependencyColumns(needs, jobs)
+
+
+def refuse_places(
+    edges: JobEdges,
+    job: int,
+    others: Sequence[int],
+    places: Sequence[int],
+    least: Mapping[int, int],
+) -> None:
+    """Check that the slots of new dependencies exist, or are new and follow the existing ones.
+
+    Raises: JobGraphError.
+    """
+    if len(places) != len(others):
+        raise JobGraphError(f"{len(places)} slots for {len(others)} dependencies")
+    number = len(edges.slots.of(job))
+    named = sorted(least)
+    new = [place for place in named if place >= number]
+    after = number + len(new)
+    if (
+        new != list(range(number, after))
+        or any(place < 0 or least[place] < 0 for place in named)
+        or any(not NO_SLOT <= place < after for place in places)
+    ):
+        raise JobGraphError(
+            f"job {job} has {number} slots: these cannot all be its: "
+            + ", ".join(map(str, sorted({*places, *least}))),
+            "slots count from 0, and a new one needs its least number of members",
+        )
+
+
+def refuse_circle(edges: JobEdges, job: int, others: Sequence[int]) -> None:
+    """Check that none of the others needs the job. Raises: JobGraphError."""
+    needed = set(others)
+    seen, todo = {job}, [job]
+    while todo:
+        one = todo.pop()
+        if one in needed:
+            raise JobGraphError(f"job {job} cannot need {one}, which needs it")
+        for other, _ in edges.forward(one):
+            if other not in seen:
+                seen.add(other)
+                todo.append(other)
 
 
 def _extend(column: array[int], numbers: NDArray[np.signedinteger]) -> None:

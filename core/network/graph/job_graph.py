@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.network.graph import job_states as job_causes
-from rowtui.core.network.graph.job_edges import NO_SLOT, new_jobs
+from rowtui.core.network.graph.job_edges import NO_SLOT, new_jobs, refuse_circle, refuse_places
 from rowtui.core.network.graph.job_model import (
     GONE,
     KIND,
@@ -106,47 +106,13 @@ class JobGraph:
                     "add to what a job needs before all that it needs by then is complete",
                 )
             places = slots if len(slots) else [NO_SLOT] * len(others)
-            self._refuse_places(job, others, places, least or {})
-            self._refuse_circle(job, others)
+            refuse_places(self._jobs.edges, job, others, places, least or {})
+            refuse_circle(self._jobs.edges, job, others)
             was: Was = {}
             self._jobs.add(job, others, places, least or {}, was)
             return self._jobs.changed(was)
 
-    def _refuse_places(
-        self, job: int, others: Sequence[int], places: Sequence[int], least: Mapping[int, int]
-    ) -> None:
-        """Raise unless the slots exist, or are new and directly follow the existing ones."""
-        if len(places) != len(others):
-            raise JobGraphError(f"{len(places)} slots for {len(others)} dependencies")
-        number = len(self._jobs.edges.slots.of(job))
-        named = sorted(least)
-        new = [place for place in named if place >= number]
-        after = number + len(new)
-        if (
-            new != list(range(number, after))
-            or any(place < 0 or least[place] < 0 for place in named)
-            or any(not NO_SLOT <= place < after for place in places)
-        ):
-            raise JobGraphError(
-                f"job {job} has {number} slots: these cannot all be its: "
-                + ", ".join(map(str, sorted({*places, *least}))),
-                "slots count from 0, and a new one needs its least number of members",
-            )
-
-    def _refuse_circle(self, job: int, others: Sequence[int]) -> None:
-        needed = set(others)
-        seen, todo = {job}, [job]
-        while todo:
-            one = todo.pop()
-            if one in needed:
-                raise JobGraphError(f"job {job} cannot need {one}, which needs it")
-            for other, _ in self._jobs.edges.forward(one):
-                if other not in seen:
-                    seen.add(other)
-                    todo.append(other)
-
-    # -- events of jobs
-    # -------------------------------------------------------------------------------
+    # -- events of jobs ----------------------------------------------------------------------------
 
     def activate(self, jobs: _Jobs) -> list[int]:
         """Mark jobs as submitted: ready ones, or waiting ones in a chain that the scheduler keeps.

@@ -24,6 +24,7 @@ from rowtui.core.network.definition.spec import (
     Node,
     SourceRows,
 )
+from rowtui.core.network.graph.edges import edges
 from rowtui.core.network.samples.columns import Codes, Columns, Rows, columns, product
 from rowtui.core.network.samples.combination_plug_ins import find_combination
 from rowtui.core.network.samples.combine import join
@@ -232,8 +233,6 @@ class Flow:
 
     def _more_of_lists(self, node: Node, row: int) -> dict[str, JSON]:
         """Return the further keys of the entries that a sample was expanded from."""
-        from rowtui.core.network.graph.edges import edges
-
         if not any(link.expand for link in node.links):
             return {}
         more: dict[str, JSON] = {}

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.base.values import compact
+from rowtui.core.network.definition.load_tables import is_text
 from rowtui.core.network.definition.numeric_ranges import (
     NotSpacedError,
     in_range,
@@ -45,7 +46,7 @@ def value_key(value: JSON) -> Hashable:
     a text that looks like one. Raises: RowtuiError for a value that a dimension cannot have.
     """
     if isinstance(value, str):
-        if value.isascii() or _is_unicode(value):
+        if value.isascii() or is_text(value):
             return value
     elif isinstance(value, float):
         if math.isfinite(value):
@@ -240,14 +241,6 @@ def first_repeat(codes: Sequence[Sequence[int]]) -> tuple[int, int] | None:
         for at, row in enumerate(rows)
         if (at_first := first.setdefault(row, at)) != at
     )
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def said_value(value: object) -> str:

@@ -12,8 +12,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from rowtui.core.packing.heuristics.bins import FOR_EVER
 from rowtui.core.packing.model import (
     Bundle,
@@ -29,11 +31,7 @@ from rowtui.core.packing.model import (
 )
 from rowtui.core.packing.static import numbers_by_name
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
+Whole = NDArray[np.int64]
 
 
 # Put shorter lanes in the free room of longer bundles, at no cost.
@@ -55,8 +53,6 @@ class Riders:
         self, lanes: Sequence[LaneKind], worth: Sequence[float], problem: PackingProblem
     ) -> None:
         """`worth`: of one lane each, in any unit."""
-        import numpy as np
-
         self.left = np.array([lane.number for lane in lanes], np.int64)
         self._lanes = lanes
         self._problem = problem
@@ -85,8 +81,6 @@ class Riders:
         return boarded
 
     def _room(self, bundle: Bundle) -> Whole:
-        import numpy as np
-
         problem = self._problem
         there = problem.node_types[bundle.node_type].amounts
         amounts = there.plus(bundle_amounts(bundle, problem.demands), -1)
@@ -99,8 +93,6 @@ class Riders:
 
         Some of the bundles then have no copy of the rider.
         """
-        import numpy as np
-
         seconds = bundle_seconds(bundle, self._problem.demands)
         lanes = list(bundle.lanes)
         fits = (self._sizes[begin:] <= room).all(axis=1) & (self.left[begin:] > 0)

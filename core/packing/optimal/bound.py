@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from rowtui.core.packing.heuristics.bins import BinFinder, cost_of
 from rowtui.core.packing.heuristics.vectors import Bin, Size
 from rowtui.core.packing.model import HOUR, Bundle, GoOn, InstanceType, PackingProblem, bundle_cost
+from rowtui.core.packing.optimal.prices import best_prices
 from rowtui.core.packing.static import numbers_by_name
 
 ROUNDING = 1e-10  # relative error of sums of floats
@@ -31,8 +33,6 @@ class PriceBound(NamedTuple):
 
     def of(self, sizes: Sequence[Size]) -> list[float]:
         """Return the value of each of these sizes for an hour: the lowest cost where it fits."""
-        import numpy as np
-
         rows = np.array(sizes, float)
         least = np.full(len(rows), np.inf)
         for duals, room in self._different():
@@ -100,8 +100,6 @@ def worth(problem: PackingProblem, go_on: GoOn = lambda: True) -> PriceBound:
     The result contains the prices of this program. When `go_on` returns False, the prices are less
     exact and the bound is a little lower.
     """
-    from rowtui.core.packing.optimal.prices import best_prices
-
     by_name = numbers_by_name(problem)
     weights: dict[tuple[Size, int | None], float] = {}
     longest, timed = _longest_bundle(problem), problem.timed

@@ -13,17 +13,11 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rowtui.core.packing.heuristics.bins import BinFinder, price_step, stepped_up, worthwhile
 from rowtui.core.packing.heuristics.vectors import Item, Pattern, Patterns, Size, Vectors
 from rowtui.core.packing.model import GoOn
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
 
 # Problems with more items are tried only if the caller passes a larger limit.
 MOST_ITEMS = 40
@@ -191,6 +185,8 @@ class _Search:
         self._field = (1 << (self._width - 1)) - 1  # all bits of a field except the spare bit
         self._spare = sum(unit << (self._width - 1) for unit in self._units)
         self._start = self._code(tuple(item.number for item in items))
+        from rowtui.core.packing.optimal.item_prices import item_prices
+
         self._worth = item_prices(contents, [item.number for item in items], go_on)
         self._rests: dict[int, float] = {}
         # The item in the fewest contents is the hardest one and is packed first.
@@ -328,67 +324,6 @@ class _Search:
 
     def _code(self, counts: tuple[int, ...]) -> int:
         return sum(unit * there for unit, there in zip(self._units, counts, strict=True))
-
-
-def item_prices(contents: list[Content], numbers: list[int], go_on: GoOn) -> list[float]:
-    """Return a price for each item so that no content is worth more than it costs.
-
-    The sum of `numbers` times these prices is then a lower bound, and it is nearly the best one.
-    Every item has to be in some content. When `go_on` returns False, the prices are lower, and so
-    is the bound.
-    """
-    import numpy as np
-
-    counts = np.array([content.counts for content in contents], np.float64)
-    costs = np.array([content.price for content in contents], np.float64)
-    worth = np.maximum(0, _simplex(counts, costs, np.array(numbers, np.float64), go_on))
-    # The tableau has rounding errors. Prices that no content exceeds are a valid bound.
-    values = counts @ worth
-    exceeding = values > costs
-    if exceeding.any():
-        worth *= float((costs[exceeding] / values[exceeding]).min())
-    return [float(price) for price in worth]
-
-
-def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers, go_on: GoOn) -> Numbers:
-    """Maximise numbers * x where counts * x <= costs and x >= 0, starting from x = 0.
-
-    Every step gives a valid x, so the search may stop after any step.
-    """
-    import numpy as np
-
-    rows, columns = counts.shape
-    table = np.zeros((rows + 1, columns + 1))
-    table[:rows, :columns] = counts
-    # Equal prices make ties, and ties can make the simplex cycle, so each price is changed a
-    # little.
-    table[:rows, columns] = costs + (costs.max() or 1.0) * 1e-9 * np.arange(1, rows + 1) / rows
-    table[rows, :columns] = -numbers
-    basic = list(range(columns, columns + rows))
-    free = list(range(columns))
-    for _ in range(50 * columns):
-        enters = int(table[rows, :columns].argmin())
-        if table[rows, enters] > -1e-9 or not go_on():
-            break
-        column = table[:rows, enters]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = np.where(column > 1e-9, table[:rows, columns] / column, np.inf)
-        leaves = int(ratios.argmin())
-        if not np.isfinite(ratios[leaves]):
-            break
-        pivot = table[leaves, enters]
-        row = table[leaves] / pivot
-        column = table[:, enters] / pivot
-        table -= np.outer(table[:, enters], row)
-        table[leaves] = row
-        table[:, enters] = -column
-        table[leaves, enters] = 1 / pivot
-        basic[leaves], free[enters] = free[enters], basic[leaves]
-    worth = np.zeros(columns)
-    for row_number, name in enumerate(basic):
-        if name < columns:
-            worth[name] = table[row_number, columns]
-    return worth
 
 
 # -- the result ----------------------------------------------------------------------------------

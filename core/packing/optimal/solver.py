@@ -1,24 +1,22 @@
 """The programs that HiGHS solves for column generation; `prices.py` is the other user of HiGHS.
 
-HiGHS is the optional extra `exact`, imported when the first program is made. HiGHS runs in one
-thread and is ended by counts of its own work and by `go_on`, never by its clock, so the same
-results of `go_on` give the same result.
+HiGHS is the optional extra `exact`: only code that runs where it is installed imports this module.
+HiGHS runs in one thread and is ended by counts of its own work and by `go_on`, never by its clock,
+so the same results of `go_on` give the same result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import highspy
+import numpy as np
+from numpy.typing import NDArray
 from rowtui.core.packing.model import GoOn
 
-if TYPE_CHECKING:
-    import highspy
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 # The entries of a column: (row, number).
 Entries = Sequence[tuple[int, int]]
@@ -48,15 +46,6 @@ class Effort:
 
     nodes: int
     asks: int
-
-
-def available() -> bool:
-    """Whether HiGHS can be imported."""
-    try:
-        import highspy  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 class Cover:
@@ -141,8 +130,6 @@ def fill_whole(
 
 
 def _solver() -> highspy.Highs:
-    import highspy
-
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
@@ -153,9 +140,6 @@ def _solver() -> highspy.Highs:
 def _whole(
     solver: highspy.Highs, start: list[float], effort: Effort, gap: float, go_on: GoOn
 ) -> IntegerSolution:
-    import highspy
-    import numpy as np
-
     count = solver.getNumCol()
     places = np.arange(count, dtype=np.int32)
     whole = np.full(count, int(highspy.HighsVarType.kInteger), np.uint8)
@@ -188,20 +172,14 @@ def _ask(solver: highspy.Highs, go_on: GoOn) -> None:
 
 
 def _is_optimal(solver: highspy.Highs) -> bool:
-    import highspy
-
     return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
 def _infinite() -> float:
-    import highspy
-
     return float(highspy.kHighsInf)
 
 
 def _columns(entries: Sequence[tuple[int, float]]) -> tuple[NDArray[np.int32], Numbers]:
-    import numpy as np
-
     return (
         np.array([row for row, _ in entries], np.int32),
         np.array([there for _, there in entries], np.float64),

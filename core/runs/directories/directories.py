@@ -10,6 +10,7 @@ directories are not changed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import json
@@ -26,6 +27,7 @@ from rowtui.core.base.text import visible
 from rowtui.core.network.definition.spec import JSON
 from rowtui.core.runs.directories.inputs import FILE as INPUTS_FILE
 from rowtui.core.runs.directories.inputs import for_each
+from rowtui.core.workspace.read import read_directories
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -187,8 +189,6 @@ def read_values(
     workspace: Path, names: Sequence[str], value_file: str
 ) -> Iterator[tuple[bool, JSON, str]]:
     """Yield for each directory whether it has a value, the value, and otherwise why it has none."""
-    from rowtui.core.workspace.read import read_directories
-
     reading = read_directories(
         workspace, [os.fsencode(name) for name in names], value_file=value_file, products={}
     )
@@ -292,8 +292,6 @@ def _sync(fd: int) -> None:
 
 def _sync_everything(fd: int) -> None:
     """Sync all of a file system to disk. Raises: OSError if the sync failed."""
-    import ctypes
-
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
     if syncfs is None:
         os.sync()

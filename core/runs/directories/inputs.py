@@ -7,6 +7,7 @@ that is replaced only if it changed. Paths in the file are relative to the direc
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,8 +32,6 @@ _PROBE = 64
 
 def for_each(act: Callable[[int], None], count: int) -> None:
     """Call `act` with each number below `count`. Raises: the exceptions of `act`."""
-    import resource
-
     probed = min(count, _PROBE)
     before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
     for at in range(probed):

@@ -15,6 +15,7 @@ from rowtui.core.network.graph.dynamic_graph import Growth, InputMember
 from rowtui.core.network.graph.job_model import GONE, KIND, LOST
 from rowtui.core.network.samples.domain import natural
 from rowtui.core.network.samples.sample_flow import Flow, Lists
+from rowtui.core.project.scan import look_again
 from rowtui.core.runs.directories.inputs import InputSample, MissingMember, SampleInputs
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ def look_for_lost(project: Project, growth: Growth, jobs: Iterable[int]) -> bool
     names = dict.fromkeys(path.partition("/")[0] for path in lacking)
     if not names:
         return False
-    from rowtui.core.project.scan import look_again
-
     return look_again(project, list(map(os.fsencode, names)))
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from re import compile as compiled
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import count, plural, visible
@@ -261,8 +262,6 @@ def _delimiter(text: str) -> str:
 
 
 def _objects(source: str, path: str, text: str) -> Cells:
-    import orjson
-
     try:
         entries = orjson.loads(text)
     except orjson.JSONDecodeError as error:

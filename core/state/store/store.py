@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -364,6 +365,4 @@ def _generations(files: Collection[str]) -> tuple[list[int], int]:
 
 
 def _now() -> int:
-    import time
-
     return int(time.time())

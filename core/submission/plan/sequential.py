@@ -12,8 +12,7 @@ from __future__ import annotations
 import graphlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.bundles.bundles import BundleLayout, with_bundles
@@ -23,17 +22,6 @@ from rowtui.core.submission.plan.plan import PackedJobs
 from rowtui.core.submission.sending.send import SubmissionCall, units_of
 
 Units = Sequence[Sequence[PlannedJob]]
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialPacking:
-    """A value for `Setting.pack`: `units` returns which of a plan's jobs run as one list."""
-
-    units: Callable[[tuple[PlannedJob, ...]], Units]
-
-    def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-        """See `one_after_another`."""
-        return one_after_another(jobs, self.units(jobs))
 
 
 def one_after_another(jobs: Sequence[PlannedJob], units: Units) -> PackedJobs:

@@ -7,24 +7,32 @@ A job counts as failed only on evidence: an exit code, a signal, the scheduler's
 processed its directories one by one, the directory at which the job ended failed (or was cancelled
 by the user), and the directories after it were not reached. A directory before it failed only if
 the action has products and these are missing there. `records.without_mended` removes that reason
-for actions without products.
+for actions without products. `remove_traces` deletes the reports that are no longer needed.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
-from rowtui.core.submission.plan.model import JobRecord, JobStep, PlannedJob
+from rowtui.core.submission.bundles.pilot_model import is_pilot
+from rowtui.core.submission.plan.model import JobRecord, JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.sending.fence import (
     NOT_REPORTED,
     Ended,
+    ended_path,
     exit_words,
+    fence_path,
     killed_by,
     signal_name,
 )
-from rowtui.core.submission.sending.journal import end_detail
+from rowtui.core.submission.sending.journal import Journal, end_detail
 from rowtui.core.submission.sending.reservations import ReservationRelease
 
 WITHOUT_A_WORD = "ended without a word"
@@ -160,3 +168,65 @@ def scheduler_word(job: Job) -> tuple[int | None, str]:
     if job.exit_code:
         return job.exit_code, exit_words(job.exit_code)
     return job.exit_code, job.reason or job.state.value
+
+
+def remove_traces(root: Path) -> int:
+    """Remove fences and end markers of plans that are done; return the number of removed files.
+
+    Only plans whose journal was archived are considered, because all of their jobs have ended. One
+    kind of fence stays: that of a job that may have reached a scheduler and was given up. If this
+    job still appears, the fence keeps it from running.
+
+    Files of a plan whose journal cannot be read, and files that cannot be removed, stay.
+    """
+    journal = Journal(root)
+    fences = _names(fence_path(root, "-").parent)
+    endings = _names(ended_path(root, "-").parent)
+    removed = 0
+    for plan_id in journal.done_plan_ids() if fences or endings else ():
+        try:
+            entries = journal.entries(plan_id)
+        except RowtuiError:
+            continue
+        kept = _maybe_out_there(entries)
+        for token in {entry.token for entry in entries}:
+            if token in fences and token not in kept:
+                removed += _remove(fence_path(root, token))
+            if token in endings:
+                removed += _remove(ended_path(root, token))
+            if is_pilot(token):
+                removed += _remove_folder(root / ".row" / "rowtui" / "pilot" / token)
+    return removed
+
+
+def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
+    """Return the jobs that were given up after they were sent."""
+    steps: dict[str, list[JobStep]] = {}
+    for entry in entries:
+        steps.setdefault(entry.token, []).append(entry.step)
+    return {
+        token
+        for token, taken in steps.items()
+        if taken[-1] is JobStep.ABANDONED and JobStep.SENDING in taken
+    }
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _remove_folder(path: Path) -> int:
+    removed = sum(_remove(path / name) for name in _names(path))
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+    return removed
+
+
+def _remove(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return 1
+    return 0

@@ -27,6 +27,7 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.local.machine import user_name
+from rowtui.core.clusters.schedulers.local.processes import processes_of_job
 from rowtui.core.submission.plan.dependencies import NEEDS_MISSING
 from rowtui.core.submission.plan.model import OPEN, JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.reconcile.ending import OVER, WITHOUT_A_WORD, ending_of
@@ -297,8 +298,6 @@ class _PlanSettling:
         traces = it.traces_of(job.token)
         runner = traces.fence
         if traces.ended is None and runner != ABANDONED:
-            from rowtui.core.clusters.schedulers.local.processes import processes_of_job
-
             if processes_of_job(token_in_queue(job.token), None):
                 it.tell(job.token, entry.step, f"{job.name} is still running")
                 return

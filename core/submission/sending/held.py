@@ -8,6 +8,7 @@ token is compared, because a scheduler reuses ids after a crash.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
+from rowtui.core.submission.reconcile.lost import AGAIN_SECONDS
 from rowtui.core.submission.reconcile.reconcile_state import LOST_STEPS, Settling
 from rowtui.core.submission.sending.fence import ABANDONED
 from rowtui.core.submission.sending.in_queue import find_requests, tokens_by_key
@@ -182,10 +184,6 @@ async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) 
 
 
 async def _of_done_plans(settling: Settling, tokens: Collection[str]) -> set[str]:
-    import asyncio
-
-    from rowtui.core.submission.reconcile.lost import AGAIN_SECONDS
-
     def look() -> set[str]:
         since = settling.clock() - AGAIN_SECONDS
         return {

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.packing.heuristics.vectors import Bin, Item, Patterns, Vectors, patterns_cost
-from rowtui.core.packing.optimal.columns import Generated, available, generate
+from rowtui.core.packing.optimal.columns import available, generate
 from rowtui.core.packing.optimal.exact import prove
+from rowtui.core.packing.optimal.whole_bins import Generated
 
 
 def always() -> bool:

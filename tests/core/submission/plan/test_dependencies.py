@@ -25,8 +25,9 @@ from rowtui.core.submission.plan.dependencies import (
     can_depend,
 )
 from rowtui.core.submission.plan.json import plan_id
-from rowtui.core.submission.plan.model import Plan
-from rowtui.core.submission.plan.plan import Setting, make_plan
+from rowtui.core.submission.plan.model import Plan, PlannedJob
+from rowtui.core.submission.plan.plan import PackedJobs, Setting, make_plan
+from rowtui.core.submission.plan.sequential import one_after_another
 from rowtui.core.submission.sending.journal import job_records
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workspace.sync import synchronise
@@ -93,9 +94,9 @@ class Chain(RealProject):
     def planned(
         self, requests: Sequence[JobRequest], *, arrays: bool, units: Sequence[Sequence[int]] = ()
     ) -> Plan:
-        from rowtui.core.submission.plan.sequential import SequentialPacking
+        def packed(jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+            return one_after_another(jobs, [[jobs[at] for at in unit] for unit in units])
 
-        packed = SequentialPacking(lambda jobs: [[jobs[at] for at in unit] for unit in units])
         setting = Setting(
             self.cluster,
             Launchers({}),
