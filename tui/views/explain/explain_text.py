@@ -29,8 +29,6 @@ from rowtui.tui.widgets.cells import plain
 from rowtui.tui.widgets.numbers import hours_minutes_seconds
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.model.decision import Decision
-    from rowtui.tui.views.explain.explain import DestinationRow
     from rowtui.tui.views.explain.view import ExplainView
 
 

@@ -23,9 +23,8 @@ from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import NodeView, SampleView
+    from rowtui.core.runs.views import NodeView
     from rowtui.tui.views.network.view import NetworkScreen
-    from rowtui.tui.widgets.table.engine_rows import EngineRows
 
 
 # Rows
