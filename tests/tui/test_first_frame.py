@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import rowtui.core.engine.api.engine as asked
+import rowtui.tui.views
 from rich.segment import Segment
 from rowtui.tui.shell.app import RowtuiApp
 from rowtui.tui.textual_patches.framed_lines import FramedLines
@@ -47,6 +53,21 @@ def test_every_view_has_its_looks_beside_it() -> None:
         assert name == view_class(name).MODE
         assert looks_of(name).is_file()
         assert looks_of(name).name == view_class(name).CSS_PATH
+
+
+def test_every_style_is_for_a_widget_that_exists() -> None:
+    for module in pkgutil.walk_packages(rowtui.tui.views.__path__, "rowtui.tui.views."):
+        importlib.import_module(module.name)
+    known = {"App"}
+    found: list[type] = [Widget]
+    while found:
+        one = found.pop()
+        known.add(one.__name__)
+        found += one.__subclasses__()
+    for path in (Path(inspect.getfile(RowtuiApp)).parents[1]).rglob("*.tcss"):
+        text = re.sub(r"/\*.*?\*/|\{[^}]*\}", "{", path.read_text(), flags=re.DOTALL)
+        named = set(re.findall(r"\b([A-Z]\w+)(?=[.#\s:,>{])", text))
+        assert named <= known, (path.name, named - known)
 
 
 def picture(strips: list[Strip]) -> list[list[Segment]]:

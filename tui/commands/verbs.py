@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rowtui.tui.shell.app import RowtuiApp
     from rowtui.tui.shell.feed import Feed
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.submit.plan import PlanRequest, Sending
     from textual.app import App
 
 

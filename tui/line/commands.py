@@ -80,7 +80,8 @@ class LineCommand:
 
     `argument` is what may follow, as the user reads it: `[ACTION]` if it may be left out, "" for
     nothing. `values` is the kind of words that complete the argument. `command` is the command of
-    the registry whose reason not to be used now also applies to this one.
+    the registry whose reason not to be used now also applies to this one; the line carries that
+    command out unless `LineVerbs` has a method with the name of this one.
     """
 
     name: str
@@ -114,7 +115,9 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("queue", "the jobs, of all clusters or of one", "[CLUSTER]", "cluster"),
     LineCommand("log", "the log of a job", "[JOBID]", "job"),
     LineCommand("network", "go to the network", command="go.network"),
-    LineCommand("clusters", "the clusters: logins, nodes, partitions, health"),
+    LineCommand(
+        "clusters", "the clusters: logins, nodes, partitions, health", command="go.clusters"
+    ),
     LineCommand("cluster", "one of the clusters", "CLUSTER", "cluster"),
     LineCommand("connect", "log in to a cluster", "[CLUSTER]", "login", "app.connect", ("login",)),
     LineCommand("refresh", "read the project and the queues again", command="app.refresh"),

@@ -78,7 +78,10 @@ class LineVerbs:
             if asked.offer.line.values == WORDS:
                 self._in_terminal(asked.offer.line, asked.argument)
                 return
-            verb: Callable[[str], str] = getattr(self, f"_{asked.offer.line.name}")
+            verb: Callable[[str], str] | None = getattr(self, f"_{asked.offer.line.name}", None)
+            if verb is None:
+                await self._app.action_command(asked.offer.line.command)
+                return
             why = verb(asked.argument)
         if why:
             shown = f"{asked.offer.name}: {why}"
@@ -161,15 +164,6 @@ class LineVerbs:
     def _go(self, view: str) -> str:
         self._app.call_later(self._app.action_command, f"go.{view}")
         return ""
-
-    def _status(self, _: str) -> str:
-        return self._go("status")
-
-    def _network(self, _: str) -> str:
-        return self._go("network")
-
-    def _clusters(self, _: str) -> str:
-        return self._go("clusters")
 
     def _action(self, name: str) -> str:
         for action in self._session.snapshot.actions if self._session.snapshot else ():
@@ -256,10 +250,6 @@ class LineVerbs:
             self._app.logins.choose()
         return ""
 
-    def _refresh(self, _: str) -> str:
-        self._app.command_refresh()
-        return ""
-
     def _theme(self, name: str) -> str:
         if not name:
             self._app.command_theme()
@@ -275,22 +265,10 @@ class LineVerbs:
         self.show_activity("commands")
         return ""
 
-    def _activity(self, _: str) -> str:
-        self.show_activity()
-        return ""
-
     def _keys(self, _: str) -> str:
         self.show_keys()
         return ""
 
-    def _help(self, _: str) -> str:
-        self._app.command_help()
-        return ""
-
     def _demo(self, fault: str) -> str:
         control_played(self._app, INJECT, fault)
-        return ""
-
-    def _quit(self, _: str) -> str:
-        self._app.command_quit()
         return ""

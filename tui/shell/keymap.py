@@ -37,8 +37,6 @@ from textual.dom import DOMNode
 from textual.keys import Keys, _character_to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from textual import events
 
 

@@ -1,1 +1,1 @@
-"""The views, each in a folder with its screen, its texts and its reasons; and shared pages."""
+"""The views, each in a folder with its screen, its texts and its verbs; and shared pages."""

@@ -8,7 +8,7 @@ the terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -229,6 +229,18 @@ class Bar:
             Span("░" * (room - full - half), "faint"),
             Span(percent),
         )
+
+
+HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+def bars(numbers: Sequence[int]) -> str:
+    """Return a bar for each number, the largest one as high as the line; none is empty."""
+    most = max(numbers, default=0)
+    return "".join(
+        HEIGHTS[0] if not number else HEIGHTS[max(1, round(number / most * 7))]
+        for number in numbers
+    )
 
 
 def percentage(part: int, total: int) -> str:

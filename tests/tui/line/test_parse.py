@@ -159,7 +159,8 @@ def test_no_line_is_too_odd_to_be_read_or_completed(text: str) -> None:
 def test_every_line_command_is_carried_out_by_somebody() -> None:
     for one in LINE_COMMANDS:
         if one.values != ANY_WORDS:
-            assert callable(getattr(LineVerbs, f"_{one.name}")), one.name
+            own = callable(getattr(LineVerbs, f"_{one.name}", None))
+            assert own or (one.command in BY_ID and not one.argument), one.name
         assert one.description
         assert bool(one.argument) == bool(one.values), one.name
         assert not one.command or one.command in BY_ID

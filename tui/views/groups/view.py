@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.engine.api.engine import GroupsPage, GroupSummary
@@ -163,12 +164,8 @@ class GroupsView(GroupVerbs):
 
     def _wiring(self, arrived: Callable[[], None], what: str) -> Wiring:
         report = self.dashboard.report
-        return Wiring(
-            self._spawn, arrived, lambda error: report(f"the {what} cannot be listed", error)
-        )
-
-    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        start(self, work, "pages")
+        spawn = partial(start, self, group="pages")
+        return Wiring(spawn, arrived, lambda error: report(f"the {what} cannot be listed", error))
 
     def _nothing(self, table: ListTable) -> Line:
         """Return why a list has no rows."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from rowtui.core.project.views.views import LogRow
-from rowtui.tui.widgets.cells import Line, Span, line
+from rowtui.tui.widgets.cells import Line, Span, bars, line
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _BAD = re.compile(
@@ -17,8 +17,6 @@ _WARNING = re.compile(r"\bwarn(ing)?\b", re.IGNORECASE)
 
 MOST_COLUMNS = 2000
 """Columns after which a line is cut: a line may be as long as the file."""
-
-HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 def _readable(text: str) -> str:
@@ -83,11 +81,7 @@ def trouble_line(counts: Sequence[int], width: int) -> Line:
     text = f"  {total:,} line{'s' if total != 1 else ''} like an error  "
     room = max(4, width - len(text) - 11)
     shares = _resampled(counts, min(room, len(counts)))
-    most = max(shares, default=0)
-    bars = "".join(
-        HEIGHTS[0] if not share else HEIGHTS[max(1, round(share / most * 7))] for share in shares
-    )
-    return line((bars, "failed"), text, ("e", "key"), " next one")
+    return line((bars(shares), "failed"), text, ("e", "key"), " next one")
 
 
 def _resampled(counts: Sequence[int], width: int) -> list[int]:

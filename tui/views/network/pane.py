@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from rowtui.core.engine.api.engine import NetworkView
     from rowtui.core.runs.views import NodeView
-    from rowtui.tui.line.parse import Completion
     from rowtui.tui.views.network.view import NetworkScreen
     from textual.widget import Widget
 

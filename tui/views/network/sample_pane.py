@@ -6,7 +6,6 @@ stores the last known state of the job, because the possible operations depend o
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import plural
@@ -24,9 +23,8 @@ from rowtui.tui.widgets.table.rows import Marks
 
 if TYPE_CHECKING:
     from rowtui.core.engine.api.engine import NetworkView
-    from rowtui.core.runs.views import NodeView, SampleView
+    from rowtui.core.runs.views import NodeView
     from rowtui.tui.views.network.view import NetworkScreen
-    from rowtui.tui.widgets.table.engine_rows import EngineRows
 
 
 # Rows
@@ -116,8 +114,7 @@ class SampleTable(ListTable):
             text = f"More than {MOST_MARKED:,} samples: choose some with t or /."
             self.notify(text, severity="warning", markup=False)
         else:
-            work = partial(self._mark_rows, 0, self.source.row_count)
-            start(self, work, "marks", exclusive=True)
+            self.mark_rows_from(0, self.source.row_count)
 
 
 class SamplePane:

@@ -18,7 +18,6 @@ from rowtui.tui.widgets.numbers import duration
 
 if TYPE_CHECKING:
     from rowtui.tui.shell.session import Session
-    from rowtui.tui.views.pack.bundles import BundleLook
     from rowtui.tui.views.pack.state import PackerResult, PackingState
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from typing import Any
 
 from rowtui.core.engine.api.engine import MarkedRow, QueuePage, QueueRow, RowKey
 from rowtui.core.project.queue.views import MOST_MARKED, SORTS
-from rowtui.tui.shell.work import start
 from rowtui.tui.widgets.table.engine_rows import LOADED, EngineRows
 from rowtui.tui.widgets.table.list_table import ListTable
 from rowtui.tui.widgets.table.rows import Marks
@@ -109,8 +107,7 @@ class QueueList(ListTable):
         if why := self._why_no_marks():
             self.notify(f"mark: {why}", severity="warning", markup=False)
         else:
-            work = partial(self._mark_rows, 0, self.source.row_count)
-            start(self, work, "marks", exclusive=True)
+            self.mark_rows_from(0, self.source.row_count)
 
     async def _mark_rows(self, first: int, stop: int) -> None:
         source, asked = self.source, self.asked

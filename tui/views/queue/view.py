@@ -7,8 +7,8 @@ cannot be changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural
@@ -109,16 +109,13 @@ class QueueView(QueueVerbs):
             lambda row: row.key,
             self._cells,
             queue_values,
-            spawn=self._spawn,
+            spawn=partial(start, self, group="pages"),
             arrived=self._arrived,
             failed=lambda error: self.dashboard.report("the jobs cannot be listed", error),
             asked=self.table.asked,
         )
         self._rows, self._seen = rows, self.session.jobs
         self.table.show(rows, ())
-
-    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        start(self, work, "pages")
 
     def _question(self, asked: ListAsked) -> QueueAsked:
         """Return the request for rows: filter and order of the list, and the chosen jobs."""

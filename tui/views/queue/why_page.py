@@ -15,7 +15,7 @@ from rowtui.tui.views.queue.render_rows import start_text
 from rowtui.tui.widgets.cells import Line, line, plain, width_of, wrapped
 from rowtui.tui.widgets.chrome import set_titles
 from rowtui.tui.widgets.marks import JOB_MARKS
-from rowtui.tui.widgets.numbers import age, clock_time, duration
+from rowtui.tui.widgets.numbers import age, ago, clock_time, duration
 from rowtui.tui.widgets.text_lines import LaidOut
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -131,8 +131,9 @@ def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) ->
     told = detail_lines(detail, now, width)
     if told:
         lines += [*told, ()]
+    asked_at = f"   {clock_time(detail.at)}, {ago(detail.at, now)}"
     for part in detail.parts:
-        lines.append(line((part.asked, "heading"), (f"   {_asked_at(detail, now)}", "dim")))
+        lines.append(line((part.asked, "heading"), (asked_at, "dim")))
         if part.problem:
             lines += wrapped(line(("▲ ", "warning"), (part.problem, "warning")), width, 2)
         wide = min(24, max((len(name) for name, _ in part.fields), default=0)) + 2
@@ -140,11 +141,6 @@ def why_page(row: QueueRow, detail: JobDetail | None, now: float, width: int) ->
             lines += wrapped(line((f"{name:<{wide}}", "dim"), value), width, wide)
         lines.append(())
     return lines
-
-
-def _asked_at(detail: JobDetail, now: float) -> str:
-    old = age(max(0.0, now - detail.at))
-    return f"{clock_time(detail.at)}, {old if old == 'now' else f'{old} ago'}"
 
 
 def _counts(row: QueueRow) -> Line:

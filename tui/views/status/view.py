@@ -24,7 +24,7 @@ from rowtui.tui.views.status.status import (
     job_counts,
 )
 from rowtui.tui.views.status.steps import NeedSteps
-from rowtui.tui.widgets.cells import line
+from rowtui.tui.widgets.cells import bars, line
 from rowtui.tui.widgets.chrome import Panel, set_titles
 from rowtui.tui.widgets.numbers import clock_time, in_words
 from rowtui.tui.widgets.table.rows import ListRows
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 # The last day of an action
 
-HEIGHTS = "▁▂▃▄▅▆▇█"
-
 
 def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
     """Return completed directories in each hour of the last day, and the estimated end of
@@ -55,12 +53,8 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     if pace is None or not any(pace.hours):
         return [line(("no job of it ended well within a day", "dim"))]
     most = max(pace.hours)
-    bars = "".join(
-        HEIGHTS[0] if not count else HEIGHTS[max(1, round(count / most * 7))]
-        for count in pace.hours
-    )
     lines = [
-        line((bars, "completed"), ("  24 h", "dim")),
+        line((bars(pace.hours), "completed"), ("  24 h", "dim")),
         line(("best hour  ", "dim"), f"{most:,}", ("   this hour  ", "dim"), f"{pace.hours[-1]:,}"),
     ]
     left = action.submitted + action.eligible + action.waiting

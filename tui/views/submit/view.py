@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
 
 from rowtui.core.base.text import plural
 from rowtui.core.submission.plan.model import Plan, PlannedJob
@@ -85,15 +86,14 @@ class SubmitView(SubmitSteps):
                 # stays.
                 self.table.start_over()
             self._rows_of = (sending, plan)
-            self._rows = PlanRows(plan_rows(plan), sending, self._spawn, self._arranged)
+            self._rows = PlanRows(
+                plan_rows(plan), sending, partial(start, self, group="arrange"), self._arranged
+            )
             self.script_look.begin(plan.id)
         if (plan, sent) != self._look_of:
             self._columns = plan_columns(plan.jobs, sent)
             self._look_of = (plan, sent)
         return self._rows
-
-    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        start(self, work, "arrange")
 
     def _arranged(self) -> None:
         if self.ready:

@@ -122,7 +122,7 @@ class ListTable(FilteredTable):
                 self._repaint_different()
                 return
             first, last = sorted((first, self.cursor))
-            start(self, partial(self._mark_rows, first, last + 1), "marks", exclusive=True)
+            self.mark_rows_from(first, last + 1)
 
     def action_mark_matching(self) -> None:
         """Mark every row that the filter leaves."""
@@ -133,8 +133,11 @@ class ListTable(FilteredTable):
             self.marks_changed()
             self.post_message(self.Rearranged(self))
         else:
-            work = partial(self._mark_rows, 0, self.source.row_count)
-            start(self, work, "marks", exclusive=True)
+            self.mark_rows_from(0, self.source.row_count)
+
+    def mark_rows_from(self, first: int, stop: int) -> None:
+        """Mark the rows from `first` to `stop` (exclusive)."""
+        start(self, partial(self._mark_rows, first, stop), "marks", exclusive=True)
 
     async def _mark_rows(self, first: int, stop: int) -> None:
         if stop - first > MOST_MARKED:

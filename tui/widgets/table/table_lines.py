@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.cells import Cell, Line
     from rowtui.tui.widgets.columns import PlacedColumn
     from rowtui.tui.widgets.palette import Palette
-    from textual.strip import Strip
 
 
 # Drawn rows
