@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import FoundSources
+    from rowtui.core.mapping.files.source_places import FoundSources
     from rowtui.core.project.mapping import ProjectMapping
 
 SHOWN = 5  # problems of mapping files that other commands name individually
@@ -46,7 +46,8 @@ def project_root() -> Path | None:
 
 def usual_files() -> FoundSources:
     """Return the mapping files in effect: the user's, and those of the project, if there is one."""
-    from rowtui.core.mapping.files.sources import find_sources, user_places
+    from rowtui.core.mapping.files.source_places import user_places
+    from rowtui.core.mapping.files.sources import find_sources
 
     return find_sources(project_root(), places=user_places(os.environ), now=time.time())
 
@@ -56,7 +57,8 @@ def named_files(names: Sequence[str], *, for_untrusted: bool = False) -> FoundSo
 
     `for_untrusted`: also fetch the includes of untrusted files.
     """
-    from rowtui.core.mapping.files.sources import Fetching, sources_from, user_places
+    from rowtui.core.mapping.files.source_places import Fetching, user_places
+    from rowtui.core.mapping.files.sources import sources_from
 
     return sources_from(
         names,

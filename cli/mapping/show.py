@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output.output import Output
     from rowtui.core.mapping.files.show import EffectiveEntity, Value
-    from rowtui.core.mapping.files.sources import MappingSource
+    from rowtui.core.mapping.files.source_places import MappingSource
     from rowtui.core.mapping.model.configuration import Configuration, MappingFile
     from rowtui.core.mapping.model.request import Person
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output.output import Output
     from rowtui.core.mapping.engine.mapper import Mapper
     from rowtui.core.mapping.files.cases import CaseResult
-    from rowtui.core.mapping.files.sources import FoundSources
+    from rowtui.core.mapping.files.source_places import FoundSources
     from rowtui.core.mapping.model.entities import Destination
 
 

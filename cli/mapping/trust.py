@@ -19,7 +19,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import MappingSource
+from rowtui.core.mapping.files.source_places import MappingSource
 from rowtui.core.mapping.files.trust import TrustStore, difference
 from rowtui.core.mapping.model.configuration import MappingFile
 from rowtui.core.mapping.model.entities import Entity
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output.output import Output
-    from rowtui.core.mapping.files.sources import MappingSource
+    from rowtui.core.mapping.files.source_places import MappingSource
     from rowtui.core.mapping.files.trust import TrustRecord, TrustStore
 
 
@@ -145,7 +145,7 @@ SHORTEST_DIGEST = 8  # characters that identify a content
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Show and trust, list, or revoke; 1 if a file remains untrusted."""
-    from rowtui.core.mapping.files.sources import user_places
+    from rowtui.core.mapping.files.source_places import user_places
     from rowtui.core.mapping.files.trust import TrustStore
 
     if sum((args.file is not None, args.list, args.revoke is not None)) != 1:

@@ -18,7 +18,7 @@ from rowtui.core.project.mapping_files import has_mapping_files, mapping_paths
 from rowtui.core.state.model import LastEnd
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.sources import MappingSource, UserFolders
+    from rowtui.core.mapping.files.source_places import MappingSource, UserFolders
     from rowtui.core.project.project import Project
 
 MOST_CAUSES = 5
@@ -146,13 +146,14 @@ def trust(project: Project, place: str, digest: str) -> None:
 
 
 def _places(project: Project) -> UserFolders:
-    from rowtui.core.mapping.files.sources import user_places
+    from rowtui.core.mapping.files.source_places import user_places
 
     return user_places(project.environment)
 
 
 def _sources(project: Project) -> tuple[MappingSource, ...]:
-    from rowtui.core.mapping.files.sources import Fetching, find_sources
+    from rowtui.core.mapping.files.source_places import Fetching
+    from rowtui.core.mapping.files.sources import find_sources
 
     offline = Fetching(allowed=False)
     found = find_sources(project.root, places=_places(project), now=time.time(), fetching=offline)
