@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import named_files, usual_files
@@ -23,11 +23,14 @@ from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.case_reader import read_cases
 from rowtui.core.mapping.files.cases import CaseResult, run_cases
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.sources import FoundSources
+from rowtui.core.mapping.files.source_places import FoundSources
 from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
 from rowtui.core.mapping.model.entities import Destination
 from rowtui.core.mapping.model.reasons import outcome_sentence, reasons
+
+if TYPE_CHECKING:
+    from rowtui.core.mapping.files.source_places import FoundSources
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

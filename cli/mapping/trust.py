@@ -28,7 +28,7 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import plural, visible
 from rowtui.core.mapping.code.snippets import pieces
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import MappingSource, user_places
+from rowtui.core.mapping.files.source_places import MappingSource, user_places
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
     TrustRecord,

@@ -24,7 +24,8 @@ from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.load import load_mapping
-from rowtui.core.mapping.files.sources import FoundSources, find_sources, user_places
+from rowtui.core.mapping.files.source_places import FoundSources, user_places
+from rowtui.core.mapping.files.sources import find_sources
 from rowtui.core.mapping.model.configuration import Configuration
 from rowtui.core.mapping.model.decision import Decision, Placement
 from rowtui.core.mapping.model.request import (

@@ -64,7 +64,7 @@ def analyse(tree: ast.Module) -> Findings:
 
 
 def _names_read(nodes: list[ast.AST]) -> set[str]:
-    """Return all names that the code may read, with those that it binds itself before."""
+    """Return all names that the code reads, also where it may have bound them itself."""
     found = set()
     for node in nodes:
         if isinstance(node, ast.AugAssign):

@@ -13,7 +13,7 @@ from rowtui.core.base.errors import Problem
 from rowtui.core.base.text import visible
 from rowtui.core.mapping.code.context_names import check_variable
 from rowtui.core.mapping.files.parse import parse_mapping
-from rowtui.core.mapping.files.sources import MappingSource
+from rowtui.core.mapping.files.source_places import MappingSource
 from rowtui.core.mapping.lint.check import check_configuration
 from rowtui.core.mapping.model.configuration import (
     KIND_NAMES,

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urljoin
 
-from rowtui.core.base.errors import Problem, RowtuiError
-from rowtui.core.base.files import own_config_folder, read_bounded
+from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
-from rowtui.core.mapping.files.includes import (
-    Include,
-    is_url,
-    joined,
-    read_includes,
-    unreadable,
+from rowtui.core.mapping.files.source_places import (
+    Fetching,
+    FoundSources,
+    MappingSource,
+    UserFolders,
 )
 from rowtui.core.mapping.files.trust import (
     LARGEST_SOURCE,
@@ -31,6 +31,8 @@ from rowtui.core.mapping.files.trust import (
     digest_of,
     own_file_objection,
 )
+from rowtui.core.mapping.yaml.nodes import Items, Scalar, YamlTable
+from rowtui.core.mapping.yaml.text import read_yaml
 from rowtui.core.workflow.find import find_project
 
 DEEPEST_INCLUDE = 5
@@ -38,76 +40,7 @@ MOST_SOURCES = 100
 PROJECT_FILES = ("mapping.yml", "mapping.yaml")
 _ENDINGS = (".yml", ".yaml")
 
-
-class MappingSource(NamedTuple):
-    """One mapping file as read.
-
-    `name`: for the user, a path below the project or with ~, or the URL. `trusted`: whether its
-    expressions may run, with the reason `trusted_because`. `notice`: an unusual condition, for
-    example that a URL did not respond and an older copy is used. `place`: the absolute path or the
-    URL, the name under which `TrustStore` stores its contents.
-    """
-
-    name: str
-    data: bytes
-    digest: str
-    trusted: bool
-    trusted_because: str
-    notice: str = ""
-    place: str = ""
-
-
-class FoundSources(NamedTuple):
-    """The sources in the order in which they are merged, and the problems of reading them."""
-
-    sources: tuple[MappingSource, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-class UserFolders(NamedTuple):
-    """The user's folders. `configuration` and `home` are None if there is no home."""
-
-    configuration: Path | None
-    trust: Path
-    cache: Path
-    home: Path | None = None
-
-
-class Fetching(NamedTuple):
-    """How URLs are fetched. `seconds` for each, `total_seconds` for all of them together.
-
-    `for_untrusted`: also fetch the includes of untrusted files. With this option, opening the
-    project of another person makes this machine send requests to any address in its mapping file.
-    """
-
-    allowed: bool = True
-    seconds: float = 10.0
-    total_seconds: float = 30.0
-    fresh_seconds: float = 600.0
-    for_untrusted: bool = False
-
-
 _USUALLY = Fetching()
-
-
-def user_places(environ: Mapping[str, str]) -> UserFolders:
-    """Return the folders of this user's configuration, trust and copies, by the XDG rules."""
-    own = own_config_folder(environ)
-    home = environ.get("HOME")
-    return UserFolders(
-        None if own is None else own / "mapping",
-        _xdg(environ, "XDG_DATA_HOME", ".local/share") / "rowtui/trust",
-        _xdg(environ, "XDG_CACHE_HOME", ".cache") / "rowtui/mapping",
-        Path(home) if home else None,
-    )
-
-
-def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
-    """Return a folder by the XDG rules, which ignore relative paths."""
-    folder = environ.get(name, "")
-    if folder.startswith("/"):
-        return Path(folder)
-    return Path(environ.get("HOME") or Path.home()) / usual
 
 
 def find_sources(
@@ -188,7 +121,7 @@ class _Walk:
         self, name: str, base: Path, by: _Asker | None, within: Path | None = None
     ) -> None:
         """Add a file, a folder or a URL by a name. `within`: see `add_file`."""
-        if is_url(name):
+        if _is_url(name):
             self.add_url(name, by)
             return
         home = self.places.home
@@ -291,7 +224,7 @@ class _Walk:
                 fresh_seconds=self.fetching.fresh_seconds,
                 fetch_allowed=not why_not,
                 why_not=why_not,
-                check=unreadable,
+                check=_unreadable,
             )
         except RowtuiError as error:
             # The message begins with the URL, unless the URL must not be shown.
@@ -302,7 +235,7 @@ class _Walk:
         self._add(
             source._replace(notice=fetched.notice),
             url,
-            lambda name, by: self.add_url(joined(url, name), by),
+            lambda name, by: self.add_url(_joined(url, name), by),
         )
 
     def shown(self, path: Path) -> str:
@@ -393,3 +326,72 @@ def _can_be_a_path(path: Path) -> bool:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         return False
+
+
+# Find the other files that a mapping file names in `global.include`.
+#
+# The input is the bytes of a file; the output is the entries with their places, and the problems of
+# this key. Entries are paths or URLs.
+
+
+class Include(NamedTuple):
+    """One entry of `global.include` and its place."""
+
+    name: str
+    file: str
+    line: int
+    column: int
+
+
+def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:
+    """Return the files that `global.include` names, and only the problems of this key.
+
+    Other problems of the file are reported when it is loaded.
+    """
+    if b"include" not in data:
+        return (), ()
+    try:
+        root = read_yaml(data, file)
+    except InvalidFileError:
+        return (), ()
+    settings = root.entries.get("global") if isinstance(root, YamlTable) else None
+    entry = (
+        settings[1].entries.get("include")
+        if settings and isinstance(settings[1], YamlTable)
+        else None
+    )
+    if entry is None or (isinstance(entry[1], Scalar) and entry[1].value is None):
+        return (), ()
+    found: list[Include] = []
+    problems: list[Problem] = []
+    for node in entry[1].items if isinstance(entry[1], Items) else [entry[1]]:
+        _, line, column = node.place
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            found.append(Include(node.value, file, line, column))
+        else:
+            message = "`include` names something that is not a file, a folder or an https URL"
+            hint = "include: [tools.yml, site/, https://example.org/mapping.yml]"
+            problems.append(Problem(file, line, column, message, hint))
+    return tuple(found), tuple(problems)
+
+
+def _is_url(name: str) -> bool:
+    """Whether a name is a URL, including URLs of kinds that are not fetched."""
+    return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
+
+
+def _joined(url: str, name: str) -> str:
+    """Return the URL of a name in a file from a URL: never a file of this machine."""
+    try:
+        return urljoin(url, name)
+    except ValueError:
+        return name
+
+
+def _unreadable(data: bytes) -> str:
+    """Return why new content is no YAML map; "" if it is one."""
+    try:
+        root = read_yaml(data, "it")
+    except InvalidFileError as error:
+        return str(error.problems[0])
+    return "" if isinstance(root, YamlTable) else "it is not a YAML map"

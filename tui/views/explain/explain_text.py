@@ -10,19 +10,20 @@ import json
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
 from rowtui.core.base.text import visible
-from rowtui.core.engine.api.engine import PlacementExplanation
-from rowtui.core.engine.api.engine import WhatIfAsked
+from rowtui.core.engine.api.engine import PlacementExplanation, WhatIfAsked
 from rowtui.core.engine.api.json.directories import explanation_of
 from rowtui.core.mapping.model.decision import Decision
 from rowtui.tui.views.dialogs import PageScreen
-from rowtui.tui.views.explain.explain import DestinationRow
-from rowtui.tui.views.explain.explain import destination_cells
-from rowtui.tui.views.explain.explain import destination_lines
-from rowtui.tui.views.explain.explain import job_lines
+from rowtui.tui.views.explain.explain import (
+    DestinationRow,
+    destination_cells,
+    destination_lines,
+    job_lines,
+)
 from rowtui.tui.views.explain.match_trace import story_lines
-from rowtui.tui.views.explain.sources_page import SourcesScreen
-from rowtui.tui.views.explain.sources_page import source_rows
+from rowtui.tui.views.explain.sources_page import SourcesScreen, source_rows
 from rowtui.tui.views.explain.what_if import amount_text
 from rowtui.tui.widgets.cells import plain
 from rowtui.tui.widgets.numbers import hours_minutes_seconds

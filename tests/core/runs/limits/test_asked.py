@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.base.text import Cost
-from rowtui.core.mapping.files.sources import user_places
+from rowtui.core.mapping.files.source_places import user_places
 from rowtui.core.mapping.files.trust import TrustStore
 from rowtui.core.network.graph.dynamic_graph import Growth
 from rowtui.core.project.planning.plan import plan_submission
