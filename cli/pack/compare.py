@@ -24,7 +24,7 @@ from rowtui.cli.pack.text import (
     number,
     terminal_width,
 )
-from rowtui.cli.project.open import say_mapping_problems
+from rowtui.cli.project.open import planned
 from rowtui.core.base import json_objects as to
 from rowtui.core.base.json_objects import VERSION
 from rowtui.core.base.text import plural, visible
@@ -76,10 +76,8 @@ def compare(
     choice = choice_of(args) or PackChoice()
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
-    with busy_with(project, out, "Planning"):
-        plan = project.plan(actions, among, limit=args.n)
+    plan = planned(args, project, actions, among, out)
     planning = time.monotonic() - began
-    say_mapping_problems(project, out)
     for sentence in plan.skipped:
         out.warn(sentence)
     places = _pack_by_each(project, plan, choice, out) if plan.jobs else []
