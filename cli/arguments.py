@@ -22,6 +22,14 @@ def count(text: str) -> int:
     return number
 
 
+def share(text: str) -> float:
+    """Parse a share from 0 to 0.99."""
+    number = float(text)
+    if not 0 <= number <= 0.99:
+        raise argparse.ArgumentTypeError("must be from 0 to 0.99")
+    return number
+
+
 positive.__name__ = count.__name__ = "number"  # argparse names the type when it refuses a text
 
 

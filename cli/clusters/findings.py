@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster, runs_here
-from rowtui.core.clusters.model import Identified
+from rowtui.core.clusters.model import Identified, Partition
 from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine, why_no_slurm
 from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
@@ -161,11 +161,15 @@ def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
         active = sum(job.state.active for job in snapshot.jobs)
         yield DoctorFinding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
     if cluster.partitions and cluster.scheduler == "slurm":
-        names = ", ".join(
-            partition.name + (" (by name only)" if partition.prevent_auto_select else "")
-            for partition in cluster.partitions
-        )
-        yield DoctorFinding("partitions", OK, names)
+        yield DoctorFinding("partitions", OK, partition_names(cluster.partitions))
+
+
+def partition_names(partitions: Sequence[Partition]) -> str:
+    """Return the names, with a mark on partitions that are used only by name."""
+    return ", ".join(
+        partition.name + (" (by name only)" if partition.prevent_auto_select else "")
+        for partition in partitions
+    )
 
 
 def mapping_findings() -> Iterator[DoctorFinding]:

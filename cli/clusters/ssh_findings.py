@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rowtui.cli.asker import TerminalAsker
-from rowtui.cli.clusters.findings import ERROR, OK, WARNING, DoctorFinding
+from rowtui.cli.clusters.findings import ERROR, OK, WARNING, DoctorFinding, partition_names
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import count, plural, visible
 from rowtui.core.clusters.config.load_remote import ssh_target
@@ -133,10 +133,7 @@ def _slurm(cluster: Cluster, described: Cluster, version: str) -> Iterator[Docto
     if gone:
         text = f"{cluster.name}: Slurm has no partition {', '.join(gone)}"
         yield DoctorFinding("partitions", WARNING, text, f"it has {', '.join(sorted(there))}")
-    names = ", ".join(
-        partition.name + (" (by name only)" if partition.prevent_auto_select else "")
-        for partition in cluster.partitions or described.partitions
-    )
+    names = partition_names(cluster.partitions or described.partitions)
     yield DoctorFinding("partitions", OK, f"{cluster.name}: {names}")
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from rowtui.cli.output.output import Output
 from rowtui.cli.output.progress import busy_with
-from rowtui.cli.project.open import given_names, open_project, say_mapping_problems
+from rowtui.cli.project.open import chosen_actions, given_names, open_project, say_mapping_problems
 from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 from rowtui.core.base.text import count, plural, visible
-from rowtui.core.groups.select import matching_actions
 from rowtui.core.project.change import AmountChange
 from rowtui.core.project.failed_jobs import ChosenFailures
 from rowtui.core.project.project import Project
@@ -24,9 +23,7 @@ _SHOWN = 10  # jobs that are listed before the question
 def run(args: argparse.Namespace, out: Output) -> int:
     """Plan, ask and send; 1 if a job was not sent, or no named work had failed."""
     project = open_project(args, out, errors=False)
-    actions = matching_actions(project.workflow, args.action)
-    if not actions:
-        out.warn(f"No actions match '{visible(args.action)}'.")
+    actions = chosen_actions(args, project, out)
     named = given_names(args.failed)
     choice = _choice(project, actions, named, out)
     with busy_with(project, out, "Planning"):

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rowtui.cli.argument_parser import sub_parser
-from rowtui.cli.arguments import count, json_option, positive
-from rowtui.cli.network.simulate import add_arguments as add_simulation
+from rowtui.cli.arguments import count, json_option, positive, share
 from rowtui.core.network.graph.job_model import OLD_WORDS
 
+ENTRIES = 1  # assumed length of a list that no job has made yet
 STATES = ("waiting", "eligible", "submitted", "completed", "failed", "cancelled", "skipped")
 
 EXAMPLES = """\
@@ -278,7 +278,50 @@ def _new_run_options(parser: Any) -> None:
         action="store_true",
         help="run nothing: compare how long each order of jobs would take, and what it would cost",
     )
-    add_simulation(simulation)
+    simulation_options(simulation)
+
+
+def simulation_options(group: Any) -> None:
+    """Add the options that go with `--simulate`."""
+    group.add_argument(
+        "--seconds",
+        action="append",
+        metavar="NODE=SECONDS",
+        help="how long one job of a node takes, several with commas, also as HH:MM:SS "
+        "[default: measured, else the wall time]",
+    )
+    group.add_argument(
+        "--machines",
+        metavar="TEXT",
+        help='machines such as "16 CPUs 64 GB x 4, 64 CPUs 4 GPUs 3.5/h x any" '
+        "[default: the cluster's node types]",
+    )
+    group.add_argument(
+        "--entries",
+        type=count,
+        default=ENTRIES,
+        metavar="N",
+        help=f"entries of each list that no job has made yet [default: {ENTRIES}]",
+    )
+    group.add_argument(
+        "--failures",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="the share of attempts that fail and are begun anew, from 0 to 0.99 [default: 0]",
+    )
+    group.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="another course of chance [default: 1]"
+    )
+    group.add_argument(
+        "--gantt", metavar="PLUG-IN", help="whose course is drawn [default: the shortest]"
+    )
+    group.add_argument(
+        "--gantt-by",
+        choices=("machines", "nodes"),
+        default="machines",
+        help="the rows of the chart [default: machines]",
+    )
 
 
 def _retry_options(parser: Any) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
-from rowtui.cli.arguments import count
 from rowtui.cli.network.shared.simulation_text import (
     SimulationReport,
     print_simulation,
@@ -34,50 +32,6 @@ from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 
 MOST_SECONDS = 60.0  # no plug-in is started after that
-ENTRIES = 1  # assumed length of a list that no job has made yet
-
-
-def add_arguments(group: Any) -> None:
-    """Add the options that go with `--simulate` to a parser or argument group."""
-    group.add_argument(
-        "--seconds",
-        action="append",
-        metavar="NODE=SECONDS",
-        help="how long one job of a node takes, several with commas, also as HH:MM:SS "
-        "[default: measured, else the wall time]",
-    )
-    group.add_argument(
-        "--machines",
-        metavar="TEXT",
-        help='machines such as "16 CPUs 64 GB x 4, 64 CPUs 4 GPUs 3.5/h x any" '
-        "[default: the cluster's node types]",
-    )
-    group.add_argument(
-        "--entries",
-        type=count,
-        default=ENTRIES,
-        metavar="N",
-        help=f"entries of each list that no job has made yet [default: {ENTRIES}]",
-    )
-    group.add_argument(
-        "--failures",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="the share of attempts that fail and are begun anew, from 0 to 0.99 [default: 0]",
-    )
-    group.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="another course of chance [default: 1]"
-    )
-    group.add_argument(
-        "--gantt", metavar="PLUG-IN", help="whose course is drawn [default: the shortest]"
-    )
-    group.add_argument(
-        "--gantt-by",
-        choices=("machines", "nodes"),
-        default="machines",
-        help="the rows of the chart [default: machines]",
-    )
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -137,13 +91,3 @@ def _growth(project: Project, run_id: str | None, out: Output) -> Growth:
     for notice in study.notices:
         out.warn(notice)
     return Growth(study.flow)
-
-
-def _share(text: str) -> float:
-    share = float(text)
-    if not 0 <= share <= 0.99:
-        raise argparse.ArgumentTypeError("must be from 0 to 0.99")
-    return share
-
-
-_share.__name__ = "share"

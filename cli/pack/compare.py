@@ -16,14 +16,13 @@ from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import TextColumn, table_lines
 from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.pack.text import Cells, above, amount, cut_last, head, number, terminal_width
-from rowtui.cli.project.open import say_mapping_problems
+from rowtui.cli.project.open import planned
 from rowtui.core.base.json import VERSION
 from rowtui.core.base.text import plural, visible
 from rowtui.core.engine.api.json.plans import packed_of
 from rowtui.core.packing.pack import installed_packers, packers
 from rowtui.core.project.planning.pack_views import PackChoice, PackedDestination
 from rowtui.core.project.planning.packing import PlanPacking
-from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import Plan
 from rowtui.core.workflow.duration import format_duration
@@ -71,10 +70,8 @@ def compare(
     choice = choice_of(args) or PackChoice()
     project.packing = project.arrays = False  # plan single jobs, as packers expect them
     began = time.monotonic()
-    with busy_with(project, out, "Planning"):
-        plan = plan_submission(project, actions, among, limit=args.n)
+    plan = planned(args, project, actions, among, out)
     planning = time.monotonic() - began
-    say_mapping_problems(project, out)
     for sentence in plan.skipped:
         out.warn(sentence)
     places = _pack_by_each(project, plan, choice, out) if plan.jobs else []

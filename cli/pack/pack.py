@@ -10,11 +10,14 @@ from rowtui.cli.pack.choice import choice_of
 from rowtui.cli.pack.compare import compare
 from rowtui.cli.pack.simulation import simulate_packing
 from rowtui.cli.pack.text import print_packing, terminal_width
-from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
+from rowtui.cli.project.open import (
+    chosen_actions,
+    chosen_positions,
+    open_project,
+    say_mapping_problems,
+)
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
 from rowtui.core.engine.api.json.packing import packing_of
-from rowtui.core.groups.select import matching_actions
 from rowtui.core.project.planning.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.planning.plan import pack_submission
 from rowtui.core.submission.plan.model import count_jobs
@@ -26,11 +29,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the packing of all jobs that are ready. Nothing is submitted."""
     _refuse_what_does_not_count(args)
     project = open_project(args, out, errors=False)
-    actions = matching_actions(project.workflow, args.action)
-    if not actions:
-        out.warn(f"No actions match '{visible(args.action)}'.")
-        if not args.json:
-            return 0
+    actions = chosen_actions(args, project, out)
+    if not actions and not args.json:
+        return 0
     among = chosen_positions(project, args.directories, out)
     choice = choice_of(args) or PackChoice()
     if args.compare:

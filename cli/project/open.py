@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.environment import cluster_name, io_threads
 from rowtui.cli.loop import at_end, run
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.progress import ProgressBar
+from rowtui.cli.output.progress import ProgressBar, busy_with
 from rowtui.core.base.errors import InvalidFileError, RowtuiError
 from rowtui.core.base.files import configuration_files
 from rowtui.core.base.text import plural, visible
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.core.clusters.transports.login import Asker
+    from rowtui.core.submission.plan.model import Plan
+    from rowtui.core.workflow.model import Action
 
 SHOWN_BAD = 5  # directories that are named individually
 LONGEST_ANSWER = 1 << 12  # a terminal gives no longer lines
@@ -146,6 +148,32 @@ def say_mapping_problems(project: Project, out: Output) -> None:
         from rowtui.cli.mapping.files import say_problems
 
         say_problems(project.mapping, out)
+
+
+def chosen_actions(args: argparse.Namespace, project: Project, out: Output) -> tuple[Action, ...]:
+    """Return the actions that match `--action`; warn if there is none."""
+    from rowtui.core.groups.select import matching_actions
+
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{visible(args.action)}'.")
+    return actions
+
+
+def planned(
+    args: argparse.Namespace,
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None,
+    out: Output,
+) -> Plan:
+    """Return the plan of these actions' eligible groups, at most `-n` jobs; nothing is sent."""
+    from rowtui.core.project.planning.plan import plan_submission
+
+    with busy_with(project, out, "Planning"):
+        plan = plan_submission(project, actions, among, limit=args.n)
+    say_mapping_problems(project, out)
+    return plan
 
 
 def given_names(directories: Sequence[str]) -> list[str] | None:

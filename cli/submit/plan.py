@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.progress import busy_with
 from rowtui.cli.output.table import TextColumn, ranges, table_lines
 from rowtui.cli.output.transfers import conflict_errors, planned_transfers, say_transfers
-from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
+from rowtui.cli.project.open import chosen_actions, chosen_positions, open_project, planned
 from rowtui.cli.submit.sending import say_packing, scripts_of
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import count, full_cost, visible
+from rowtui.core.base.text import count, full_cost
 from rowtui.core.engine.api.json.plans import plan_of
 from rowtui.core.engine.api.json.values import transfers_of
-from rowtui.core.groups.select import matching_actions
-from rowtui.core.project.planning.plan import plan_submission
 from rowtui.core.project.project import Project
 from rowtui.core.submission.plan.model import Plan, PlannedJob, count_jobs
 from rowtui.core.workflow.duration import format_duration
@@ -29,15 +26,11 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
     project = open_project(args, out, errors=False)
-    actions = matching_actions(project.workflow, args.action)
-    if not actions:
-        out.warn(f"No actions match '{visible(args.action)}'.")
-        if not args.json:
-            return 0
+    actions = chosen_actions(args, project, out)
+    if not actions and not args.json:
+        return 0
     among = chosen_positions(project, args.directories, out)
-    with busy_with(project, out, "Planning"):
-        plan = plan_submission(project, actions, among, limit=args.n)
-    say_mapping_problems(project, out)
+    plan = planned(args, project, actions, among, out)
     if args.diff:
         from rowtui.cli.submit.review import show_changes
 

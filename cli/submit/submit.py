@@ -8,19 +8,14 @@ from __future__ import annotations
 import argparse
 
 from rowtui.cli.output.output import Output
-from rowtui.cli.output.progress import busy_with
-from rowtui.cli.project.open import chosen_positions, open_project, say_mapping_problems
-from rowtui.core.base.text import visible
-from rowtui.core.groups.select import matching_actions
-from rowtui.core.project.planning.plan import plan_submission
+from rowtui.cli.project.open import chosen_actions, chosen_positions, open_project, planned
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if a job was left out, not submitted or, if followed, did not end well."""
     project = open_project(args, out, errors=False, may_send=not args.dry_run)
-    actions = matching_actions(project.workflow, args.action)
+    actions = chosen_actions(args, project, out)
     if not actions:
-        out.warn(f"No actions match '{visible(args.action)}'.")
         if args.json:
             from rowtui.cli.submit.sending import print_answers
 
@@ -35,7 +30,5 @@ def run(args: argparse.Namespace, out: Output) -> int:
             return code
     from rowtui.cli.submit.sending import PlanMessages, send_if_confirmed
 
-    with busy_with(project, out, "Planning"):
-        plan = plan_submission(project, actions, among, limit=args.n)
-    say_mapping_problems(project, out)
+    plan = planned(args, project, actions, among, out)
     return send_if_confirmed(args, project, plan, out, PlanMessages())

@@ -15,8 +15,7 @@ from rowtui.core.state.store.stored import identity_of
 from rowtui.core.workflow.compiled import workflow_to_json
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.sync import Synced, synchronise
-from rowtui.core.workspace.update import Disk
-from rowtui.core.workspace.update import Compiled
+from rowtui.core.workspace.update import Compiled, Disk
 from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.cli.network.simulate import add_arguments, run
+from rowtui.cli.network.parser import simulation_options
+from rowtui.cli.network.simulate import run
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import RowtuiError
 
@@ -29,7 +30,7 @@ class Command:
 
     def __call__(self, *words: str, color: str = "never") -> str:
         parser = argparse.ArgumentParser()
-        add_arguments(parser.add_argument_group("Simulation"))
+        simulation_options(parser.add_argument_group("Simulation"))
         parser.add_argument("--json", action="store_true")
         args = parser.parse_args(words)
         args.cluster, args.run = "local", self.run_id

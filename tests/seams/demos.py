@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
-from rowtui.cli.demo.demos import make_project, make_study
+from rowtui.cli.demo.command import make_project, make_study
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.demo.project import DemoProject

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from rowtui.cli.demo.demos import RealDemo, make_study
+from rowtui.cli.demo.command import RealDemo, make_study
 from rowtui.core.engine.local import InProcessEngine
 from rowtui.core.project.project import Project
 from rowtui.core.project.views.views import Played
