@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rowtui.core.base import json_objects as to
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import Cluster, Identified
-    from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind, FoundNodes
+    from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
     from rowtui.core.project.project import Project
 
 

@@ -22,6 +22,7 @@ from rowtui.cli.project.open import ADD_YES, ask, say_notices
 from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 
 if TYPE_CHECKING:
     import argparse
@@ -175,7 +176,7 @@ def _submit(
     if args.json:
         print_answers(plan, answers, project, out, transfers)
     say_notices(project, out)
-    followed = not args.detach and project.cluster.scheduler == "local"
+    followed = not args.detach and project.cluster.is_this_machine
     if followed and not args.json:
         from rowtui.cli.jobs.follow import follow
 
@@ -244,7 +245,7 @@ def print_answers(
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
     if step.message.startswith("skipped"):
         out.warn(step.message)
-    elif project.cluster.scheduler != "bash":
+    elif not scheduler_kind(project.cluster.scheduler).immediate:
         message = step.message.removeprefix("submitted ")
         out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
 

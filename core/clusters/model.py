@@ -152,12 +152,17 @@ class Cluster(NamedTuple):
         """Whether its jobs run in this machine's own queue, and can be no larger than
         this machine.
         """
-        return self.scheduler == "local" and self.remote is None
+        from rowtui.core.clusters.schedulers.kind import scheduler_kind
+
+        kind = scheduler_kind(self.scheduler)
+        return kind.runs_here and not kind.immediate and self.remote is None
 
     @property
     def has_partitions(self) -> bool:
         """Whether a job is submitted to one of its partitions (Slurm) or queues (Grid Engine)."""
-        return self.scheduler in ("slurm", "grid_engine")
+        from rowtui.core.clusters.schedulers.kind import scheduler_kind
+
+        return scheduler_kind(self.scheduler).has_partitions
 
 
 class Launcher(NamedTuple):

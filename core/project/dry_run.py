@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import Cost
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.project.planning.plan import (
@@ -157,7 +158,8 @@ def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
 def _may_be_refused(way: LaunchMethod) -> bool:
     """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
-    return bool(filled.values or filled.arithmetic or way.cluster.scheduler == "grid_engine")
+    refuses = scheduler_kind(way.cluster.scheduler).header_refuses
+    return bool(filled.values or filled.arithmetic or refuses)
 
 
 def _scripts(planner: Planner, jobs: Sequence[_Job], directories: Directories) -> Iterator[str]:

@@ -25,11 +25,12 @@ from rowtui.core.clusters.model import (
     Partition,
     Remote,
 )
+from rowtui.core.clusters.schedulers.kind import scheduler_kind, scheduler_names
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
 ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
-_HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
+DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
@@ -143,7 +144,8 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
             table.problem((), f"the cluster is missing `{key}`")
     name = _line(table, "name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)
-    scheduler = "slurm" if over_ssh and "scheduler" not in table else _scheduler(table, own)
+    is_default = over_ssh and "scheduler" not in table
+    scheduler = DEFAULT_REMOTE if is_default else _scheduler(table, own)
     partitions = [_partition(element, own) for element in table.tables("partition") or ()]
     options = _submit_options(table)
     gpus = _line(table, "slurm_gpus_per_task")
@@ -257,8 +259,13 @@ def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
     A cluster that is reached over SSH is by default a Slurm cluster that is used by name.
     """
     if key == "partition":
-        scheduler: object = table.values.get("scheduler", "slurm" if over_ssh else None)
-        return scheduler == "slurm"
+        name: object = table.values.get("scheduler", DEFAULT_REMOTE if over_ssh else None)
+        if name == DEFAULT_REMOTE:
+            return True
+        try:
+            return scheduler_kind(str(name)).describes
+        except RowtuiError:  # `_scheduler` reports the problem
+            return False
     return over_ssh and key in {"identify", "scheduler"}
 
 
@@ -269,7 +276,7 @@ def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, floa
     from rowtui.core.clusters.config.load_remote import load_poll, load_remote
 
     remote = load_remote(table) if "ssh" in table else None
-    if "ssh" in table and scheduler in _HERE_ONLY:
+    if "ssh" in table and scheduler is not None and scheduler_kind(scheduler).runs_here:
         text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
         table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
     return remote, load_poll(table) if "poll" in table else None
@@ -309,14 +316,19 @@ def _scheduler(table: TomlTable, own: bool) -> str | None:
     given = table.values.get("scheduler")
     if not isinstance(given, str) or given in ROW_SCHEDULERS:
         return table.choice("scheduler", ROW_SCHEDULERS)
-    from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
-
     installed = scheduler_names()
     if not own and given in installed:
         hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
-    return table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+    name = table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+    if name is not None:
+        try:
+            scheduler_kind(name)
+        except RowtuiError as error:  # the package of the scheduler is broken
+            table.problem("scheduler", error.message, error.hint)
+            return None
+    return name
 
 
 def _identify(cluster: TomlTable) -> Identify | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults, Partition
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 
 FROM_PARTITION = "partition"
 FROM_MACHINE = "this machine"
@@ -32,7 +33,7 @@ def node_types_for(
             kind if kind.longest_seconds is not None else kind._replace(longest_seconds=longest)
             for kind in described
         )
-    if cluster.scheduler in ("local", "bash"):
+    if scheduler_kind(cluster.scheduler).runs_here:
         return (this_machine(environment),)
     limits = _named(cluster, partition)
     kind = None if limits is None else node_of(limits)

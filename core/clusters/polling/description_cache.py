@@ -18,6 +18,7 @@ from typing import Any
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 
 VERSION = 1
 KEPT_SECONDS = 86400.0  # partitions change when a site is maintained
@@ -28,7 +29,7 @@ _LONGEST_NAME = 40  # of the cluster's name in the file name; the digest disting
 def needs_description(cluster: Cluster) -> bool:
     """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
     asked = cluster.remote is not None or cluster.asked_partitions
-    return asked and cluster.scheduler == "slurm" and not cluster.partitions
+    return asked and not cluster.partitions and scheduler_kind(cluster.scheduler).describes
 
 
 def described_cluster(

@@ -20,6 +20,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.clusters.schedulers.kind import make_scheduler, scheduler_kind
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.context.cluster_context import ClusterContext
-
-# Timeout of scheduler queries. It is short because the user waits, and the query is repeated soon.
-QUERY_SECONDS = 20.0
 
 
 class Connection(Transport, Protocol):
@@ -57,13 +55,11 @@ class Connection(Transport, Protocol):
 
 
 def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Scheduler:
-    """Return the scheduler of a cluster, imported on first use. Default transport: local.
+    """Return the scheduler of a cluster. Default transport: local.
 
     Raises: RowtuiError if the scheduler is not installed, or its plug-in fails.
     """
-    from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
-
-    return make_scheduler(cluster.scheduler, cluster.name, transport, QUERY_SECONDS)
+    return make_scheduler(cluster.scheduler, cluster.name, transport)
 
 
 class Connections:
@@ -164,9 +160,7 @@ class Connections:
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        from rowtui.core.clusters.schedulers.slurm.describe import describe_over
-
-        described = await describe_over(self.transport(cluster))
+        described = await scheduler_kind(cluster.scheduler).describe(self.transport(cluster))
         if described is None:
             raise RowtuiError(
                 f"{visible(cluster.name)} has no Slurm that answers",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.network.graph.job_model import DependencyColumns, GraphJobState
 from rowtui.core.network.graph.scheduling import remaining_seconds
 from rowtui.core.network.simulation.simulate import SimulatedWork, simulate
@@ -205,7 +206,7 @@ class Estimator:
         cluster = self._running.project.here()
         return (
             cluster is not None
-            and cluster.scheduler in ("local", "bash")
+            and scheduler_kind(cluster.scheduler).runs_here
             and cluster.remote is None
         )
 

@@ -13,11 +13,10 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import header_value, visible
 from rowtui.core.submission.bundles.bundles import LOG_NAME, bundle_name
 from rowtui.core.submission.plan.dependencies import header_lines, shared_options
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
-from rowtui.core.submission.scripts.quote import header_value
 
 # Seconds before the limit. The signal comes at most 45 s before the limit, which is less than the
 # reserve in a bundle's time (`bundles.START_SECONDS`), and is enough to report finished jobs.

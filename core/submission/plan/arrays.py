@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.schedulers.base import task_token
 from rowtui.core.submission.plan.dependencies import depending
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import header_value
 from rowtui.core.submission.scripts.script_parts import FIXED, ScriptParts, split_script
 
 MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.launcher_prefix import starts_processes
 from rowtui.core.clusters.model import Cluster, PartitionChoice
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.arrays import with_arrays
@@ -176,10 +177,11 @@ def _shared(
 ) -> _Shared:
     action, cluster, partition = request.action, way.cluster, way.partition
     named = options_for(action, cluster.name).partition
+    kind = scheduler_kind(cluster.scheduler)
     return _Shared(
         way=way,
         destination=PlannedDestination(cluster.name, partition.name if partition else ""),
-        log_path="" if cluster.scheduler == "bash" else log_path(action, cluster.name),
+        log_path="" if kind.immediate else log_path(action, cluster.name),
         memory_mb=job_memory_mb(request, partition),
         reasons=choice_reasons(cluster, way.choice, named) if place is None else place.reasons,
         starts_steps=starts_processes(action, planner.setting.launchers, cluster.name),
@@ -192,10 +194,8 @@ def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None)
     `named`: the partition in workflow.toml.
     """
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
-    if cluster.scheduler == "local":
-        return ("this machine's own queue runs it in the background, when cores are free",)
-    if cluster.scheduler == "bash":
-        return ("it runs here and now, one job after another",)
+    if only := scheduler_kind(cluster.scheduler).only_choice:
+        return (only,)
     if choice.partition is None:
         return refusals
     name = visible(choice.partition.name)

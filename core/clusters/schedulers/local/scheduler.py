@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import (
@@ -45,9 +45,6 @@ from rowtui.core.clusters.schedulers.local.queue import CommitUncertainError, Lo
 from rowtui.core.clusters.schedulers.local.records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local.wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
 
-if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import Transport
-
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
 
@@ -66,16 +63,6 @@ def local_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_state_path("rowtui") / "local" / host_name()
-
-
-def make_local(
-    cluster: str,
-    _transport: Transport | None = None,
-    *,
-    query_timeout: float = 0.0,  # noqa: ARG001
-) -> LocalScheduler:
-    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
-    return LocalScheduler(cluster)
 
 
 class LocalScheduler:

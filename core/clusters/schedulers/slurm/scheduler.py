@@ -408,15 +408,3 @@ def names_account(script: str) -> bool:
         elif line.startswith("#SBATCH") and line[7:].strip().startswith(("--account", "-A")):
             return True
     return False
-
-
-def time_limit_signal_option(walltime_seconds: int) -> str:
-    """Return the sbatch option that sends SIGUSR1 to the script alone before its time limit.
-
-    The signal is sent a tenth of the limit before it, at least 10 s and at most 60 s. Slurm checks
-    limits every 30 s and prefers to signal early: up to about 30 s earlier than asked, never later.
-    The script receives the signal at once only while it waits with `wait` for a command in the
-    background. Source: sbatch's manual (--signal).
-    """
-    limit = max(60, -(-walltime_seconds // 60) * 60)  # Slurm counts limits in minutes
-    return f"--signal=B:USR1@{min(60, max(10, limit // 10))}"

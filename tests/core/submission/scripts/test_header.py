@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.header import job_name, log_path, slurm_header
+from rowtui.core.submission.scripts.header import job_name, log_path, script_header
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import make_request
@@ -23,7 +23,7 @@ NAMES = ["a", "b", "c d"]
 def header(
     action: Action, partition: Partition, cluster: Cluster = SLURM, names: list[str] = NAMES
 ) -> list[str]:
-    return slurm_header(make_request(action, len(names)), names, cluster, partition)
+    return script_header(make_request(action, len(names)), names, cluster, partition)
 
 
 def lines(text: str) -> list[str]:

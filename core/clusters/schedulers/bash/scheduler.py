@@ -15,7 +15,7 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.core.base.files import write_all
 from rowtui.core.clusters.schedulers.base import (
@@ -38,20 +38,7 @@ from rowtui.core.clusters.schedulers.local.processes import (
 )
 from rowtui.core.secrets.model import is_secret
 
-if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import Transport
-
 _OVER = "jobs of this cluster are over when they have been submitted"
-
-
-def make_bash(
-    cluster: str,
-    _transport: Transport | None = None,
-    *,
-    query_timeout: float = 0.0,  # noqa: ARG001
-) -> BashScheduler:
-    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
-    return BashScheduler(cluster)
 
 
 class BashScheduler:
