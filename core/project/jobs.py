@@ -276,7 +276,11 @@ class Jobs:
             else:
                 by_cluster.setdefault(record.cluster, {})[token] = record.key
         for name, keys in by_cluster.items():
-            scheduler = self.project.reach.scheduler(name)
+            try:
+                scheduler = self.project.reach.scheduler(name)
+            except RowtuiError as error:  # the other clusters are still asked
+                answers += [JobAnswer(key, error.message) for key in keys.values()]
+                continue
             if scheduler is None:
                 why = f"{name} cannot be asked from here"
                 answers += [JobAnswer(key, why) for key in keys.values()]
@@ -357,7 +361,7 @@ class Jobs:
             job.record.cluster
             for job in jobs
             if job.record.step is JobStep.ACCEPTED
-            and self.project.reach.scheduler(job.record.cluster) is None
+            and self.project.reach.known(job.record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:

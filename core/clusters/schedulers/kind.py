@@ -135,13 +135,14 @@ class Allocations(NamedTuple):
 class SchedulerKind:
     """A kind of scheduler. The defaults are those of a queue without any special abilities.
 
-    `runs_here`: its jobs are processes of this machine, so a cluster cannot be reached over SSH.
-    `immediate`: jobs run inside `submit`. `has_partitions`: a job is submitted to one of the
-    cluster's partitions. `describes`: a cluster reports its partitions. `waits_for_success`: a job
-    can wait until others have ended well. `array_task`: the bash expression of a task's number; "":
-    no arrays. `names_resources`: sites choose the names of memory and GPUs. `keeps_accounts`: jobs
-    are charged to accounts. `header_refuses`: `header` may refuse a job. `names_job`: the header
-    has the job's name.
+    `title`: the name of the software. `runs_here`: its jobs are processes of this machine, so a
+    cluster cannot be reached over SSH. `immediate`: jobs run inside `submit`. `has_partitions`: a
+    job is submitted to one of the cluster's partitions. `describes`: a cluster reports its
+    partitions, and `version_command` prints a line with the version. `waits_for_success`: a job can
+    wait until others have ended well. `array_task`: the bash expression of a task's number; "": no
+    arrays. `names_resources`: sites choose the names of memory and GPUs. `keeps_accounts`: jobs are
+    charged to accounts. `header_refuses`: `header` may refuse a job. `names_job`: the header has
+    the job's name.
 
     `job_id` and `restarts` are bash expressions for the scheduler's job id and for the number of
     earlier starts, "" if the scheduler counts no starts. BY_HAND stands for an id of a script that
@@ -153,10 +154,12 @@ class SchedulerKind:
     """
 
     name = ""
+    title = ""
     runs_here = False
     immediate = False
     has_partitions = False
     describes = False
+    version_command: tuple[str, ...] = ()
     waits_for_success = False
     array_task = ""
     names_resources = False

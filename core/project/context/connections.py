@@ -160,10 +160,11 @@ class Connections:
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        described = await scheduler_kind(cluster.scheduler).describe(self.transport(cluster))
+        kind = scheduler_kind(cluster.scheduler)
+        described = await kind.describe(self.transport(cluster))
         if described is None:
             raise RowtuiError(
-                f"{visible(cluster.name)} has no Slurm that answers",
+                f"{visible(cluster.name)} has no {kind.title} that answers",
                 "name its scheduler in clusters.toml",
             )
         self._described[cluster.name] = remember_description(cluster, described)

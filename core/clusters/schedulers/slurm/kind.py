@@ -30,8 +30,10 @@ class SlurmKind(SchedulerKind):
     """Slurm. Each module that talks to a cluster is imported when it is used."""
 
     name = "slurm"
+    title = "Slurm"
     has_partitions = True
     describes = True
+    version_command = ("sbatch", "--version")
     waits_for_success = True
     array_task = "$SLURM_ARRAY_TASK_ID"
     names_job = True
