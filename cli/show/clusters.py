@@ -60,7 +60,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def launchers(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
-    from rowtui.core.clusters.config.load import load_clusters, load_launchers
+    from rowtui.core.clusters.config.load import load_clusters
+    from rowtui.core.clusters.config.load_launchers import load_launchers
     from rowtui.core.clusters.config.show import launchers_toml
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine

@@ -22,7 +22,6 @@ from rowtui.cli.project.open import ADD_YES, ask, say_notices
 from rowtui.cli.submit.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 
 if TYPE_CHECKING:
     import argparse
@@ -245,7 +244,7 @@ def print_answers(
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
     if step.message.startswith("skipped"):
         out.warn(step.message)
-    elif not scheduler_kind(project.cluster.scheduler).immediate:
+    elif not project.cluster.kind.immediate:
         message = step.message.removeprefix("submitted ")
         out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
 

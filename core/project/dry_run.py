@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.base.text import Cost
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.project.planning.plan import (
@@ -158,7 +157,7 @@ def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
 def _may_be_refused(way: LaunchMethod) -> bool:
     """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
-    refuses = scheduler_kind(way.cluster.scheduler).header_refuses
+    refuses = way.cluster.kind.header_refuses
     return bool(filled.values or filled.arithmetic or refuses)
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
@@ -179,7 +178,7 @@ class ProjectMapping:
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         transport = self.project.reach.transport(cluster)
-        return await scheduler_kind(cluster.scheduler).load(transport, cluster.name, _LOAD_SECONDS)
+        return await cluster.kind.load(transport, cluster.name, _LOAD_SECONDS)
 
     def ask_loads_if_read(self) -> None:
         """Ask for the loads now, if an expression reads them. Not for use in an event loop."""

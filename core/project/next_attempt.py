@@ -13,7 +13,6 @@ from typing import NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.project.change import Amount, memory_text
 from rowtui.core.project.failed_jobs import FailedGroup
@@ -111,7 +110,7 @@ def delayed(
     request: JobRequest, cluster: Cluster, seconds: float, warnings: list[str]
 ) -> JobRequest:
     """Return the request with a rule's delay as its earliest start, if the cluster allows that."""
-    delay = scheduler_kind(cluster.scheduler).delay_option(math.ceil(seconds))
+    delay = cluster.kind.delay_option(math.ceil(seconds))
     if not delay:
         warnings.append(f"{visible(cluster.name)} does not keep the rule's delay of {seconds:g} s")
         return request

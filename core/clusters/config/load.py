@@ -1,7 +1,7 @@
-"""Read clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
+"""Read clusters.toml: the user's descriptions, before the built-in ones.
 
 The input is the environment, which determines the files; the result is the clusters in the order of
-preference and the merged launchers. Clusters of the same name are not merged: the first one is
+preference. Clusters of the same name are not merged: the first one is
 used. One exception: an entry of rowtui's own file that has neither scheduler nor identify nor
 partition adds its settings (how the cluster is reached over SSH) to the first cluster of that name.
 """
@@ -16,12 +16,10 @@ from typing import NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.config.builtin import CLUSTERS, LAUNCHERS
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,
-    Launcher,
-    Launchers,
     Partition,
     Remote,
 )
@@ -55,7 +53,6 @@ _DIVISORS = (
 )
 _TEXTS = ("memory_per_cpu", "memory_per_gpu", "account_suffix")
 _PARTITION = ("name", *_COUNTS, *_DIVISORS, *_TEXTS, "prevent_auto_select")
-_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
 
 
 class ClusterFile(NamedTuple):
@@ -81,7 +78,7 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
         if folder is None:
             continue
         try:
-            file = _open(folder / "clusters.toml")
+            file = open_toml(folder / "clusters.toml")
         except InvalidFileError as error:
             problems += error.problems
             continue
@@ -98,28 +95,8 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     return ClusterFile(tuple(clusters), tuple(problems))
 
 
-def load_launchers(environ: Mapping[str, str]) -> Launchers:
-    """Return the built-in launchers, replaced by the user's of the same name and cluster.
-
-    Raises: InvalidFileError with every problem of launchers.toml.
-    """
-    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
-    folder = row_config_folder(environ)
-    file = None if folder is None else _open(folder / "launchers.toml")
-    if file is not None:
-        for name, by_cluster in _launchers(file).items():
-            entry = merged.setdefault(name, {})
-            entry.update(by_cluster)
-            if "none" in by_cluster and "local" not in by_cluster:
-                entry["local"] = by_cluster["none"]  # both are this machine
-            if "default" not in entry:
-                hint = f"add [{visible(name)}.default]"
-                file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
-        file.raise_if_errors()
-    return Launchers(merged)
-
-
-def _open(path: Path) -> TomlFile | None:
+def open_toml(path: Path) -> TomlFile | None:
+    """Return a parsed file; None if there is none. Raises: InvalidFileError."""
     shown = visible(str(path))
     try:
         return TomlFile(read_bounded(path, LARGEST_FILE), shown)
@@ -162,7 +139,6 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     )
     if own:
         cluster = _with_packing(_with_resources(cluster, table), table)
-        cluster = _with_budget(cluster, table)
     if name is None or identify is None or scheduler is None or _errors(table.file) > before:
         return []
     return [_with_the_rest(cluster, gpus, poll)]
@@ -215,7 +191,7 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
     remote, poll = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
-    cluster = _with_budget(_with_packing(cluster, table), table)
+    cluster = _with_packing(cluster, table)
     return _with_the_rest(cluster, gpus, poll)
 
 
@@ -236,21 +212,14 @@ def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
-    """Return the cluster with the node types and packing settings of the table, if any."""
-    if not any(key in table for key in _OF_PACKING):
+    """Return the cluster with the node types, packing settings and budget of the table, if any."""
+    if not any(key in table for key in (*_OF_PACKING, "budget")):
         return cluster
-    from rowtui.core.clusters.config.load_node_types import with_packing
+    from rowtui.core.clusters.config.load_node_types import load_budget, with_packing
 
-    return with_packing(cluster, table)
-
-
-def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
-    """Return the cluster with the user's budget for one project, if the table has one."""
-    if "budget" not in table:
-        return cluster
-    from rowtui.core.clusters.config.load_node_types import load_budget
-
-    return cluster._replace(budget=load_budget(table))
+    if any(key in table for key in _OF_PACKING):
+        cluster = with_packing(cluster, table)
+    return cluster._replace(budget=load_budget(table)) if "budget" in table else cluster
 
 
 def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
@@ -401,29 +370,3 @@ def _word(table: TomlTable, key: str) -> str | None:
 
 def _has_control(text: str) -> bool:
     return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
-
-
-def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
-    found: dict[str, dict[str, Launcher]] = {}
-    for name in file.top:
-        by_cluster = file.top.table(name)
-        for cluster in by_cluster or ():
-            table = by_cluster.table(cluster) if by_cluster is not None else None
-            if table is not None:
-                found.setdefault(name, {})[cluster] = _launcher(table)
-            else:
-                hint = f"write [{visible(name)}.default] above it"
-                file.problems[-1] = file.problems[-1]._replace(hint=hint)
-        if by_cluster is not None and not by_cluster.values:
-            found.setdefault(name, {})
-    return found
-
-
-def _launcher(table: TomlTable) -> Launcher:
-    table.only(_LAUNCHER)
-    return Launcher(
-        table.string("executable"),
-        table.string("processes"),
-        table.string("threads_per_process"),
-        table.string("gpus_per_process"),
-    )

@@ -19,7 +19,7 @@ from rowtui.core.clusters.config.user_config import ClusterPlace, cluster_places
 from rowtui.core.clusters.model import Cluster, NodeType, Partition
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
 from rowtui.core.project.context.cluster_views import ClusterDetail, ClustersView
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def live_node_types(
 
     Raises: RowtuiError, LoginError if the cluster cannot be asked.
     """
-    scheduler = scheduler_kind(cluster.scheduler)
+    scheduler = cluster.kind
     if scheduler.runs_here:
         from rowtui.core.clusters.config.node_types import this_machine
 

@@ -20,7 +20,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.schedulers.kind import make_scheduler, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import make_scheduler
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
 from rowtui.core.submission.sending.site import Access, LocalSite, RemoteSite, Site
 
@@ -160,7 +160,7 @@ class Connections:
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        kind = scheduler_kind(cluster.scheduler)
+        kind = cluster.kind
         described = await kind.describe(self.transport(cluster))
         if described is None:
             raise RowtuiError(
@@ -340,7 +340,7 @@ class Connections:
 
     def _shared_folder(self, cluster: Cluster) -> Path | None:
         """Return the project's folder on the cluster, if the cluster shares the folder."""
-        from rowtui.core.clusters.paths import remote_path
+        from rowtui.core.clusters.config.load_remote import remote_path
 
         assert cluster.remote is not None
         found = remote_path(self.root, cluster.remote.paths)

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.network.definition.find import has_network
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.submission.plan.planner import PlanError, Setting
@@ -255,7 +254,7 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     By default only clusters that are reached over a connection get arrays: Row does not recognise
     an array's tasks once they run, and would submit their directories again.
     """
-    if not scheduler_kind(cluster.scheduler).array_task:
+    if not cluster.kind.array_task:
         return 0
     from rowtui.core.submission.plan.arrays import MOST_TASKS
 

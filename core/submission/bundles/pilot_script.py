@@ -10,7 +10,6 @@ from __future__ import annotations
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.bundles.header import WARN_SECONDS
 from rowtui.core.submission.bundles.pilot_model import Allocation
@@ -37,7 +36,7 @@ def pilot_script(
 
     Raises: RowtuiError where pilots cannot run.
     """
-    kind = scheduler_kind(cluster.scheduler)
+    kind = cluster.kind
     if not kind.pilots:
         raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
     head = ["#!/bin/bash"]

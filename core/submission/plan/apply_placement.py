@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.clusters.schedulers.slurm.options import one_line
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.groups.request import job_cost
@@ -167,7 +166,7 @@ def _options(
         for name, value in placement.params.items()
         if value is not None and value != "" and name not in _ELSEWHERE
     }
-    more, others = scheduler_kind(cluster.scheduler).placement_options(params)
+    more, others = cluster.kind.placement_options(params)
     custom = [*options.custom, *more]
     # Upper-case parameters are the site's own, for its expressions.
     unknown = [name for name in others if not (name in _PARAMETERS or name.isupper())]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.base.text import Cost, visible
 from rowtui.core.clusters.launcher_prefix import starts_processes
 from rowtui.core.clusters.model import Cluster, PartitionChoice
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.plan.arrays import with_arrays
@@ -177,7 +176,7 @@ def _shared(
 ) -> _Shared:
     action, cluster, partition = request.action, way.cluster, way.partition
     named = options_for(action, cluster.name).partition
-    kind = scheduler_kind(cluster.scheduler)
+    kind = cluster.kind
     return _Shared(
         way=way,
         destination=PlannedDestination(cluster.name, partition.name if partition else ""),
@@ -194,7 +193,7 @@ def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None)
     `named`: the partition in workflow.toml.
     """
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
-    if only := scheduler_kind(cluster.scheduler).only_choice:
+    if only := cluster.kind.only_choice:
         return (only,)
     if choice.partition is None:
         return refusals

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.kind import HeaderRequest, scheduler_kind
+from rowtui.core.clusters.schedulers.kind import HeaderRequest
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.submission.scripts.quote import file_name_part
 from rowtui.core.workflow.model import Action, SubmitOptions
@@ -46,7 +46,7 @@ def script_header(
     request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
 ) -> list[str]:
     """Return the lines of the header for a job of these directories. Raises: RowtuiError."""
-    kind = scheduler_kind(cluster.scheduler)
+    kind = cluster.kind
     named = [kind.name_line(job_name(request.action, names))] if kind.names_job else []
     return [*named, *shared_header(request, cluster, partition)]
 
@@ -66,4 +66,4 @@ def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | 
         request.gpus,
         request.walltime_seconds,
     )
-    return scheduler_kind(cluster.scheduler).header(asked, cluster, partition)
+    return cluster.kind.header(asked, cluster, partition)

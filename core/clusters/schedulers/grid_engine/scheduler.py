@@ -9,6 +9,7 @@ Grid Engine's manual pages, and the measured behaviour of 8.1.9.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,17 +27,16 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
+from rowtui.core.clusters.schedulers.grid_engine.accounts import keeps_no_accounts, read_accounts
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     MARK,
     ListedJobs,
     QstatFormatError,
     common_beginning,
     in_error,
-    keeps_no_accounts,
     key_words,
     knows_none,
     marked_name,
-    read_accounts,
     read_answers,
     read_dry_run,
     read_error_reasons,
@@ -242,8 +242,6 @@ class GridEngineScheduler:
         """Return the jobs that qstat lists. Raises: _NoAnswerError."""
         result = await self._ask(["qstat", "-xml", "-r", *(options or ("-s", "prs"))])
         _refuse_no_answer(result)
-        import asyncio
-
         try:
             # Parsing ten thousand jobs takes half a second: not in the event loop.
             return await asyncio.to_thread(read_queue, result.stdout, self._clock())

@@ -9,6 +9,7 @@ manual (options, their short forms; unambiguous prefixes are accepted), and the 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,8 +129,6 @@ def native_options(name: str, text: Any) -> list[str]:
     Raises: RowtuiError for text that is no list of options, and for an option that rowtui needs
     itself.
     """
-    import shlex
-
     try:
         words = shlex.split(one_line(name, text))
     except ValueError as error:

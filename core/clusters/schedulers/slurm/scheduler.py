@@ -8,6 +8,7 @@ reuse ids. Source: Slurm's manual pages, and measured behaviour of 22.05.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +28,8 @@ from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
 from rowtui.core.clusters.schedulers.slurm.commands import (
     Word,
     batches,
+    dependency,
+    names_account,
     read_answers,
     read_dry_run,
     read_submission,
@@ -236,8 +239,6 @@ class SlurmScheduler:
         own; a hold gives them one. If all active tasks are cancelled, the whole array is cancelled
         instead.
         """
-        import asyncio
-
         asked = {key for key in jobs if key.task is not None}
         known: list[Job] = []
         if asked:
@@ -277,7 +278,6 @@ class SlurmScheduler:
 
         squeue may print errors and still end with status 0. Raises: UnreadableError.
         """
-        import asyncio  # imported here, because `submit` does not need it
 
         async def look(*more: str) -> tuple[SqueueReading, str]:
             form = QueueForm.new()
@@ -328,8 +328,6 @@ class SlurmScheduler:
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
         """Fill in how failed jobs ended, with one more squeue only after a new failure."""
-        import asyncio
-
         failed, is_new = await asyncio.to_thread(lacking_exits, jobs, self._exits)
         if not failed:
             return jobs
@@ -357,8 +355,6 @@ class SlurmScheduler:
 
     async def _accounts(self, *options: str) -> list[Job] | None:
         """Return jobs from sacct; none without accounting, None if the query failed."""
-        import asyncio
-
         if self._has_accounts is False:
             return []
         form = AccountForm.new()
@@ -388,23 +384,3 @@ def _no_such_program(result: CommandResult) -> bool:
     """
     words = ("not found", "No such file", "Permission denied")
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
-
-
-def dependency(job: JobSpec) -> str:
-    """Return the sbatch dependency for the jobs that a job waits for, "" for none."""
-    after = [*map(str, job.after), *map(str, job.after_tasks)]
-    parts = ["afterok:" + ":".join(after)] if after else []
-    if job.after_each:
-        parts.append(f"aftercorr:{job.after_each}")
-    return ",".join(parts)
-
-
-def names_account(script: str) -> bool:
-    """Whether the script's own header sets an account."""
-    for line in script.splitlines():
-        if not line.startswith("#"):
-            if line.strip():
-                return False
-        elif line.startswith("#SBATCH") and line[7:].strip().startswith(("--account", "-A")):
-            return True
-    return False
