@@ -262,19 +262,14 @@ def _problem(problem: Problem) -> DoctorFinding:
 def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[DoctorFinding]:
     from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import (
-        describe_this_machine,
-        why_no_slurm,
-    )
+    from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 
     try:
         if project is not None:
             identified = project.recognised
         else:
             clusters = load_clusters(os.environ).clusters
-            identified = identify_cluster(
-                clusters, os.environ, cluster_name(args), describe_this_machine
-            )
+            identified = identify_cluster(clusters, os.environ, cluster_name(args))
     except RowtuiError as error:
         yield DoctorFinding("cluster", ERROR, error.message, error.hint)
         return
@@ -288,7 +283,7 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Doct
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
-    if cluster.scheduler != "slurm" and shutil.which("sbatch"):
+    if not cluster.kind.describes and shutil.which("sbatch"):
         yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
 
 
@@ -298,19 +293,19 @@ def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
     from rowtui.core.project.context.connections import scheduler_of
 
     cluster = identified.cluster
-    if cluster.scheduler == "slurm":
-        missing = [name for name in ("sbatch", "squeue", "scancel") if not shutil.which(name)]
-        if missing:
-            text = f"{', '.join(missing)} not found on PATH"
-            yield DoctorFinding("scheduler", ERROR, text, "load the cluster's Slurm module")
-            return
+    kind = cluster.kind
+    missing = [name for name in kind.programs if not shutil.which(name)]
+    if missing:
+        text = f"{', '.join(missing)} not found on PATH"
+        yield DoctorFinding("scheduler", ERROR, text, f"load the cluster's {kind.title} module")
+        return
     snapshot = asyncio.run(scheduler_of(cluster).queue())
     if snapshot.error:
         yield DoctorFinding("scheduler", ERROR, f"the queue cannot be asked: {snapshot.error}")
     else:
         active = sum(job.state.active for job in snapshot.jobs)
         yield DoctorFinding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
-    if cluster.partitions and cluster.scheduler == "slurm":
+    if cluster.partitions and kind.describes:
         names = ", ".join(
             partition.name + (" (by name only)" if partition.prevent_auto_select else "")
             for partition in cluster.partitions

@@ -189,11 +189,10 @@ def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     """Return all described clusters; None if the files cannot be read."""
     from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 
     try:
         clusters = load_clusters(os.environ).clusters
-        here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
+        here = identify_cluster(clusters, os.environ, cluster_name(args))
     except RowtuiError:
         return None
     return {each.name: each for each in (*clusters, here.cluster)}

@@ -86,11 +86,10 @@ def _mapper(args: argparse.Namespace, found: FoundSources) -> Mapper:
 def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
     from rowtui.core.clusters.config.load import load_clusters
     from rowtui.core.clusters.identify import identify_cluster
-    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
     from rowtui.core.mapping.engine.destinations import destinations_of
 
     clusters = load_clusters(os.environ).clusters
-    here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
+    here = identify_cluster(clusters, os.environ, cluster_name(args))
     return destinations_of(here.cluster)
 
 

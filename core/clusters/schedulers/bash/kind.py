@@ -22,7 +22,6 @@ class BashKind(SchedulerKind):
     only_choice = "it runs here and now, one job after another"
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 
         return BashScheduler(cluster)

@@ -50,7 +50,6 @@ class GridEngineKind(SchedulerKind):
     restarts = "${JOB_ID:+${RESTARTED:-0}}"
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
 
         return GridEngineScheduler(cluster, transport, query_timeout=query_timeout)
@@ -106,7 +105,6 @@ rowtui_warned() {{ :; }}
 
     @property
     def reasons(self) -> Reasons:
-        """See `SchedulerKind`."""
         return GRID_ENGINE
 
     async def detail(self, transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:

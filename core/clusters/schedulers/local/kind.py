@@ -26,18 +26,15 @@ class LocalKind(SchedulerKind):
     only_choice = "this machine's own queue runs it in the background, when cores are free"
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 
         return LocalScheduler(cluster)
 
     async def detail(self, transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
-        """See `SchedulerKind`."""
         told = "what is known of its jobs stands here"
         return SchedulerDetail(problem=f"a scheduler of the kind {self.name} is not asked: {told}")
 
     async def load(self, transport: Transport, cluster: str, timeout: float) -> ClusterLoad:  # noqa: ASYNC109
-        """See `SchedulerKind`."""
         import asyncio
 
         from rowtui.core.clusters.schedulers.local.load import local_load

@@ -34,6 +34,7 @@ class SlurmKind(SchedulerKind):
     has_partitions = True
     describes = True
     version_command = ("sbatch", "--version")
+    programs = ("sbatch", "squeue", "scancel")
     waits_for_success = True
     array_task = "$SLURM_ARRAY_TASK_ID"
     names_job = True
@@ -49,19 +50,16 @@ class SlurmKind(SchedulerKind):
     pilots = True
 
     def connect(self, cluster: str, transport: Transport | None, query_timeout: float) -> Scheduler:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
         return SlurmScheduler(cluster, transport, query_timeout=query_timeout)
 
     def name_line(self, job_name: str) -> str:
-        """See `SchedulerKind`."""
         return f"#SBATCH --job-name={header_value(job_name)}"
 
     def header(
         self, request: HeaderRequest, cluster: Cluster, partition: Partition | None
     ) -> list[str]:
-        """See `SchedulerKind`."""
         resources, options = request.resources, request.options
         lines = [f"--output={header_value(request.log_path)}"]
         if partition is not None:
@@ -90,54 +88,45 @@ class SlurmKind(SchedulerKind):
         ]
 
     def placement_options(self, params: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.options import placement_options
 
         return placement_options(params)
 
     def delay_option(self, seconds: int) -> str:
-        """See `SchedulerKind`."""
         return f"--begin=now+{seconds}"
 
     @property
     def reasons(self) -> Reasons:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.reasons import SLURM
 
         return SLURM
 
     async def detail(self, transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.detail import slurm_detail
 
         return await slurm_detail(transport, job, estimate=estimate)
 
     async def everybody(self, transport: Transport, most: int) -> Everybody:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.detail import slurm_everybody
 
         return await slurm_everybody(transport, most)
 
     async def load(self, transport: Transport, cluster: str, timeout: float) -> ClusterLoad:  # noqa: ASYNC109
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.load import slurm_load
 
         return await slurm_load(transport, timeout=timeout, cluster=cluster)
 
     async def describe(self, transport: Transport) -> Cluster | None:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.describe import describe_over
 
         return await describe_over(transport)
 
     async def node_types(self, transport: Transport) -> FoundNodes:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.nodes import slurm_node_types
 
         return await slurm_node_types(transport)
 
     async def allocations(self, transport: Transport, accounts: Collection[str]) -> Allocations:
-        """See `SchedulerKind`."""
         from rowtui.core.clusters.schedulers.slurm.accounting import ask_allocations
 
         return await ask_allocations(transport, accounts)

@@ -70,6 +70,14 @@ _DONE = {"scancel": "cancelled", "hold": "held", "release": "released"}
 class SlurmScheduler:
     """One Slurm cluster, queried through a transport. Every wait is bounded."""
 
+    kind = "slurm"
+    immediate = False  # jobs are queued, and `submit` returns before they run
+    shared = True  # the queue belongs to the whole cluster
+    place = ""  # every machine of the cluster can query jobs
+    holds = True  # every job can be submitted held
+    forgets = True  # a controller saves the jobs that it has accepted only after some seconds
+    at_once = AT_ONCE  # as many as one connection carries; the controller accepts hundreds
+
     def __init__(
         self,
         cluster: str,
@@ -79,53 +87,13 @@ class SlurmScheduler:
         submit_timeout: float = SUBMIT_TIMEOUT,
         query_timeout: float = QUERY_TIMEOUT,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._transport: Transport = transport or LocalTransport()
         self._clock = clock
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
         self._has_accounts: bool | None = None  # None: not queried yet
         self._exits: ExitOf = {}
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def kind(self) -> str:
-        """See `Scheduler`."""
-        return "slurm"
-
-    @property
-    def immediate(self) -> bool:
-        """False: jobs are queued, and `submit` returns before they run."""
-        return False
-
-    @property
-    def shared(self) -> bool:
-        """True: the queue belongs to the whole cluster."""
-        return True
-
-    @property
-    def place(self) -> str:
-        """Empty: every machine of the cluster can query jobs."""
-        return ""
-
-    @property
-    def holds(self) -> bool:
-        """True: every job can be submitted held."""
-        return True
-
-    @property
-    def forgets(self) -> bool:
-        """True: a controller saves the jobs that it has accepted only after some seconds."""
-        return True
-
-    @property
-    def at_once(self) -> int:
-        """As many as one connection carries; the controller accepts hundreds."""
-        return AT_ONCE
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Submit one script to sbatch on its standard input, with the token as its comment."""
@@ -202,7 +170,7 @@ class SlurmScheduler:
         searches them in the accounts.
         """
         if job_ids is not None and not job_ids:
-            return QueueSnapshot(self._cluster, self._clock())
+            return QueueSnapshot(self.cluster, self._clock())
         try:
             jobs, complaints = await self._jobs("--me")
         except SlurmFormatError as error:
@@ -215,7 +183,7 @@ class SlurmScheduler:
             jobs += await self._of_others(sorted(wanted - {job.id for job in jobs}))
             jobs += await self._past(sorted(wanted - {job.id for job in jobs}))
         jobs = await self._with_exit_codes(jobs)
-        return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
+        return QueueSnapshot(self.cluster, self._clock(), tuple(jobs))
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
         """Run one squeue for all jobs of this user. See `Scheduler`."""
@@ -374,7 +342,7 @@ class SlurmScheduler:
             return None
 
     def _no_answer(self, error: str) -> QueueSnapshot:
-        return QueueSnapshot(self._cluster, self._clock(), error=error or "squeue failed")
+        return QueueSnapshot(self.cluster, self._clock(), error=error or "squeue failed")
 
 
 def _no_such_program(result: CommandResult) -> bool:
