@@ -138,15 +138,15 @@ def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
 def spec_of(unit: SubmissionCall, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
     """Return the scheduler's specification. `keys`: of the jobs to wait for, by token."""
     array = unit.bundle is None and len(unit.jobs) > 1
-    kind = access.scheduler.kind
     after = after_of(unit.jobs, keys, array=array)
     if unit.bundle is not None:
         return bundle_spec(unit.jobs, unit.bundle, access, after)
     first = unit.jobs[0]
+    script = array_script(unit.jobs, access.scheduler.kind) if array else first.script
     return JobSpec(
         token=first.array if array else first.token,
         name=first.name,
-        script=array_script(unit.jobs, kind) if array else first.script,
+        script=script,
         workdir=access.site.workdir,
         log_path=first.log_path,
         cpus=first.cpus,
