@@ -138,9 +138,9 @@ class SchedulerKind:
     `title`: the name of the software. `runs_here`: its jobs are processes of this machine, so a
     cluster cannot be reached over SSH. `immediate`: jobs run inside `submit`. `has_partitions`: a
     job is submitted to one of the cluster's partitions. `describes`: a cluster reports its
-    partitions, and `version_command` prints a line with the version. `programs`: those that must be
-    on PATH. `waits_for_success`: a job can wait until others have ended well. `array_task`: the
-    bash expression of a task's number; "": no arrays. `names_resources`: sites choose the names of
+    partitions, and `version_command` prints a line with the version. `programs`: names of programs
+    that must be on PATH. `waits_for_success`: a job can wait until others have ended well.
+    `array_task`: the bash expression of a task's number; "": no arrays. `names_resources`: sites choose the names of
     memory and GPUs. `keeps_accounts`: jobs are charged to accounts. `header_refuses`: `header` may
     refuse a job. `names_job`: the header has the job's name.
 
