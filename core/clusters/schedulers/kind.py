@@ -140,9 +140,9 @@ class SchedulerKind:
     job is submitted to one of the cluster's partitions. `describes`: a cluster reports its
     partitions, and `version_command` prints a line with the version. `programs`: names of programs
     that must be on PATH. `waits_for_success`: a job can wait until others have ended well.
-    `array_task`: the bash expression of a task's number; "": no arrays. `names_resources`: sites choose the names of
-    memory and GPUs. `keeps_accounts`: jobs are charged to accounts. `header_refuses`: `header` may
-    refuse a job. `names_job`: the header has the job's name.
+    `array_task`: the bash expression of a task's number; "": no arrays. `names_resources`: sites
+    choose the names of memory and GPUs. `keeps_accounts`: jobs are charged to accounts.
+    `header_refuses`: `header` may refuse a job. `names_job`: the header has the job's name.
 
     `job_id` and `restarts` are bash expressions for the scheduler's job id and for the number of
     earlier starts, "" if the scheduler counts no starts. BY_HAND stands for an id of a script that
