@@ -20,7 +20,7 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster, runs_here
 from rowtui.core.clusters.model import Identified, Partition
-from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine, why_no_slurm
+from rowtui.core.clusters.schedulers.slurm.describe import why_no_slurm
 from rowtui.core.engine.api.json.values import bad_of
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.project.context.connections import scheduler_of
@@ -127,9 +127,7 @@ def cluster_findings(args: argparse.Namespace, project: Project | None) -> Itera
             identified = project.recognised
         else:
             clusters = load_clusters(os.environ).clusters
-            identified = identify_cluster(
-                clusters, os.environ, cluster_name(args), describe_this_machine
-            )
+            identified = identify_cluster(clusters, os.environ, cluster_name(args))
     except RowtuiError as error:
         yield DoctorFinding("cluster", ERROR, error.message, error.hint)
         return
@@ -142,25 +140,25 @@ def cluster_findings(args: argparse.Namespace, project: Project | None) -> Itera
     if not runs_here(cluster, os.environ):
         return
     yield from _scheduler(identified)
-    if cluster.scheduler != "slurm" and shutil.which("sbatch"):
+    if not cluster.kind.describes and shutil.which("sbatch"):
         yield DoctorFinding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
 
 
 def _scheduler(identified: Identified) -> Iterator[DoctorFinding]:
     cluster = identified.cluster
-    if cluster.scheduler == "slurm":
-        missing = [name for name in ("sbatch", "squeue", "scancel") if not shutil.which(name)]
-        if missing:
-            text = f"{', '.join(missing)} not found on PATH"
-            yield DoctorFinding("scheduler", ERROR, text, "load the cluster's Slurm module")
-            return
+    kind = cluster.kind
+    missing = [name for name in kind.programs if not shutil.which(name)]
+    if missing:
+        text = f"{', '.join(missing)} not found on PATH"
+        yield DoctorFinding("scheduler", ERROR, text, f"load the cluster's {kind.title} module")
+        return
     snapshot = asyncio.run(scheduler_of(cluster).queue())
     if snapshot.error:
         yield DoctorFinding("scheduler", ERROR, f"the queue cannot be asked: {snapshot.error}")
     else:
         active = sum(job.state.active for job in snapshot.jobs)
         yield DoctorFinding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
-    if cluster.partitions and cluster.scheduler == "slurm":
+    if cluster.partitions and kind.describes:
         yield DoctorFinding("partitions", OK, partition_names(cluster.partitions))
 
 

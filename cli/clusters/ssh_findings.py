@@ -100,7 +100,7 @@ def _look(cluster: Cluster, remote: Remote) -> Iterator[DoctorFinding]:
     yield DoctorFinding("login", OK, f"{name}: answers a command in {seen.answer * 1000:.0f} ms")
     if seen.described is not None:
         yield from _slurm(cluster, seen.described, seen.version)
-    elif cluster.scheduler == "slurm":
+    elif cluster.kind.describes:
         yield DoctorFinding(
             "slurm", ERROR, f"{name}: {seen.silence}", "is it set up by a module there?"
         )

@@ -25,7 +25,6 @@ from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 from rowtui.core.mapping.files.load import load_mapping
 from rowtui.core.mapping.files.schema import mapping_schema
 from rowtui.core.mapping.files.trust import LARGEST_SOURCE
@@ -181,7 +180,7 @@ def _clusters(args: argparse.Namespace) -> Mapping[str, Cluster] | None:
     """Return all described clusters; None if the files cannot be read."""
     try:
         clusters = load_clusters(os.environ).clusters
-        here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
+        here = identify_cluster(clusters, os.environ, cluster_name(args))
     except RowtuiError:
         return None
     return {each.name: each for each in (*clusters, here.cluster)}

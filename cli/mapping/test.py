@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.mapping.files import named_files, usual_files
@@ -17,7 +17,6 @@ from rowtui.core.base.files import read_bounded
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.config.load import load_clusters
 from rowtui.core.clusters.identify import identify_cluster
-from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.mapper import Mapper
 from rowtui.core.mapping.files.case_reader import read_cases
@@ -28,9 +27,6 @@ from rowtui.core.mapping.files.trust import LARGEST_SOURCE
 from rowtui.core.mapping.model.decision_json import decision_data, placement_data, problem_data
 from rowtui.core.mapping.model.entities import Destination
 from rowtui.core.mapping.model.reasons import outcome_sentence, reasons
-
-if TYPE_CHECKING:
-    from rowtui.core.mapping.files.source_places import FoundSources
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -89,7 +85,7 @@ def _mapper(args: argparse.Namespace, found: FoundSources) -> Mapper:
 
 def _of_cluster(args: argparse.Namespace) -> Sequence[Destination]:
     clusters = load_clusters(os.environ).clusters
-    here = identify_cluster(clusters, os.environ, cluster_name(args), describe_this_machine)
+    here = identify_cluster(clusters, os.environ, cluster_name(args))
     return destinations_of(here.cluster)
 
 

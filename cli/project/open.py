@@ -129,7 +129,7 @@ def say_configuration_problems(project: Project, out: Output) -> None:
     """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
     if not any(path.exists() for path in configuration_files(project.environment)):
         return
-    from rowtui.core.clusters.config.load import load_launchers
+    from rowtui.core.clusters.config.load_launchers import load_launchers
 
     problems = project.configured.problems
     try:

@@ -11,11 +11,11 @@ import os
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.output.output import Output
 from rowtui.core.base.errors import InvalidFileError
-from rowtui.core.clusters.config.load import load_clusters, load_launchers
+from rowtui.core.clusters.config.load import load_clusters
+from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.config.show import cluster_toml, clusters_toml, launchers_toml
 from rowtui.core.clusters.identify import identify_cluster
 from rowtui.core.clusters.polling.description_cache import described_cluster, needs_description
-from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
 from rowtui.core.engine.api.json.clusters import cluster_of
 
 
@@ -33,12 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.all:
         clusters = list(configured.clusters)
     else:
-        identified = identify_cluster(
-            configured.clusters,
-            os.environ,
-            name,
-            describe_this_machine,
-        )
+        identified = identify_cluster(configured.clusters, os.environ, name)
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
         clusters = [identified.cluster]
     clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
@@ -69,8 +64,6 @@ def launchers(args: argparse.Namespace, out: Output) -> int:
         broken = any(problem.severity == "error" for problem in configured.problems)
         if broken and cluster_name(args) is None:  # the cluster of this machine may be left out
             raise InvalidFileError(configured.problems)
-        identified = identify_cluster(
-            configured.clusters, os.environ, cluster_name(args), describe_this_machine
-        )
+        identified = identify_cluster(configured.clusters, os.environ, cluster_name(args))
         out.write(launchers_toml(launchers, identified.cluster.name))
     return 0

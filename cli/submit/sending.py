@@ -199,7 +199,7 @@ def _submit(
     if args.json:
         print_answers(plan, answers, project, out, transfers)
     say_notices(project, out)
-    followed = not args.detach and project.cluster.scheduler == "local"
+    followed = not args.detach and project.cluster.is_this_machine
     if followed and not args.json:
         from rowtui.cli.jobs.follow import follow
 
@@ -264,7 +264,7 @@ def print_answers(
 def _say_answer(project: Project, step: SendingProgress, out: Output) -> None:
     if step.message.startswith("skipped"):
         out.warn(step.message)
-    elif project.cluster.scheduler != "bash":
+    elif not project.cluster.kind.immediate:
         message = step.message.removeprefix("submitted ")
         out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
 

@@ -134,3 +134,21 @@ def memory(megabytes: float) -> str:
     if megabytes < 1024:
         return f"{megabytes:,.0f} MB"
     return f"{megabytes / 1024:,.1f}".removesuffix(".0") + " GB"
+
+
+_HEADER_PLAIN = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+,./:@%=^~()[]{}*?!&|;<>-"
+)
+
+
+def header_value(text: str) -> str:
+    """Return the value of an option in a batch header: unquoted as in Row, else in double quotes.
+
+    Control characters and bytes that are not UTF-8 are made visible, because the header consists of
+    lines. sbatch splits header lines at spaces and interprets quotes and backslashes.
+    """
+    shown = visible(text)
+    if _HEADER_PLAIN.issuperset(shown):
+        return shown
+    escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -19,13 +19,15 @@ def identify_cluster(
     clusters: Sequence[Cluster],
     environ: Mapping[str, str],
     name: str | None,
-    describe_slurm: Callable[[], Cluster | None],
+    describe_slurm: Callable[[], Cluster | None] | None = None,
 ) -> Identified:
-    """Decide which of `clusters` to use; `describe_slurm` is called only if necessary.
+    """Decide which of `clusters` to use.
 
-    `describe_slurm` also provides the partitions of a cluster described without them, if its
-    commands run on this machine. Raises: RowtuiError if there is no cluster called `name`.
+    `describe_slurm` (default: `describe_this_machine`) is called only if necessary. It also
+    provides the partitions of a cluster described without them, if its commands run on this
+    machine. Raises: RowtuiError if there is no cluster called `name`.
     """
+    describe_slurm = describe_slurm or _describe_slurm
     identified = _identify(clusters, environ, name, describe_slurm)
     cluster = identified.cluster
     asked = cluster.remote is not None or cluster.asked_partitions
@@ -36,6 +38,13 @@ def identify_cluster(
         if described is not None:
             return identified._replace(cluster=completed(cluster, described))
     return identified
+
+
+def _describe_slurm() -> Cluster | None:
+    # On most machines another cluster is identified before.
+    from rowtui.core.clusters.schedulers.slurm.describe import describe_this_machine
+
+    return describe_this_machine()
 
 
 def _identify(

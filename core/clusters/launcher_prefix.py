@@ -6,6 +6,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Launcher, Launchers
 from rowtui.core.workflow.model import Action, Resources
+from rowtui.core.workflow.toml_file import did_you_mean
 
 
 class LauncherError(RowtuiError):
@@ -72,8 +73,6 @@ def _one(launcher: Launcher, resources: Resources, processes: int) -> str:
 
 
 def _known(launchers: Launchers, name: str) -> str:
-    from rowtui.core.workflow.toml_file import did_you_mean
-
     known = sorted(launchers.by_name)
     shown = ", ".join(f"'{visible(launcher)}'" for launcher in known)
     return did_you_mean(name, known) or f"the known launchers are {shown}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.kind import SchedulerKind
     from rowtui.core.workflow.model import Resources
 
 
@@ -148,16 +149,25 @@ class Cluster(NamedTuple):
     budget: BudgetLimit | None = None
 
     @property
+    def kind(self) -> SchedulerKind:
+        """The kind of its scheduler. Raises: RowtuiError if that is not installed."""
+        # A command that only reads clusters.toml needs no plug-ins.
+        from rowtui.core.clusters.schedulers.kind import scheduler_kind
+
+        return scheduler_kind(self.scheduler)
+
+    @property
     def is_this_machine(self) -> bool:
         """Whether its jobs run in this machine's own queue, and can be no larger than
         this machine.
         """
-        return self.scheduler == "local" and self.remote is None
+        kind = self.kind
+        return kind.runs_here and not kind.immediate and self.remote is None
 
     @property
     def has_partitions(self) -> bool:
         """Whether a job is submitted to one of its partitions (Slurm) or queues (Grid Engine)."""
-        return self.scheduler in ("slurm", "grid_engine")
+        return self.kind.has_partitions
 
 
 class Launcher(NamedTuple):

@@ -8,10 +8,10 @@ algorithm instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.plug_ins import PlugInError, PlugIns, has_texts
 from rowtui.core.base.text import visible
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.heuristics.bins import cost_of
@@ -28,64 +28,26 @@ from rowtui.core.packing.optimal.bound import lower_bound
 from rowtui.core.packing.packers import BEST, OURS, SEED, PackerAnswer
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
 
-# Packers of other packages, from the entry points of installed packages.
-#
-# The project loads them before it packs, since engines read nothing by themselves. A plug-in that
-# cannot be loaded or is no packer is left out with a reason, and no plug-in can take the name of a
-# built-in packer.
-
-
-PLUG_INS = "rowtui.packers"
-
-
-class UnusablePlugIn(NamedTuple):
-    """A plug-in that cannot be used, and why."""
-
-    name: str
-    why: str
-    hint: str
+PLUG_INS = PlugIns("rowtui.packers", "packer", lambda made: has_texts(made, "pack"))
 
 
 class Installed(NamedTuple):
     """The packers that are not built in, by name, and the plug-ins that were left out."""
 
     packers: dict[str, Packer]
-    left_out: tuple[UnusablePlugIn, ...]
+    left_out: tuple[PlugInError, ...]
 
 
 def installed_packers() -> Installed:
-    """Return the packers of the installed packages, in the order of their names."""
+    """Return the packers of the installed packages, in the order of their names.
+
+    The project loads them before it packs, since engines read nothing by themselves.
+    """
+    made, left_out = PLUG_INS.load_all(OURS)
     packers: dict[str, Packer] = {}
-    left_out: list[UnusablePlugIn] = []
-    for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
-        made = _plug_in(point)
-        if isinstance(made, UnusablePlugIn):
-            left_out.append(made)
-        else:
-            packers.setdefault(made.name, made)
+    for one in made:
+        packers.setdefault(one.name, one)
     return Installed(packers, tuple(left_out))
-
-
-def _plug_in(point: EntryPoint) -> Packer | UnusablePlugIn:
-    """Return the packer of the entry point, or why it is unusable (without its own message)."""
-    hint = f"it comes from {point.value}; mend it or uninstall it"
-    try:
-        made = point.load()()
-    # a plug-in that fails in any way must not end the program
-    except (Exception, SystemExit) as error:
-        return UnusablePlugIn(point.name, f"its plug-in failed with {type(error).__name__}", hint)
-    if not (
-        isinstance(getattr(made, "name", None), str)
-        and isinstance(getattr(made, "summary", None), str)
-        and callable(getattr(made, "pack", None))
-    ):
-        return UnusablePlugIn(point.name, "its plug-in makes no packer", hint)
-    if made.name in OURS:
-        return UnusablePlugIn(
-            point.name, f"the plug-in calls itself '{made.name}', which is ours", hint
-        )
-    packer: Packer = made
-    return packer
 
 
 ROUNDING = 1e-9  # relative difference below which two costs are equal
@@ -108,7 +70,7 @@ def pack(
 ) -> PackResult:
     """Return the packing of this packer, with its cost and a lower bound of any cost.
 
-    `packers`: the packers that are not built in, by name (`plug_ins.installed_packers`). Raises:
+    `packers`: the packers that are not built in, by name (`installed_packers`). Raises:
     RowtuiError for a packer that does not exist.
     """
     unplaced = find_unplaced(problem)

@@ -158,7 +158,8 @@ def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
 def _may_be_refused(way: LaunchMethod) -> bool:
     """Whether a script may be refused because of its directories."""
     filled = way.recipe.filled
-    return bool(filled.values or filled.arithmetic or way.cluster.scheduler == "grid_engine")
+    refuses = way.cluster.kind.header_refuses
+    return bool(filled.values or filled.arithmetic or refuses)
 
 
 def _scripts(planner: Planner, jobs: Sequence[_Job], directories: Directories) -> Iterator[str]:

@@ -243,7 +243,7 @@ class Jobs:
             job.record.cluster
             for job in jobs
             if job.record.step is JobStep.ACCEPTED
-            and self.project.reach.scheduler(job.record.cluster) is None
+            and self.project.reach.known(job.record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:

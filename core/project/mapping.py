@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import Problem, RowtuiError
 from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
-from rowtui.core.clusters.schedulers.local.load import local_load
 from rowtui.core.clusters.schedulers.local.machine import machine_capacity
-from rowtui.core.clusters.schedulers.slurm.load import slurm_load
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.mapping.engine.destinations import destinations_of
 from rowtui.core.mapping.engine.explain import decide
@@ -183,12 +181,8 @@ class ProjectMapping:
                 return None
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
-        if cluster.scheduler == "slurm":
-            transport = self.project.reach.transport(cluster)
-            return await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
-        if cluster.scheduler == "local":
-            return await asyncio.to_thread(local_load, cluster=cluster.name)
-        return None
+        transport = self.project.reach.transport(cluster)
+        return await cluster.kind.load(transport, cluster.name, _LOAD_SECONDS)
 
     def ask_loads_if_read(self) -> None:
         """Ask for the loads now, if an expression reads them. Not for use in an event loop."""

@@ -110,11 +110,12 @@ def delayed(
     request: JobRequest, cluster: Cluster, seconds: float, warnings: list[str]
 ) -> JobRequest:
     """Return the request with a rule's delay as its earliest start, if the cluster allows that."""
-    if cluster.scheduler != "slurm":
+    delay = cluster.kind.delay_option(math.ceil(seconds))
+    if not delay:
         warnings.append(f"{visible(cluster.name)} does not keep the rule's delay of {seconds:g} s")
         return request
     options = options_for(request.action, cluster.name)
-    options = options._replace(custom=(*options.custom, f"--begin=now+{math.ceil(seconds)}"))
+    options = options._replace(custom=(*options.custom, delay))
     submit_options = {**request.action.submit_options, cluster.name: options}
     action = request.action._replace(submit_options=submit_options)
     return request._replace(group=request.group._replace(action=action))

@@ -246,7 +246,7 @@ class Project(ClusterContext):
     @cached_property
     def launchers(self) -> Launchers:
         """Return the launchers. Raises: InvalidFileError."""
-        from rowtui.core.clusters.config.load import load_launchers
+        from rowtui.core.clusters.config.load_launchers import load_launchers
 
         return load_launchers(self.environment)
 

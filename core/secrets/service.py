@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
 from typing import NamedTuple, TypeVar
 
+from rowtui.core.base.plug_ins import PlugIns
 from rowtui.core.base.text import visible
 from rowtui.core.secrets.keyring_provider import open_keyring
 from rowtui.core.secrets.model import (
@@ -125,7 +125,13 @@ class EnvironmentProvider:
         return tuple(SecretName("", "", variable) for variable in sorted(self._secrets))
 
 
-PLUG_INS = "rowtui.secret_providers"
+def _is_provider(made: object) -> bool:
+    return isinstance(made, SecretProvider) and isinstance(made.name, str)
+
+
+PLUG_INS = PlugIns(
+    "rowtui.secret_providers", "secret provider", _is_provider, explained=(ProviderUnavailable,)
+)
 OUR_NAMES = frozenset({"environment", "keyring", "netrc", "prompt"})
 
 T = TypeVar("T")
@@ -174,37 +180,12 @@ async def open_service(
     except ProviderUnavailable as unavailable:
         notices.append(Notice("keyring", unavailable.message, unavailable.hint))
     providers.append(NetrcProvider(netrc_path(environment)))
-    for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
-        made = _plug_in(point)
-        if isinstance(made, Notice):
-            notices.append(made)
-        else:
-            providers.append(made)
+    others, failed = PLUG_INS.load_all(OUR_NAMES)
+    providers += others
+    notices += [Notice(error.name, error.why, error.hint) for error in failed]
     if ask is not None:
         providers.append(PromptProvider(ask))
     return SecretService(providers, notices)
-
-
-def _plug_in(point: EntryPoint) -> SecretProvider | Notice:
-    """Return the provider that the entry point makes, or the reason why it cannot be used.
-
-    An unexpected exception's own message is not repeated, because it might contain a secret.
-    """
-    try:
-        made = point.load()()
-        if isinstance(made, SecretProvider) and isinstance(made.name, str):
-            if made.name in OUR_NAMES:
-                return Notice(point.name, f"the plug-in calls itself '{made.name}', which is ours")
-            return made
-    except ProviderUnavailable as unavailable:
-        return Notice(point.name, unavailable.message, unavailable.hint)
-    except (Exception, SystemExit) as error:  # a failing plug-in must not stop rowtui
-        return Notice(point.name, f"its plug-in failed with {type(error).__name__}", _hint(point))
-    return Notice(point.name, "its plug-in makes no secret provider", _hint(point))
-
-
-def _hint(point: EntryPoint) -> str:
-    return f"it comes from {point.value}; mend it or uninstall it"
 
 
 class SecretService:

@@ -39,7 +39,7 @@ REFUSAL = f"sbatch: error: Batch job submission failed: {REFUSED}"
 SILENCE = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 # The real command, with less patience than people have.
 IMPATIENT = (
-    "import sys, rowtui.core.project.context.connections as reach; reach.QUERY_SECONDS = 1.0; "
+    "import sys, rowtui.core.clusters.schedulers.kind as kind; kind.QUERY_SECONDS = 1.0; "
     "from rowtui.cli.main import main; sys.exit(main())"
 )
 

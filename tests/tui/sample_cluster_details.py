@@ -11,7 +11,7 @@ from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import NodeType, PartitionLoad
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind
+from rowtui.core.clusters.schedulers.kind import FoundKind
 from rowtui.core.engine.api.engine import (
     ClusterDetail,
     ClusterNodes,

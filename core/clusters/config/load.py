@@ -1,7 +1,7 @@
-"""Read clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
+"""Read clusters.toml: the user's descriptions, before the built-in ones.
 
 The input is the environment, which determines the files; the result is the clusters in the order of
-preference and the merged launchers. Clusters of the same name are not merged: the first one is
+preference. Clusters of the same name are not merged: the first one is
 used. One exception: an entry of rowtui's own file that has neither scheduler nor identify nor
 partition adds its settings (how the cluster is reached over SSH) to the first cluster of that name.
 """
@@ -16,20 +16,19 @@ from typing import NamedTuple
 from rowtui.core.base.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.base.files import own_config_folder, read_bounded, row_config_folder
 from rowtui.core.base.text import visible
-from rowtui.core.clusters.config.builtin import CLUSTERS, LAUNCHERS
+from rowtui.core.clusters.config.builtin import CLUSTERS
 from rowtui.core.clusters.model import (
     Cluster,
     Identify,
-    Launcher,
-    Launchers,
     Partition,
     Remote,
 )
+from rowtui.core.clusters.schedulers.kind import scheduler_kind, scheduler_names
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
 ROW_SCHEDULERS = ("bash", "slurm")  # the schedulers that Row's own file may name
-_HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
+DEFAULT_REMOTE = "slurm"  # the scheduler of a cluster that only `ssh` describes
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
@@ -54,7 +53,6 @@ _DIVISORS = (
 )
 _TEXTS = ("memory_per_cpu", "memory_per_gpu", "account_suffix")
 _PARTITION = ("name", *_COUNTS, *_DIVISORS, *_TEXTS, "prevent_auto_select")
-_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
 
 
 class ClusterFile(NamedTuple):
@@ -80,7 +78,7 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
         if folder is None:
             continue
         try:
-            file = _open(folder / "clusters.toml")
+            file = open_toml(folder / "clusters.toml")
         except InvalidFileError as error:
             problems += error.problems
             continue
@@ -97,28 +95,8 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     return ClusterFile(tuple(clusters), tuple(problems))
 
 
-def load_launchers(environ: Mapping[str, str]) -> Launchers:
-    """Return the built-in launchers, replaced by the user's of the same name and cluster.
-
-    Raises: InvalidFileError with every problem of launchers.toml.
-    """
-    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
-    folder = row_config_folder(environ)
-    file = None if folder is None else _open(folder / "launchers.toml")
-    if file is not None:
-        for name, by_cluster in _launchers(file).items():
-            entry = merged.setdefault(name, {})
-            entry.update(by_cluster)
-            if "none" in by_cluster and "local" not in by_cluster:
-                entry["local"] = by_cluster["none"]  # both are this machine
-            if "default" not in entry:
-                hint = f"add [{visible(name)}.default]"
-                file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
-        file.raise_if_errors()
-    return Launchers(merged)
-
-
-def _open(path: Path) -> TomlFile | None:
+def open_toml(path: Path) -> TomlFile | None:
+    """Return a parsed file; None if there is none. Raises: InvalidFileError."""
     shown = visible(str(path))
     try:
         return TomlFile(read_bounded(path, LARGEST_FILE), shown)
@@ -143,7 +121,8 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
             table.problem((), f"the cluster is missing `{key}`")
     name = _line(table, "name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)
-    scheduler = "slurm" if over_ssh and "scheduler" not in table else _scheduler(table, own)
+    is_default = over_ssh and "scheduler" not in table
+    scheduler = DEFAULT_REMOTE if is_default else _scheduler(table, own)
     partitions = [_partition(element, own) for element in table.tables("partition") or ()]
     options = _submit_options(table)
     gpus = _line(table, "slurm_gpus_per_task")
@@ -160,7 +139,6 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     )
     if own:
         cluster = _with_packing(_with_resources(cluster, table), table)
-        cluster = _with_budget(cluster, table)
     if name is None or identify is None or scheduler is None or _errors(table.file) > before:
         return []
     return [_with_the_rest(cluster, gpus, poll)]
@@ -213,7 +191,7 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
     remote, poll = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
-    cluster = _with_budget(_with_packing(cluster, table), table)
+    cluster = _with_packing(cluster, table)
     return _with_the_rest(cluster, gpus, poll)
 
 
@@ -234,21 +212,14 @@ def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
 
 
 def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
-    """Return the cluster with the node types and packing settings of the table, if any."""
-    if not any(key in table for key in _OF_PACKING):
+    """Return the cluster with the node types, packing settings and budget of the table, if any."""
+    if not any(key in table for key in (*_OF_PACKING, "budget")):
         return cluster
-    from rowtui.core.clusters.config.load_node_types import with_packing
+    from rowtui.core.clusters.config.load_node_types import load_budget, with_packing
 
-    return with_packing(cluster, table)
-
-
-def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
-    """Return the cluster with the user's budget for one project, if the table has one."""
-    if "budget" not in table:
-        return cluster
-    from rowtui.core.clusters.config.load_node_types import load_budget
-
-    return cluster._replace(budget=load_budget(table))
+    if any(key in table for key in _OF_PACKING):
+        cluster = with_packing(cluster, table)
+    return cluster._replace(budget=load_budget(table)) if "budget" in table else cluster
 
 
 def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
@@ -257,8 +228,13 @@ def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
     A cluster that is reached over SSH is by default a Slurm cluster that is used by name.
     """
     if key == "partition":
-        scheduler: object = table.values.get("scheduler", "slurm" if over_ssh else None)
-        return scheduler == "slurm"
+        name: object = table.values.get("scheduler", DEFAULT_REMOTE if over_ssh else None)
+        if name == DEFAULT_REMOTE:
+            return True
+        try:
+            return scheduler_kind(str(name)).describes
+        except RowtuiError:  # `_scheduler` reports the problem
+            return False
     return over_ssh and key in {"identify", "scheduler"}
 
 
@@ -269,7 +245,7 @@ def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, floa
     from rowtui.core.clusters.config.load_remote import load_poll, load_remote
 
     remote = load_remote(table) if "ssh" in table else None
-    if "ssh" in table and scheduler in _HERE_ONLY:
+    if "ssh" in table and scheduler is not None and scheduler_kind(scheduler).runs_here:
         text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
         table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
     return remote, load_poll(table) if "poll" in table else None
@@ -309,14 +285,19 @@ def _scheduler(table: TomlTable, own: bool) -> str | None:
     given = table.values.get("scheduler")
     if not isinstance(given, str) or given in ROW_SCHEDULERS:
         return table.choice("scheduler", ROW_SCHEDULERS)
-    from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
-
     installed = scheduler_names()
     if not own and given in installed:
         hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
-    return table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+    name = table.choice("scheduler", installed if own else ROW_SCHEDULERS)
+    if name is not None:
+        try:
+            scheduler_kind(name)
+        except RowtuiError as error:  # the package of the scheduler is broken
+            table.problem("scheduler", error.message, error.hint)
+            return None
+    return name
 
 
 def _identify(cluster: TomlTable) -> Identify | None:
@@ -389,29 +370,3 @@ def _word(table: TomlTable, key: str) -> str | None:
 
 def _has_control(text: str) -> bool:
     return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
-
-
-def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
-    found: dict[str, dict[str, Launcher]] = {}
-    for name in file.top:
-        by_cluster = file.top.table(name)
-        for cluster in by_cluster or ():
-            table = by_cluster.table(cluster) if by_cluster is not None else None
-            if table is not None:
-                found.setdefault(name, {})[cluster] = _launcher(table)
-            else:
-                hint = f"write [{visible(name)}.default] above it"
-                file.problems[-1] = file.problems[-1]._replace(hint=hint)
-        if by_cluster is not None and not by_cluster.values:
-            found.setdefault(name, {})
-    return found
-
-
-def _launcher(table: TomlTable) -> Launcher:
-    table.only(_LAUNCHER)
-    return Launcher(
-        table.string("executable"),
-        table.string("processes"),
-        table.string("threads_per_process"),
-        table.string("gpus_per_process"),
-    )

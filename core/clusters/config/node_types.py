@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from rowtui.core.clusters.config.load_node_types import memory_mb
 from rowtui.core.clusters.model import Cluster, NodeType, PackingDefaults, Partition
+from rowtui.core.clusters.schedulers.local.machine import machine_capacity
 
 FROM_PARTITION = "partition"
 FROM_MACHINE = "this machine"
@@ -32,7 +33,7 @@ def node_types_for(
             kind if kind.longest_seconds is not None else kind._replace(longest_seconds=longest)
             for kind in described
         )
-    if cluster.scheduler in ("local", "bash"):
+    if cluster.kind.runs_here:
         return (this_machine(environment),)
     limits = _named(cluster, partition)
     kind = None if limits is None else node_of(limits)
@@ -75,8 +76,6 @@ def node_of(partition: Partition) -> NodeType | None:
 
 def this_machine(environment: Mapping[str, str] | None = None) -> NodeType:
     """Return this machine as one node, which its own queue may use. Raises: RowtuiError."""
-    from rowtui.core.clusters.schedulers.local.machine import machine_capacity
-
     capacity = machine_capacity(environment)
     return NodeType(
         name="this-machine",

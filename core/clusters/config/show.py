@@ -207,7 +207,7 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     if cluster.arrays is not None:
         poll += f"arrays = {_value(cluster.arrays)}\n"
     resources = ""
-    if cluster.scheduler == "grid_engine":
+    if cluster.kind.names_resources:
         resources = f"memory_resource = {toml_string(cluster.memory_resource)}\n"
         resources += f"gpu_resource = {toml_string(cluster.gpu_resource)}\n"
     if cluster.currency:
@@ -227,8 +227,6 @@ def _for_packing(cluster: Cluster, prefix: str) -> str:
     """Return the node types of the cluster, and its packing settings."""
     if not cluster.node_types and cluster.packing is None:
         return ""
-    from rowtui.core.clusters.config.show import node_types_toml, packing_toml
-
     packing = "" if cluster.packing is None else packing_toml(cluster.packing, prefix)
     return node_types_toml(cluster.node_types, prefix) + packing
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
+import json
 import math
 import os
 import re
@@ -20,6 +22,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, write_all
 from rowtui.core.clusters.model import Cluster
@@ -49,8 +53,6 @@ class KnownQueue(NamedTuple):
 
 def queues_folder() -> Path:
     """Return the folder of this user's queues, in the user's cache folder."""
-    import platformdirs
-
     return platformdirs.user_cache_path("rowtui") / "queues"
 
 
@@ -58,8 +60,6 @@ def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
     """Return a file name for a cluster and the way in which this user reaches it from
     this machine.
     """
-    import hashlib
-
     remote = cluster.remote
     how: tuple[object, ...] = (
         tuple(environ.get(name, "") for name in _POINTERS)
@@ -193,8 +193,6 @@ def encoded(known: KnownQueue) -> bytes:
     The header names the JSON library. Every column is a separate line of JSON, so that no step
     blocks other threads for long.
     """
-    import orjson
-
     snapshot = known.snapshot
     jobs = snapshot.jobs if snapshot is not None else ()
     facts: dict[str, object] = {
@@ -212,8 +210,6 @@ def encoded(known: KnownQueue) -> bytes:
         way, lines = b"orjson", [orjson.dumps(part) for part in (facts, *columns)]
     except TypeError:
         # Non-UTF-8 bytes (lone surrogates) or a number of more than 64 bits.
-        import json
-
         way, lines = b"json", [json.dumps(part).encode() for part in (facts, *columns)]
     return b"\n".join((b"%s %s" % (_MAGIC, way), *lines))
 
@@ -223,9 +219,9 @@ def decoded(data: bytes) -> KnownQueue | None:
     header, *lines = data.split(b"\n")
     loads: Callable[[bytes], Any]
     if header == _MAGIC + b" orjson":
-        from orjson import loads
+        loads = orjson.loads
     elif header == _MAGIC + b" json":
-        from json import loads
+        loads = json.loads
     else:
         return None
     try:

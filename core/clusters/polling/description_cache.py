@@ -12,9 +12,11 @@ import contextlib
 import json
 import re
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.files import read_bounded, replace_file
 from rowtui.core.clusters.model import Cluster, Partition
@@ -28,7 +30,7 @@ _LONGEST_NAME = 40  # of the cluster's name in the file name; the digest disting
 def needs_description(cluster: Cluster) -> bool:
     """Whether the cluster must be queried for its partitions, over SSH or on this machine."""
     asked = cluster.remote is not None or cluster.asked_partitions
-    return asked and cluster.scheduler == "slurm" and not cluster.partitions
+    return asked and not cluster.partitions and cluster.kind.describes
 
 
 def described_cluster(
@@ -89,11 +91,7 @@ def completed(cluster: Cluster, described: Cluster) -> Cluster:
 
 def _file(cluster: Cluster, folder: Path | None) -> Path:
     """Return the file for a name and a way of reaching it: another host may be another cluster."""
-    from hashlib import sha256
-
     if folder is None:
-        import platformdirs
-
         folder = platformdirs.user_cache_path("rowtui") / "clusters"
     remote = cluster.remote
     way = () if remote is None else (remote.host, remote.user, remote.port, remote.config)

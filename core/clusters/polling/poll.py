@@ -8,7 +8,9 @@ queue is still returned, with its age and the error.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -164,8 +166,6 @@ class Poll:
 
     async def _turn(self) -> CacheLock | None:
         """Take the lock for polling; None if it is not free in time."""
-        import asyncio
-
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._wait_seconds
         while (lock := self._files.try_lock()) is None:
@@ -232,13 +232,9 @@ class Poll:
 
 
 def _drawn() -> float:
-    import random
-
     return random.random()
 
 
 async def _in_thread(work: Callable[[], _Answer]) -> _Answer:
     """Run in a thread: reading or writing 10,300 jobs takes some ten milliseconds."""
-    import asyncio
-
     return await asyncio.get_running_loop().run_in_executor(None, work)

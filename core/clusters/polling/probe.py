@@ -21,9 +21,10 @@ _SECONDS = 30.0  # for each of the later queries
 class Visit(NamedTuple):
     """The result of a probe. If `error` is set, the cluster was not reached and nothing is known.
 
-    `described`: Slurm's description; `silence`: why there is none. `rsync`: the first line of its
-    version, "" if it is missing; `answer`: seconds for a command on the open connection; `ahead`:
-    seconds by which the cluster's clock is ahead of this machine's, None if unknown.
+    `described`: the scheduler's description of the cluster; `silence`: why there is none. `rsync`:
+    the first line of its version, "" if it is missing; `answer`: seconds for a command on the open
+    connection; `ahead`: seconds by which the cluster's clock is ahead of this machine's, None if
+    unknown.
     """
 
     error: str = ""
@@ -49,16 +50,15 @@ async def visit(
     ahead = _difference(told, before, clock())
     rsync = await transport.run(["rsync", "--version"], timeout=_SECONDS)
     described, silence, version = None, "", ""
-    if cluster.scheduler == "slurm":
-        from rowtui.core.clusters.schedulers.slurm.describe import describe_over
-
-        version = _line(await transport.run(["sbatch", "--version"], timeout=_SECONDS))
+    kind = cluster.kind
+    if kind.describes:
+        version = _line(await transport.run(kind.version_command, timeout=_SECONDS))
         try:
-            described = await describe_over(transport)
+            described = await kind.describe(transport)
         except RowtuiError as error:
             silence = error.message
         else:
-            silence = "" if described is not None else "there is no Slurm on its login node"
+            silence = "" if described is not None else f"there is no {kind.title} on its login node"
     return Visit("", described, silence, version, _line(rsync), answer, ahead)
 
 

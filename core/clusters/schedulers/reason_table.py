@@ -1,6 +1,6 @@
 """The form of a table that explains a scheduler's reasons: whole texts, and patterns.
 
-Every scheduler has a `Reasons` of its own, and `reasons.TABLES` lists all tables.
+Every kind of scheduler may have a `Reasons` of its own (`SchedulerKind.reasons`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ class ReasonExplanation(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """The reasons of a scheduler: whole texts, and patterns for all other reasons."""
+    """The reasons of a scheduler: whole texts, and patterns for all other reasons.
+
+    `explains_suspension`: the table also has the reasons of suspended jobs.
+    """
 
     words: Mapping[str, ReasonExplanation]
     patterns: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], ReasonExplanation]], ...] = ()
+    explains_suspension: bool = False
 
     def find(self, reason: str) -> ReasonExplanation | None:
         """Return the meaning of this reason; None if the table does not contain it."""

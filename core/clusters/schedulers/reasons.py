@@ -1,8 +1,9 @@
 """Explain why a job waits or how it ended, in a sentence for the user, with a hint.
 
 The input is a scheduler's record of a job; the result is an `ReasonExplanation`. The schedulers'
-reasons are in tables; a new scheduler adds its table to `TABLES`. A reason that is in no table is
-shown unchanged. The module is pure; text from outside is made safe to show. Source: signal(7).
+reasons are in the tables of the installed kinds of schedulers (the local scheduler uses Slurm's);
+no reason is in two of them. A reason that is in no table is shown unchanged. Text from outside is
+made safe to show. Source: signal(7).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.clusters.schedulers.grid_engine.reasons import GRID_ENGINE
+from rowtui.core.clusters.schedulers.kind import reason_tables
 from rowtui.core.clusters.schedulers.reason_table import (
     HELD,
     ReasonExplanation,
@@ -21,16 +22,9 @@ from rowtui.core.clusters.schedulers.reason_table import (
     foreign,
     in_words,
 )
-from rowtui.core.clusters.schedulers.slurm.reasons import SLURM
 from rowtui.core.workflow.duration import format_duration
 
-__all__ = ["TABLES", "ReasonExplanation", "Reasons", "explain"]
-
-TABLES: tuple[Reasons, ...] = (SLURM, GRID_ENGINE)
-"""Why jobs wait, by scheduler; the local scheduler uses Slurm's reasons.
-
-The first table that contains a reason explains it.
-"""
+__all__ = ["ReasonExplanation", "Reasons", "explain"]
 
 
 def explain(job: Job, now: float) -> ReasonExplanation:
@@ -42,7 +36,7 @@ def explain(job: Job, now: float) -> ReasonExplanation:
             return _held(job)
         case JobState.RUNNING:
             return _runs(job)
-        case JobState.SUSPENDED if (told := _found(job.reason, (GRID_ENGINE,))) is not None:
+        case JobState.SUSPENDED if (told := _suspended(job.reason)) is not None:
             return told
         case JobState.UNKNOWN if job.reason.strip():
             return ReasonExplanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
@@ -68,7 +62,7 @@ def how_long(seconds: int) -> str:
 
 
 def _waits(job: Job, now: float) -> ReasonExplanation:
-    told = _found(job.reason, TABLES)
+    told = _found(job.reason, reason_tables())
     if told is None:
         told = ReasonExplanation(
             f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
@@ -85,7 +79,7 @@ def _waits(job: Job, now: float) -> ReasonExplanation:
 
 
 def _held(job: Job) -> ReasonExplanation:
-    told = _found(job.reason, TABLES)
+    told = _found(job.reason, reason_tables())
     if told is not None and told.needs_person:
         return told
     if told is not None or not job.reason.strip():
@@ -94,7 +88,7 @@ def _held(job: Job) -> ReasonExplanation:
 
 
 def _runs(job: Job) -> ReasonExplanation:
-    if job.reason in _STARTING and (told := _found(job.reason, TABLES)) is not None:
+    if job.reason in _STARTING and (told := _found(job.reason, reason_tables())) is not None:
         return told
     where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
     if job.limit is None or job.elapsed is None or job.limit > _YEAR:
@@ -172,6 +166,10 @@ def _refused(job: Job) -> ReasonExplanation:
     return ReasonExplanation(
         f"The scheduler refused it{why}.", "Its directories may be submitted again."
     )
+
+
+def _suspended(reason: str) -> ReasonExplanation | None:
+    return _found(reason, tuple(it for it in reason_tables() if it.explains_suspension))
 
 
 def _found(reason: str, tables: tuple[Reasons, ...]) -> ReasonExplanation | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import JobAnswer, JobKey, JobState
-from rowtui.core.clusters.schedulers.detail import Everybody, ask_detail, ask_everybody
+from rowtui.core.clusters.schedulers.kind import Everybody, scheduler_kind
 from rowtui.core.project.queue.book import QueueBook
 from rowtui.core.project.queue.rows import Foreign, MarkedRow, QueueEntry, QueueRow, RowKey
 from rowtui.core.project.queue.verbs import cancel_jobs, hold_jobs, release_jobs
@@ -163,11 +163,10 @@ class QueueWork:
             if cluster is None or scheduler is None:
                 why = f"{entry.cluster} cannot be asked from here"
                 return JobDetail(key, self._clock(), problem=why)
-            if scheduler.kind == "local":
+            if cluster.is_this_machine:
                 return self._local_detail(key, entry)
-            told = await ask_detail(
-                scheduler.kind, reach.transport(cluster), job, estimate=estimate
-            )
+            kind = scheduler_kind(scheduler.kind)
+            told = await kind.detail(reach.transport(cluster), job, estimate=estimate)
         except (RowtuiError, OSError) as error:
             return JobDetail(key, self._clock(), problem=str(error) or "no answer")
         parts = tuple(DetailPart(one.command, one.fields, one.problem) for one in told.asked)
@@ -231,7 +230,8 @@ class QueueWork:
                     found = Everybody(problem="it cannot be asked from here")
                 else:
                     transport = reach.transport(cluster)
-                    found = await ask_everybody(scheduler.kind, transport, MOST_FOREIGN)
+                    kind = scheduler_kind(scheduler.kind)
+                    found = await kind.everybody(transport, MOST_FOREIGN)
             except (RowtuiError, OSError) as error:
                 found = Everybody(problem=str(error) or "no answer")
             old = self._everybody.get(name)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from rowtui.core.base.errors import RowtuiError
+from rowtui.core.base.plug_ins import PlugIns
 from rowtui.core.network.samples.columns import (
     Codes,
     Columns,
@@ -276,3 +278,56 @@ def _left_over(tables: Sequence[Columns], rows: Sequence[Rows]) -> tuple[Rows, .
 
 def _said(table: Columns) -> str:
     return f"[{dimensions_text(table.dimensions)}]"
+
+
+# Combinations of a node's groups, by the name in network.toml: built-in and installed ones.
+#
+# A package adds one with an entry point in the group `rowtui.combinations`: a function that takes
+# the samples of each group (`Columns`) and gives a `Combined`, with the dimensions that `join`
+# would have. The result is checked, and errors of a plug-in are reported with the plug-in's name.
+# Source: Fastr's documentation (NodeRun combines payloads, plug-in based).
+
+
+PLUG_INS = PlugIns("rowtui.combinations", "combination", callable, DimensionError)
+_HINT = "mend the package that it comes from, uninstall it or choose another"
+
+
+def find_combination(name: str) -> Combination:
+    """Return the combination of this name. Raises: DimensionError if it is missing or unusable."""
+    ours = COMBINATIONS.get(name)
+    if ours is not None:
+        return ours
+    made = PLUG_INS.find(name, COMBINATIONS, call=False)
+
+    def checked(tables: Sequence[Columns]) -> Combined:
+        try:
+            found = made(tables)
+        except RowtuiError:
+            raise
+        except Exception as error:
+            failed = f"the combination '{name}' failed with {type(error).__name__}"
+            raise DimensionError(failed, _HINT) from error
+        if why := _fault(found, tables):
+            raise DimensionError(f"the combination '{name}' gave {why}", _HINT)
+        combined: Combined = found
+        return combined
+
+    return checked
+
+
+def _fault(found: object, tables: Sequence[Columns]) -> str:
+    """Return what is wrong with the result of a plug-in; "" if it is valid."""
+    if not isinstance(found, Combined) or not isinstance(found.columns, Columns):
+        return "nothing that is a combination of samples"
+    if len(found.rows) != len(tables):
+        return f"rows of {len(found.rows)} groups, of {len(tables)}"
+    for rows, table in zip(found.rows, tables, strict=True):
+        array = np.asarray(rows)
+        if array.shape != (found.columns.count,) or array.dtype.kind not in "iu":
+            return "no row of each group for each of its samples"
+        if len(array) and not 0 <= array.min() <= array.max() < table.count:
+            return "rows that are not there"
+    wanted = dict.fromkeys(name for table in tables for name in table.names)
+    if list(found.columns.names) != list(wanted):
+        return f"the dimensions {', '.join(found.columns.names)}, not {', '.join(wanted)}"
+    return ""

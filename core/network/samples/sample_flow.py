@@ -26,8 +26,7 @@ from rowtui.core.network.definition.spec import (
 )
 from rowtui.core.network.graph.edges import edges
 from rowtui.core.network.samples.columns import Codes, Columns, Rows, columns, product
-from rowtui.core.network.samples.combination_plug_ins import find_combination
-from rowtui.core.network.samples.combine import join
+from rowtui.core.network.samples.combine import find_combination, join
 from rowtui.core.network.samples.domain import Domain
 from rowtui.core.network.samples.link import LinkStage, SubInput, SubOutput
 from rowtui.core.network.samples.model import DimensionError

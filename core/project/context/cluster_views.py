@@ -12,7 +12,7 @@ from rowtui.core.clusters.polling.policy import PollPace
 if TYPE_CHECKING:
     from rowtui.core.base.errors import Problem
     from rowtui.core.clusters.model import NodeType, Partition, PartitionLoad
-    from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind
+    from rowtui.core.clusters.schedulers.kind import FoundKind
 
 
 class ClusterDetail(NamedTuple):

@@ -20,7 +20,7 @@ from rowtui.core.clusters.config.user_config import ClusterPlace, cluster_places
 from rowtui.core.clusters.model import Cluster, NodeType, Partition
 from rowtui.core.clusters.polling.policy import pace_of
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.slurm.nodes import FoundKind, FoundNodes, slurm_node_types
+from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
 from rowtui.core.project.context.cluster_views import ClusterDetail, ClustersView
 
 if TYPE_CHECKING:
@@ -42,21 +42,22 @@ async def live_node_types(
 
     Raises: RowtuiError, LoginError if the cluster cannot be asked.
     """
-    if cluster.scheduler in ("local", "bash"):
+    scheduler = cluster.kind
+    if scheduler.runs_here:
         kind = this_machine(environment)
         return FoundNodes((FoundKind(kind, 1, example="this machine"),))
-    if cluster.scheduler != "slurm":
-        raise RowtuiError(
-            f"{visible(cluster.name)} cannot be asked for its nodes: it is no Slurm cluster",
-            "describe them by hand: [[cluster.node_type]] in rowtui's clusters.toml",
-        )
     try:
-        found = await slurm_node_types(reach.transport(cluster))
+        found = await scheduler.node_types(reach.transport(cluster))
     except RowtuiError:
         login = reach.login_error(cluster.name)
         if login is None:
             raise
         raise login from None  # the reason why the login is impossible, with a hint
+    if found is None:
+        raise RowtuiError(
+            f"{visible(cluster.name)} cannot be asked for its nodes: it is no Slurm cluster",
+            "describe them by hand: [[cluster.node_type]] in rowtui's clusters.toml",
+        )
     return _usable(cluster, found)
 
 
@@ -78,7 +79,7 @@ def entry_toml(cluster: Cluster, found: FoundNodes) -> str:
     """Return an entry that adds the node types to the cluster, and names it if it is new."""
     text = f"[[cluster]]\nname = {toml_string(cluster.name)}\n"
     if cluster.source == "sinfo":
-        text += 'scheduler = "slurm"\nidentify.always = true\n'
+        text += f"scheduler = {toml_string(cluster.scheduler)}\nidentify.always = true\n"
     remarks = {each.kind.name: each.remarks for each in found.kinds}
     return text + node_types_toml([each.kind for each in found.kinds], remarks=remarks)
 

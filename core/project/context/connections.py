@@ -18,18 +18,16 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import LocalTransport, Transport
 from rowtui.core.clusters.config.builtin import LOCAL
-from rowtui.core.clusters.config.load_remote import ssh_target
+from rowtui.core.clusters.config.load_remote import remote_path, ssh_target
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.paths import remote_path
 from rowtui.core.clusters.polling.description_cache import (
     described_cluster,
     needs_description,
     remember_description,
 )
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
-from rowtui.core.clusters.schedulers.slurm.describe import describe_over
+from rowtui.core.clusters.schedulers.kind import make_scheduler
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble, Nobody
 from rowtui.core.mirror.model import CopyFailure, MirrorError
 from rowtui.core.project.context.credentials import Door
@@ -41,9 +39,6 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.context.cluster_context import ClusterContext
-
-# Timeout of scheduler queries. It is short because the user waits, and the query is repeated soon.
-QUERY_SECONDS = 20.0
 
 
 class Connection(Transport, Protocol):
@@ -69,11 +64,11 @@ class Connection(Transport, Protocol):
 
 
 def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Scheduler:
-    """Return the scheduler of a cluster, imported on first use. Default transport: local.
+    """Return the scheduler of a cluster. Default transport: local.
 
     Raises: RowtuiError if the scheduler is not installed, or its plug-in fails.
     """
-    return make_scheduler(cluster.scheduler, cluster.name, transport, QUERY_SECONDS)
+    return make_scheduler(cluster.scheduler, cluster.name, transport)
 
 
 class Connections:
@@ -161,11 +156,11 @@ class Connections:
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-
-        described = await describe_over(self.transport(cluster))
+        kind = cluster.kind
+        described = await kind.describe(self.transport(cluster))
         if described is None:
             raise RowtuiError(
-                f"{visible(cluster.name)} has no Slurm that answers",
+                f"{visible(cluster.name)} has no {kind.title} that answers",
                 "name its scheduler in clusters.toml",
             )
         self._described[cluster.name] = remember_description(cluster, described)

@@ -286,7 +286,7 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     By default only clusters that are reached over a connection get arrays: Row does not recognise
     an array's tasks once they run, and would submit their directories again.
     """
-    if cluster.scheduler != "slurm":
+    if not cluster.kind.array_task:
         return 0
 
     wanted = project.arrays

@@ -109,7 +109,7 @@ class Looks:
 
     def submitted(self, cluster: str) -> None:
         """Poll this cluster soon, because jobs were sent to it."""
-        scheduler = self.around.reach.scheduler(cluster)
+        scheduler = self.around.reach.scheduler(cluster)  # jobs were sent, so it can be used
         if scheduler is not None and not scheduler.immediate:
             self._poll(cluster, scheduler).submitted()
 
@@ -245,7 +245,11 @@ class Queues:
     async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
         """Poll one cluster, and derive the state of the project's jobs there."""
         self.unanswered.pop(name, None)
-        scheduler = self.project.reach.scheduler(name)
+        try:
+            scheduler = self.project.reach.scheduler(name)
+        except RowtuiError as error:  # its plug-in cannot be used
+            self.unanswered[name] = error.message
+            return Answers({})
         if scheduler is None:
             if self.project.failure:
                 self.unanswered[name] = self.project.failure

@@ -116,7 +116,11 @@ async def _tell(
         else:
             by_cluster.setdefault(record.cluster, {})[token] = record.key
     for name, keys in by_cluster.items():
-        scheduler = project.reach.scheduler(name)
+        try:
+            scheduler = project.reach.scheduler(name)
+        except RowtuiError as error:  # the other clusters are still asked
+            answers += [JobAnswer(key, error.message) for key in keys.values()]
+            continue
         if scheduler is None:
             why = f"{name} cannot be asked from here"
             answers += [JobAnswer(key, why) for key in keys.values()]

@@ -21,7 +21,7 @@ from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS, JobStep, Pla
 from rowtui.core.submission.sending.journal import Journal
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.schedulers.slurm.accounting import Allocations
+    from rowtui.core.clusters.schedulers.kind import Allocations
     from rowtui.core.project.project import Project
 
 BUDGET, ALLOCATION = "budget", "allocation"

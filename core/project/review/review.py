@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
-from rowtui.core.clusters.schedulers.slurm.accounting import ask_allocations
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.project.review.budgets import (
     ALLOCATION,
     BUDGET,
@@ -36,7 +36,7 @@ from rowtui.core.project.review.views import (
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Scheduler
-    from rowtui.core.clusters.schedulers.slurm.accounting import Allocations
+    from rowtui.core.clusters.schedulers.kind import Allocations
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan
 
@@ -180,14 +180,15 @@ def _allocations(
     project: Project, kinds: Mapping[str, str]
 ) -> Callable[[str, Collection[str]], Awaitable[Allocations | str]]:
     async def ask(name: str, accounts: Collection[str]) -> Allocations | str:
-        if kinds.get(name) != "slurm":
-            return f"{visible(name)} keeps no accounts" if kinds.get(name) else "not offered"
+        if not (kind := kinds.get(name)):
+            return "not offered"
+        if not scheduler_kind(kind).keeps_accounts:
+            return f"{visible(name)} keeps no accounts"
         if why := _not_now(project, name):
             return why
         cluster = project.reach.known(name)
         if cluster is None:
             return f"{visible(name)} cannot be asked from here"
-
-        return await ask_allocations(project.reach.transport(cluster), accounts)
+        return await scheduler_kind(kind).allocations(project.reach.transport(cluster), accounts)
 
     return ask

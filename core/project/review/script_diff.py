@@ -84,7 +84,9 @@ def _key(job: PlannedJob) -> object:
 
 def _joined(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     """Return the script that is submitted for several jobs."""
-    return array_script(jobs) if jobs[0].bundle is None else bundle_script(jobs, scheduler)
+    return (
+        array_script(jobs, scheduler) if jobs[0].bundle is None else bundle_script(jobs, scheduler)
+    )
 
 
 async def check_scripts(

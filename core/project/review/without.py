@@ -38,12 +38,12 @@ def script_files(plan: Plan, kinds: Mapping[str, str]) -> Iterator[tuple[str, st
     units = units_of(plan.jobs)
     digits = len(str(len(units)))
     for number, unit in enumerate(units, 1):
-        first = unit.jobs[0]
+        first, scheduler = unit.jobs[0], kinds.get(unit.cluster, plan.scheduler)
         if unit.bundle is not None:
-            script = bundle_script(unit.jobs, kinds.get(unit.cluster, plan.scheduler))
+            script = bundle_script(unit.jobs, scheduler)
             word = f"bundle-{unit.bundle.node_type}"
         elif len(unit.jobs) > 1:
-            script, word = array_script(unit.jobs), f"array-{first.action}"
+            script, word = array_script(unit.jobs, scheduler), f"array-{first.action}"
         else:
             script, word = first.script, first.name
         safe = re.sub(r"[^\w.+=-]", "_", word, flags=re.ASCII)[:80].strip(".")

@@ -203,11 +203,7 @@ class Estimator:
     def _is_ours(self) -> bool:
         """Return whether jobs run on this machine without a cluster in between."""
         cluster = self._running.project.here()
-        return (
-            cluster is not None
-            and cluster.scheduler in ("local", "bash")
-            and cluster.remote is None
-        )
+        return cluster is not None and cluster.kind.runs_here and cluster.remote is None
 
 
 def _critical_path(work: SimulatedWork, remaining: NDArray[np.float64]) -> tuple[PathStep, ...]:

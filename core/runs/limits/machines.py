@@ -94,7 +94,7 @@ def kinds_of(project: Project, cluster: Cluster) -> tuple[NodeType, ...]:
     """Return the known node types of a cluster."""
     if cluster.node_types:
         return cluster.node_types
-    if cluster.scheduler in ("local", "bash"):
+    if cluster.kind.runs_here:
         return (this_machine(project.environment),)
     nodes = (node_of(it) for it in cluster.partitions if not it.prevent_auto_select)
     return tuple(kind for kind in nodes if kind is not None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -196,7 +195,7 @@ def plugin_names(growth: Growth, chosen: str = "") -> list[str]:
     sinks = sorted(sink.name for sink in growth.flow.network.sinks)
     if len(sinks) > 1:
         names += [f"sink:{name}" for name in sinks]
-    names += sorted(point.name for point in entry_points(group=PLUG_INS))
+    names += PLUG_INS.names()
     if chosen:
         names.append(chosen)
     return list(dict.fromkeys(names))

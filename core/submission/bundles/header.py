@@ -13,10 +13,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import header_value, visible
 from rowtui.core.submission.plan.dependencies import header_lines, shared_options
 from rowtui.core.submission.plan.model import InBundle, PlannedJob
-from rowtui.core.submission.scripts.quote import header_value
 
 LOG_NAME = "rowtui-bundle-%j.out"
 # Seconds before the limit. The signal comes at most 45 s before the limit, which is less than the

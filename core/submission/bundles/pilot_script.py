@@ -24,15 +24,15 @@ short for any request, at the warning before its limit, and on SIGTERM. It is ne
 from __future__ import annotations
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.submission.bundles.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.bundles.header import WARN_SECONDS
 from rowtui.core.submission.bundles.pilot_model import Allocation
-from rowtui.core.submission.bundles.script import BEGAN, ID, LAUNCH, job_size
+from rowtui.core.submission.bundles.script import BEGAN, job_size, launch_text
 from rowtui.core.submission.bundles.shell import DRIVER
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import header_value, quote
+from rowtui.core.submission.scripts.quote import quote
 from rowtui.core.submission.scripts.script_parts import FIXED, split_script
 from rowtui.core.workflow.model import SubmitOptions
 
@@ -274,26 +274,25 @@ def pilot_script(
 ) -> str:
     """Return the script.
 
-    Raises: RowtuiError where pilots cannot run (only on Slurm and `local`).
+    Raises: RowtuiError where pilots cannot run.
     """
-    launch = LAUNCH.get(cluster.scheduler) if cluster.scheduler != "bash" else None
-    if launch is None:
+    kind = cluster.kind
+    if not kind.pilots:
         raise RowtuiError(f"there are no pilots on {visible(cluster.name)}, which has no queue")
     head = ["#!/bin/bash"]
-    if cluster.scheduler == "slurm":
+    if kind.starts_steps:
         head += _header(allocation, cluster, partition, options)
-    identity = ID[cluster.scheduler]
     memory = "-" if allocation.memory_mb is None else allocation.memory_mb
     tables = [
         f"rowtui_token={quote(token)}",
-        f"rowtui_id={identity} rowtui_restarts=0",
-        f"rowtui_job={cluster.scheduler}:$rowtui_id",
+        f"rowtui_id={kind.bundle_id} rowtui_restarts=0",
+        f"rowtui_job={kind.name}:$rowtui_id",
         f"rowtui_cpus={allocation.cpus} rowtui_gpus={allocation.gpus} rowtui_memory_mb={memory}",
         f"rowtui_seconds={allocation.seconds} rowtui_idle={allocation.idle_seconds}",
         "rowtui_lanes=([0]='') rowtui_sizes=() rowtui_places=() rowtui_tokens=() rowtui_names=()",
         "rowtui_logs=()",
     ]
-    texts = [*head, "", *tables, launch.strip("\n"), _FUNCTIONS, PILOT.strip("\n")]
+    texts = [*head, "", *tables, launch_text(kind), _FUNCTIONS, PILOT.strip("\n")]
     return "\n".join(texts) + "\n"
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobSpec
+from rowtui.core.clusters.schedulers.kind import SchedulerKind, scheduler_kind
 from rowtui.core.submission.bundles.header import LOG_NAME, bundle_header, bundle_name
 from rowtui.core.submission.bundles.launch import PROCESSES, STEPS
 from rowtui.core.submission.bundles.shell import DRIVER
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from rowtui.core.submission.plan.dependencies import After
     from rowtui.core.submission.sending.site import Access
 
-LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
-ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
-# Number of earlier starts by the scheduler, if the scheduler counts starts.
-_RESTARTS = {"slurm": "${SLURM_RESTART_COUNT:-0}"}
 # A job has begun when it is past the fence. Variables of the driver are then removed from its
 # environment.
 BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
@@ -39,23 +36,23 @@ BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
 def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     """Return the script that runs these jobs of one bundle, which may be a part of the bundle.
 
-    The jobs are in the plan's order: within each lane one after another. `scheduler`: slurm, local,
-    bash. Raises: RowtuiError for another scheduler.
+    The jobs are in the plan's order: within each lane one after another. `scheduler`: the name of
+    its kind. Raises: RowtuiError for a scheduler that cannot run several jobs in one.
     """
-    launch = LAUNCH.get(scheduler)
-    if launch is None:
+    kind = scheduler_kind(scheduler)
+    if not kind.bundle_id:
         raise RowtuiError(f"jobs cannot share one job of the scheduler {visible(scheduler)}")
     bundle = jobs[0].bundle
     assert bundle is not None
     all_parts = [_parts(job) for job in jobs]
     head = ["#!/bin/bash"]
-    if scheduler == "slurm":
+    if kind.starts_steps:
         head += bundle_header(jobs, bundle)
     # The line numbers of the parts depend on the number of lines before them, not on their content.
-    before = [*head, "", *_tables(jobs, bundle, scheduler, _Places(all_parts, 0).of_jobs)]
-    before += [launch.strip("\n"), DRIVER.strip("\n"), ""]
+    before = [*head, "", *_tables(jobs, bundle, kind, _Places(all_parts, 0).of_jobs)]
+    before += [launch_text(kind), DRIVER.strip("\n"), ""]
     places = _Places(all_parts, sum(text.count("\n") + 1 for text in before))
-    before[len(head) + 1 : -3] = _tables(jobs, bundle, scheduler, places.of_jobs)
+    before[len(head) + 1 : -3] = _tables(jobs, bundle, kind, places.of_jobs)
     return "\n".join([*before, *places.texts]) + "\n"
 
 
@@ -79,6 +76,11 @@ def bundle_spec(
         after_tasks=after.tasks,
         held=access.scheduler.holds,
     )
+
+
+def launch_text(kind: SchedulerKind) -> str:
+    """Return the bash functions that start the requests of a bundle or a pilot."""
+    return (STEPS if kind.starts_steps else PROCESSES).strip("\n")
 
 
 def _parts(job: PlannedJob) -> ScriptParts:
@@ -116,13 +118,13 @@ class _Places:
 
 
 def _tables(
-    jobs: Sequence[PlannedJob], bundle: InBundle, scheduler: str, places: Sequence[str]
+    jobs: Sequence[PlannedJob], bundle: InBundle, kind: SchedulerKind, places: Sequence[str]
 ) -> list[str]:
     lanes: dict[int, list[int]] = {}
     for number, job in enumerate(jobs):
         lanes.setdefault(_place(job).lane, []).append(number)
     return [
-        f"rowtui_id={ID[scheduler]} rowtui_restarts={_RESTARTS.get(scheduler, 0)}",
+        f"rowtui_id={kind.bundle_id} rowtui_restarts={kind.bundle_restarts}",
         f"rowtui_cpus={bundle.cpus} rowtui_gpus={bundle.gpus}",
         *_array("lanes", [f"'{' '.join(map(str, lane))}'" for _, lane in sorted(lanes.items())]),
         *_array("sizes", [f"'{job_size(job)}'" for job in jobs]),

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.slurm.options import one_line
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.groups.request import job_cost
 from rowtui.core.mapping.engine.destinations import whole
@@ -24,35 +25,18 @@ from rowtui.core.mapping.model.decision import Placement
 from rowtui.core.submission.plan.model import PlacementBasis
 from rowtui.core.submission.scripts.header import options_for
 from rowtui.core.submission.scripts.quote import quote
-from rowtui.core.submission.scripts.sbatch_options import native_options, one_line, option, switch
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
-# Parameter -> the option of sbatch that it becomes.
-_OPTIONS: Mapping[str, str] = {
-    "qos": "--qos",
-    "constraint": "--constraint",
-    "reservation": "--reservation",
-    "licenses": "--licenses",
-    "gres": "--gres",
-    "nice": "--nice",
-    "nodes": "--nodes",
-    "nodelist": "--nodelist",
-    "exclude": "--exclude",
-    "tmp": "--tmp",
-    "switches": "--switches",
-    "container": "--container",
-    "mail_type": "--mail-type",
-    "mail_user": "--mail-user",
-    "begin": "--begin",
-    "deadline": "--deadline",
-}
-# Parameter -> the option that it turns on, and values it may have instead of yes or no.
-_SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "exclusive": ("--exclusive", ("user", "mcs")),
-    "requeue": ("--requeue", ()),
-}
-_NATIVE = ("nativeSpecification", "native_specification", "submit_native_specification")
-_ELSEWHERE = frozenset({"partition", "account", "weight", "node_type", *_NATIVE})
+# Parameters of docs/mapping.md. A scheduler without such an option ignores the parameter.
+_PARAMETERS = frozenset(
+    {
+        "qos", "constraint", "reservation", "licenses", "gres", "nice", "nodes", "nodelist",
+        "exclude", "tmp", "switches", "container", "mail_type", "mail_user", "begin", "deadline",
+        "exclusive", "requeue", "nativeSpecification", "native_specification",
+        "submit_native_specification",
+    }
+)  # fmt: skip
+_ELSEWHERE = frozenset({"partition", "account", "weight", "node_type"})
 _LARGEST = 2.0**31  # cores, GPUs or GB; more than any scheduler counts
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Variables that scripts use themselves, and variables that bash does not allow to be set.
@@ -177,29 +161,15 @@ def _partition(placement: Placement, cluster: Cluster) -> Partition | None:
 def _options(
     options: SubmitOptions, placement: Placement, cluster: Cluster, warnings: list[str]
 ) -> SubmitOptions:
-    custom = list(options.custom)
-    unknown = []
-    slurm = cluster.scheduler == "slurm"
-    for name, value in placement.params.items():
-        if (
-            value is None
-            or value == ""
-            or name in _ELSEWHERE
-            or (not slurm and name in {*_OPTIONS, *_SWITCHES})
-        ):
-            continue
-        if name in _OPTIONS:
-            custom.append(option(_OPTIONS[name], name, value))
-        elif name in _SWITCHES:
-            flag, kinds = _SWITCHES[name]
-            custom += switch(flag, name, value, kinds)
-        elif not name.isupper():  # upper-case parameters are the site's own, for its expressions
-            unknown.append(name)
-    if slurm:
-        for name in _NATIVE:
-            text = placement.params.get(name)
-            if text:
-                custom += native_options(name, text)
+    params = {
+        name: value
+        for name, value in placement.params.items()
+        if value is not None and value != "" and name not in _ELSEWHERE
+    }
+    more, others = cluster.kind.placement_options(params)
+    custom = [*options.custom, *more]
+    # Upper-case parameters are the site's own, for its expressions.
+    unknown = [name for name in others if not (name in _PARAMETERS or name.isupper())]
     if unknown:
         shown = ", ".join(map(visible, unknown))
         warnings.append(

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rowtui.core.base.text import visible
+from rowtui.core.base.text import header_value, visible
 from rowtui.core.clusters.schedulers.base import task_token
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.plan.dependencies import depending
 from rowtui.core.submission.plan.model import PlannedJob
-from rowtui.core.submission.scripts.quote import header_value
 from rowtui.core.submission.scripts.script_parts import FIXED, ScriptParts, split_script
 
 MOST_TASKS = 1000  # the limit of Slurm's default MaxArraySize of 1001
@@ -142,8 +142,12 @@ def _as_task(job: PlannedJob, array: str, task: int) -> PlannedJob:
     )
 
 
-def array_script(jobs: Sequence[PlannedJob]) -> str:
-    """Return the script of an array with these tasks, which may be a part of the array."""
+def array_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
+    """Return the script of an array with these tasks, which may be a part of the array.
+
+    `scheduler`: the name of its kind, which must have arrays.
+    """
+    task = scheduler_kind(scheduler).array_task
     first = _parts(jobs[0])
     assert first is not None
     name = f"{_JOB_NAME}{header_value(visible(jobs[0].action))}"
@@ -153,12 +157,12 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
     tasks = [_of_task(_own(job)) for job in jobs]
     if len({common for _, common in tasks}) > 1:  # in a plan of an earlier version
         tasks = [(_own(job), "") for job in jobs]
-    lines = [*header, "", 'case "$SLURM_ARRAY_TASK_ID" in']
+    lines = [*header, "", f'case "{task}" in']
     for job, (text, _) in zip(jobs, tasks, strict=True):
         lines += [f"{job.task})", text, ";;"]
     lines += [
         "*)",
-        'echo >&2 "rowtui: this array has no task $SLURM_ARRAY_TASK_ID: nothing was run."',
+        f'echo >&2 "rowtui: this array has no task {task}: nothing was run."',
         "exit 3",
         ";;",
         "esac",

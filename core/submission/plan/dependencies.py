@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.submission.bundles.pilot_model import is_in_pilot
 from rowtui.core.submission.plan.model import JobStep, JournalEntry, PlannedJob
 from rowtui.core.submission.sending.journal import read_end_detail
@@ -26,7 +27,7 @@ from rowtui.core.submission.sending.journal import read_end_detail
 #
 # A bundle asks for its own size; everything else in the headers of its jobs (partition, account,
 # additions of the site or the user) must be equal. A job that asks for its own nodes, time or files
-# cannot share. Source: `header.shared_header` (the order of lines), the manual of sbatch.
+# cannot share. Source: `SlurmKind.header` (the order of lines), the manual of sbatch.
 
 
 _PREFIX = "#SBATCH "
@@ -83,7 +84,6 @@ def _written(lines: list[str]) -> list[str]:
 UPSTREAM_NOT_SENT = "a job that it depends on was not sent"
 UPSTREAM_FAILED = "not reached: a job that it depends on did not end well"
 NEEDS_MISSING = "not reached: what it needs of other jobs is not there"
-_DEPENDING = frozenset({"slurm", "local"})
 
 
 def can_depend(cluster: Cluster) -> bool:
@@ -97,7 +97,7 @@ def can_depend(cluster: Cluster) -> bool:
 
 def keeps_order(scheduler: str) -> bool:
     """Whether a scheduler of this kind starts a job only after others have ended well."""
-    return scheduler in _DEPENDING
+    return scheduler_kind(scheduler).waits_for_success
 
 
 class DependencyState(enum.Enum):

@@ -176,10 +176,11 @@ def _shared(
 ) -> _Shared:
     action, cluster, partition = request.action, way.cluster, way.partition
     named = options_for(action, cluster.name).partition
+    kind = cluster.kind
     return _Shared(
         way=way,
         destination=PlannedDestination(cluster.name, partition.name if partition else ""),
-        log_path="" if cluster.scheduler == "bash" else log_path(action, cluster.name),
+        log_path="" if kind.immediate else log_path(action, cluster.name),
         memory_mb=job_memory_mb(request, partition),
         reasons=choice_reasons(cluster, way.choice, named) if place is None else place.reasons,
         starts_steps=starts_processes(action, planner.setting.launchers, cluster.name),
@@ -192,10 +193,8 @@ def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None)
     `named`: the partition in workflow.toml.
     """
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
-    if cluster.scheduler == "local":
-        return ("this machine's own queue runs it in the background, when cores are free",)
-    if cluster.scheduler == "bash":
-        return ("it runs here and now, one job after another",)
+    if only := cluster.kind.only_choice:
+        return (only,)
     if choice.partition is None:
         return refusals
     name = visible(choice.partition.name)

@@ -1,8 +1,6 @@
-"""The `#SBATCH` header of a job script, in Row's order.
+"""The header of a job script, and the parts of it that do not depend on the scheduler.
 
-The input is an action, the totals of a job and the chosen partition; the result is lines. A value
-that sbatch would split, or that would end its line, is quoted or made visible. The format follows
-the output of Row 1.1.
+The input is an action, the totals of a job and the chosen partition; the result is lines.
 """
 
 from __future__ import annotations
@@ -11,8 +9,9 @@ from collections.abc import Sequence
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import HeaderRequest
 from rowtui.core.groups.model import JobRequest
-from rowtui.core.submission.scripts.quote import file_name_part, header_value
+from rowtui.core.submission.scripts.quote import file_name_part
 from rowtui.core.workflow.model import Action, SubmitOptions
 
 
@@ -43,73 +42,28 @@ def log_path(action: Action, cluster: str) -> str:
     return path
 
 
-def memory_option(request: JobRequest, partition: Partition | None) -> str:
-    """Return `--mem-per-gpu=...` or `--mem-per-cpu=...`; "" if no memory is stated."""
-    resources = request.action.resources
-    if request.gpus:
-        stated = _memory(
-            resources.memory_per_gpu_mb,
-            partition.memory_per_gpu_mb if partition else None,
-            partition.memory_per_gpu if partition else None,
-        )
-        return f"--mem-per-gpu={stated}" if stated else ""
-    stated = _memory(
-        resources.memory_per_cpu_mb,
-        partition.memory_per_cpu_mb if partition else None,
-        partition.memory_per_cpu if partition else None,
-    )
-    return f"--mem-per-cpu={stated}" if stated else ""
-
-
-def _memory(of_action: int | None, of_partition: int | None, as_written: str | None) -> str:
-    megabytes = of_action if of_action is not None else of_partition
-    return f"{megabytes}M" if megabytes is not None else as_written or ""
-
-
-def name_line(action: Action, names: Sequence[str]) -> str:
-    """Return the first line, the only one that depends on the directories of a job."""
-    return f"#SBATCH --job-name={header_value(job_name(action, names))}"
+def script_header(
+    request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
+) -> list[str]:
+    """Return the lines of the header for a job of these directories. Raises: RowtuiError."""
+    kind = cluster.kind
+    named = [kind.name_line(job_name(request.action, names))] if kind.names_job else []
+    return [*named, *shared_header(request, cluster, partition)]
 
 
 def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | None) -> list[str]:
-    """Return all other lines, which are the same for equal requests."""
-    from rowtui.core.clusters.schedulers.slurm.scheduler import time_limit_signal_option
+    """Return all lines but the job's name: they are the same for equal requests.
 
-    action, resources = request.action, request.action.resources
-    options = options_for(action, cluster.name)
-    lines = [f"--output={header_value(log_path(action, cluster.name))}"]
-    if partition is not None:
-        lines.append(f"--partition={header_value(partition.name)}")
-    lines.append(f"--ntasks={request.processes}")
-    if resources.threads_per_process is not None:
-        lines.append(f"--cpus-per-task={resources.threads_per_process}")
-    if request.gpus:
-        lines.append(f"{cluster.slurm_gpus_per_task}{resources.gpus_per_process}")
-    nodes = _nodes(request, partition)
-    if nodes is not None:
-        lines.append(f"--nodes={nodes}")
-    memory = memory_option(request, partition)
-    if memory:
-        lines.append(memory)
-    lines.append(f"--time={-(-request.walltime_seconds // 60)}")
-    written = [*cluster.submit_options, *options.custom]
-    if not any(option.lstrip().startswith("--signal") for option in written):
-        lines.append(time_limit_signal_option(request.walltime_seconds))
-    lines += cluster.submit_options
-    if options.account is not None:
-        suffix = partition.account_suffix if partition else None
-        lines.append(f"--account={header_value(options.account + (suffix or ''))}")
-    lines += options.custom
-    # User options may have several lines; each line belongs to the header.
-    return [f"#SBATCH {line.removeprefix('#SBATCH ')}" for text in lines for line in _lines(text)]
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in text.split("\n") if line.strip()] or [text]
-
-
-def _nodes(request: JobRequest, partition: Partition | None) -> int | None:
-    if partition is None:
-        return None
-    size = partition.gpus_per_node if request.gpus else partition.cpus_per_node
-    return -(-(request.gpus or request.cpus) // size) if size else None
+    Raises: RowtuiError.
+    """
+    action = request.action
+    asked = HeaderRequest(
+        action.resources,
+        options_for(action, cluster.name),
+        log_path(action, cluster.name),
+        request.processes,
+        request.cpus,
+        request.gpus,
+        request.walltime_seconds,
+    )
+    return cluster.kind.header(asked, cluster, partition)

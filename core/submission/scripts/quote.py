@@ -134,22 +134,6 @@ def _escape_bytes(text: str) -> str:
     )
 
 
-_HEADER_PLAIN = re.compile(r"[A-Za-z0-9_+,./:@%=^~()\[\]{}*?!&|;<>-]+")
-_HEADER_SPECIAL = re.compile(r'(["\\])')
-
-
-def header_value(text: str) -> str:
-    """Return the value of an option in a batch header: unquoted as in Row, else in double quotes.
-
-    Control characters and bytes that are not UTF-8 are made visible, because the header consists of
-    lines. sbatch splits header lines at spaces and interprets quotes and backslashes.
-    """
-    shown = visible(text)
-    if not shown or _HEADER_PLAIN.fullmatch(shown):
-        return shown
-    return '"' + _HEADER_SPECIAL.sub(r"\\\1", shown) + '"'
-
-
 def file_name_part(name: str) -> str:
     """Return an action's name as part of a log's name, without a folder or a `%j` of its own.
 

@@ -25,6 +25,7 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.base.values import MISSING, compact, resolve
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.kind import SchedulerKind
 from rowtui.core.groups.model import JobRequest
 from rowtui.core.submission.scripts.fill import (
     FilledCommand,
@@ -32,31 +33,12 @@ from rowtui.core.submission.scripts.fill import (
     refuse_arithmetic,
     value_variable,
 )
-from rowtui.core.submission.scripts.grid_engine_header import (
-    RUNNER,
-    ear_for_notices,
-    grid_engine_header,
-)
-from rowtui.core.submission.scripts.header import name_line, options_for, shared_header
+from rowtui.core.submission.scripts.header import job_name, options_for, shared_header
 from rowtui.core.submission.scripts.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.scripts.script_parts import NameLines
 from rowtui.core.submission.scripts.shell import PRELUDE
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import CommandTemplate, PartKind
-
-# Expressions for the scheduler's job id, and for the number of earlier starts if the scheduler
-# counts them. A script that is run by hand has no id. Other schedulers, including plug-ins, pass
-# the job id in ROWTUI_JOB_ID.
-_RUNNER = {
-    "slurm": (
-        "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-BY_HAND}}"
-        "${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
-        "${SLURM_JOB_ID:+${SLURM_RESTART_COUNT:-0}}",
-    ),
-    "grid_engine": RUNNER,
-    "bash": ("BY_HAND", ""),
-}
-_ANY_RUNNER = ("${ROWTUI_JOB_ID:-BY_HAND}", "")
 
 
 class Recipe(NamedTuple):
@@ -85,7 +67,7 @@ class ScriptFrame(NamedTuple):
     """
 
     recipe: Recipe
-    named: bool  # a line of the header has the job's name
+    kind: SchedulerKind
     header: str
     exports: str
     identity: str
@@ -96,23 +78,19 @@ def script_frame(
     recipe: Recipe, request: JobRequest, cluster: Cluster, partition: Partition | None
 ) -> ScriptFrame:
     """Return the frame of the script for such a job. Raises: RowtuiError."""
-    filled, scheduler = recipe.filled, cluster.scheduler
-    header: list[str] = []
-    if scheduler == "slurm":
-        header = shared_header(request, cluster, partition)
-    elif scheduler == "grid_engine":
-        header = grid_engine_header(request, cluster, partition)
+    filled, kind = recipe.filled, cluster.kind
+    header = shared_header(request, cluster, partition)
     rest = ["", PRELUDE.strip("\n"), ""]
-    if scheduler == "grid_engine":
-        rest.append(ear_for_notices(request.walltime_seconds))
+    if traps := kind.traps(request.walltime_seconds):
+        rest.append(traps)
     setup = options_for(request.action, cluster.name).setup
     if setup:
         rest += _setup(setup)
     rest += _for_each(filled) if recipe.each else _for_all(filled)
-    identity = [*_identity(scheduler), *_products(request.action, recipe.workspace_path)]
+    identity = [*_identity(kind), *_products(request.action, recipe.workspace_path)]
     return ScriptFrame(
         recipe,
-        scheduler == "slurm",
+        kind,
         "\n".join([*header, ""]),
         "\n".join(["", *_exports(request, cluster, recipe.workspace_path), ""]),
         "\n".join(identity),
@@ -133,8 +111,8 @@ def framed_script(
     texts = [_texts(pointer, names, values) for pointer in filled.values]
     _refuse_arithmetic(filled, names, texts)
     parts = ["#!/bin/bash"]
-    if frame.named:
-        parts.append(name_line(request.action, names))
+    if frame.kind.names_job:
+        parts.append(frame.kind.name_line(job_name(request.action, names)))
     parts += [
         frame.header,
         _array("directories", names),
@@ -176,12 +154,10 @@ def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list
     return lines
 
 
-def _identity(scheduler: str) -> list[str]:
-    by_hand = "$$.$RANDOM"
-    who, run = _RUNNER.get(scheduler, _ANY_RUNNER)
+def _identity(kind: SchedulerKind) -> list[str]:
     return [
-        f"rowtui_job={quote(scheduler)}:{who.replace('BY_HAND', by_hand)}",
-        f"rowtui_run={run}",
+        f"rowtui_job={quote(kind.name)}:{kind.job_id.replace('BY_HAND', '$$.$RANDOM')}",
+        f"rowtui_run={kind.restarts}",
     ]
 
 

@@ -146,10 +146,11 @@ def spec_of(unit: SubmissionCall, access: Access, keys: Mapping[str, JobKey]) ->
     if unit.bundle is not None:
         return bundle_spec(unit.jobs, unit.bundle, access, after)
     first = unit.jobs[0]
+    script = array_script(unit.jobs, access.scheduler.kind) if array else first.script
     return JobSpec(
         token=first.array if array else first.token,
         name=first.name,
-        script=array_script(unit.jobs) if array else first.script,
+        script=script,
         workdir=access.site.workdir,
         log_path=first.log_path,
         cpus=first.cpus,

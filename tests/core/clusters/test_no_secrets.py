@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec, Scheduler
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 
 from tests.eventually import eventually_async

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.submission.plan.model import Plan
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec
+from rowtui.core.clusters.schedulers.slurm.options import native_options
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.submission.plan.json import save_plan
 from rowtui.core.submission.plan.model import JobStep, JournalEntry
-from rowtui.core.submission.scripts.sbatch_options import native_options
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import HOSTILE, RealProject

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
 
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
@@ -179,8 +180,6 @@ def read_queue(stdout: bytes, now: float) -> ListedJobs:
 
     Times in the output are UTC. Raises: UnreadableError.
     """
-    from xml.etree import ElementTree
-
     # Names of other users' jobs may contain characters that XML forbids. A document type never
     # occurs, and could expand a small answer to a large one.
     if b"<!" in stdout or _SCHEMA not in stdout:
@@ -310,83 +309,6 @@ def read_error_reasons(stdout: bytes) -> dict[JobKey, str]:
     return found
 
 
-_RULE = re.compile(r"^={20,}$", re.MULTILINE)
-_RESCHEDULED = frozenset({24, 25})  # the job was put back into the queue
-_NODE_FAILED = frozenset({19, 21})  # the host lost the job
-_NOTICED = {128 + 15: JobState.CANCELLED, 128 + 10: JobState.TIMEOUT}
-_LIMIT_ENFORCED = 37
-_BY_SIGNAL = 100
-
-
-def read_accounts(stdout: bytes) -> list[Job]:
-    """Return the jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
-    found: dict[JobKey, Job] = {}
-    for record in _RULE.split(stdout.decode("utf-8", "replace")):
-        fields = {}
-        for line in record.splitlines():
-            name, _, value = line.partition(" ")
-            fields[name] = value.strip()
-        if "jobnumber" not in fields:
-            continue
-        try:
-            job = _ended_job(fields)
-        except (KeyError, ValueError) as error:
-            raise QstatFormatError(f"qacct: {error}"[:REASON_LIMIT]) from error
-        if job is not None:
-            found[job.key] = job
-    return list(found.values())
-
-
-def _ended_job(fields: Mapping[str, str]) -> Job | None:
-    code, _, meaning = fields["failed"].partition(":")
-    failed = int(code)
-    if failed in _RESCHEDULED:
-        return None
-    status = int(fields["exit_status"].partition(" ")[0])
-    elapsed = seconds_of(fields.get("ru_wallclock", ""))
-    category = fields.get("category", "")
-    state, exit_code, exit_signal = JobState.FAILED, None, None
-    reason = meaning.strip()
-    name, token = name_and_token(fields["jobname"])
-    if failed == 0:
-        state = JobState.FAILED if status else JobState.COMPLETED
-        if token:  # rowtui's scripts end by themselves when notified
-            state = _NOTICED.get(status, state)
-        exit_code, reason = status, ""
-    elif failed == _LIMIT_ENFORCED:
-        limit = _asked(category, "h_rt")
-        late = limit is None or elapsed is None or elapsed >= limit
-        state = JobState.OUT_OF_MEMORY if not late and "h_vmem=" in category else JobState.TIMEOUT
-    elif failed == _BY_SIGNAL and status > 128:
-        exit_signal, reason = status - 128, ""
-        # qdel sends SIGKILL. Programs that the kernel kills for their memory are rarely the script.
-        state = JobState.CANCELLED if exit_signal == 9 else JobState.FAILED
-    elif failed in _NODE_FAILED:
-        state = JobState.NODE_FAIL
-    host = fields.get("hostname", "")
-    job = Job(
-        int(fields["jobnumber"]),
-        state,
-        name,
-        token,
-        reason,
-        fields.get("qname", ""),
-        elapsed,
-        _asked(category, "h_rt"),
-        host,
-        None,
-        exit_code,
-        exit_signal,
-    )
-    task = fields.get("taskid", "")
-    return job_of_task(job, int(task) - 1) if task.isdigit() else job
-
-
-def _asked(category: str, resource: str) -> int | None:
-    match = re.search(rf"\b{resource}=([0-9:.]+)", category)
-    return seconds_of(match[1]) if match else None
-
-
 _DENIED = re.compile(r'(?:denied: )?job "?([0-9]+)"?(?: task "([0-9]+)")? (.*)')
 _NOT_THERE = "does not exist"
 
@@ -432,12 +354,6 @@ def read_folders(stdout: bytes) -> dict[int, str]:
 def knows_none(result: CommandResult) -> bool:
     """Whether qacct reports that it has no such job."""
     return result.exit_status == 1 and bool(_NOT_FOUND.search(result.stderr + result.stdout))
-
-
-def keeps_no_accounts(result: CommandResult) -> bool:
-    """Whether qacct finds no accounts, on this machine or at all."""
-    words = result.stderr + result.stdout
-    return b"no jobs running since startup" in words or b"No such file" in words
 
 
 def _shown(output: bytes) -> str:

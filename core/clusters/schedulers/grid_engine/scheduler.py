@@ -9,6 +9,7 @@ Grid Engine's manual pages, and the measured behaviour of 8.1.9.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,17 +27,16 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
+from rowtui.core.clusters.schedulers.grid_engine.accounts import keeps_no_accounts, read_accounts
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     MARK,
     ListedJobs,
     QstatFormatError,
     common_beginning,
     in_error,
-    keeps_no_accounts,
     key_words,
     knows_none,
     marked_name,
-    read_accounts,
     read_answers,
     read_dry_run,
     read_error_reasons,
@@ -64,6 +64,14 @@ class _NoAnswerError(Exception):
 class GridEngineScheduler:
     """One Grid Engine cluster, queried through a transport. Every wait is bounded."""
 
+    kind = "grid_engine"
+    immediate = False  # jobs are queued, and `submit` returns before they run
+    shared = True  # the queue belongs to the whole cluster
+    place = ""  # every machine of the cluster can query jobs
+    holds = True  # `qsub -h` submits a held job
+    forgets = False  # the qmaster stores a job before it answers
+    at_once = 4  # the qmaster has two threads for requests by default
+
     def __init__(
         self,
         cluster: str,
@@ -73,53 +81,13 @@ class GridEngineScheduler:
         submit_timeout: float = SUBMIT_TIMEOUT,
         query_timeout: float = QUERY_TIMEOUT,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._transport: Transport = transport or LocalTransport()
         self._clock = clock
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
         self._seen: dict[JobKey, tuple[float, Job]] = {}  # when each job was last in the queue
         self._errors: dict[JobKey, str] = {}  # of jobs that could not be started
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def kind(self) -> str:
-        """See `Scheduler`."""
-        return "grid_engine"
-
-    @property
-    def immediate(self) -> bool:
-        """False: jobs are queued, and `submit` returns before they run."""
-        return False
-
-    @property
-    def shared(self) -> bool:
-        """True: the queue belongs to the whole cluster."""
-        return True
-
-    @property
-    def place(self) -> str:
-        """Empty: every machine of the cluster can query jobs."""
-        return ""
-
-    @property
-    def holds(self) -> bool:
-        """True: `qsub -h` submits a held job."""
-        return True
-
-    @property
-    def forgets(self) -> bool:
-        """False: the qmaster stores a job before it answers."""
-        return False
-
-    @property
-    def at_once(self) -> int:
-        """Four; the qmaster has two threads for requests by default."""
-        return 4
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Submit one script to qsub on its standard input, with the token in its name."""
@@ -190,7 +158,7 @@ class GridEngineScheduler:
         its account may take to be written, it is `JobState.UNKNOWN`.
         """
         if job_ids is not None and not job_ids:
-            return QueueSnapshot(self._cluster, self._clock())
+            return QueueSnapshot(self.cluster, self._clock())
         try:
             listed = await self._listed()
             if job_ids is None:
@@ -198,11 +166,10 @@ class GridEngineScheduler:
             else:
                 jobs = await self._asked_for(listed, set(job_ids))
         except _NoAnswerError as error:
-            return QueueSnapshot(self._cluster, self._clock(), error=str(error))
-        return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
+            return QueueSnapshot(self.cluster, self._clock(), error=str(error))
+        return QueueSnapshot(self.cluster, self._clock(), tuple(jobs))
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """See `Scheduler`."""
         found: dict[int, str] = {}
         for start in range(0, len(job_ids), BATCH):
             ids = ",".join(map(str, job_ids[start : start + BATCH]))
@@ -242,8 +209,6 @@ class GridEngineScheduler:
         """Return the jobs that qstat lists. Raises: _NoAnswerError."""
         result = await self._ask(["qstat", "-xml", "-r", *(options or ("-s", "prs"))])
         _refuse_no_answer(result)
-        import asyncio
-
         try:
             # Parsing ten thousand jobs takes half a second: not in the event loop.
             return await asyncio.to_thread(read_queue, result.stdout, self._clock())

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.schedulers.base import (
@@ -45,9 +45,6 @@ from rowtui.core.clusters.schedulers.local.queue import CommitUncertainError, Lo
 from rowtui.core.clusters.schedulers.local.records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local.wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
 
-if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import Transport
-
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
 
@@ -68,18 +65,15 @@ def local_folder() -> Path:
     return platformdirs.user_state_path("rowtui") / "local" / host_name()
 
 
-def make_local(
-    cluster: str,
-    _transport: Transport | None = None,
-    *,
-    query_timeout: float = 0.0,  # noqa: ARG001
-) -> LocalScheduler:
-    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
-    return LocalScheduler(cluster)
-
-
 class LocalScheduler:
     """Scheduler of the `local` cluster. `folder`: its files, by default `local_folder()`."""
+
+    kind = "local"
+    immediate = False  # jobs run detached
+    shared = False  # the queue belongs to this user alone
+    holds = False  # a job's id is on the disk before the job starts
+    forgets = False  # accepted jobs are on the disk
+    at_once = 1  # the disk takes one submission after the other
 
     def __init__(
         self,
@@ -89,51 +83,16 @@ class LocalScheduler:
         grace_seconds: float = GRACE_SECONDS,
         kill_seconds: float = KILL_SECONDS,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._queue = LocalQueue(folder if folder is not None else local_folder())
         self._grace_seconds = grace_seconds
         self._kill_seconds = kill_seconds
         self._ended: dict[int, Job] = {}  # an end is final, so it never becomes outdated
 
     @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def kind(self) -> str:
-        """See `Scheduler`."""
-        return "local"
-
-    @property
-    def immediate(self) -> bool:
-        """False: jobs run detached."""
-        return False
-
-    @property
-    def shared(self) -> bool:
-        """False: the queue belongs to this user alone."""
-        return False
-
-    @property
     def place(self) -> str:
         """The machine and the folder, because jobs are known only there."""
         return f"{host_name()}:{os.path.abspath(self._queue.folder)}"
-
-    @property
-    def holds(self) -> bool:
-        """False: a job's id is on the disk before the job starts."""
-        return False
-
-    @property
-    def forgets(self) -> bool:
-        """False: accepted jobs are on the disk."""
-        return False
-
-    @property
-    def at_once(self) -> int:
-        """One: the disk takes one submission after the other."""
-        return 1
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Queue a job and return at once. The same token always returns the same id."""
@@ -155,7 +114,6 @@ class LocalScheduler:
         return await _aside(self.queue_now, job_ids)
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
-        """See `Scheduler`."""
         return await _aside(self._folders, job_ids)
 
     def _folders(self, job_ids: Sequence[int]) -> dict[int, str] | None:
@@ -235,7 +193,7 @@ class LocalScheduler:
         try:
             numbers = self._queue.ids()
         except OSError as error:
-            return QueueSnapshot(self._cluster, now, error=self._explain(error))
+            return QueueSnapshot(self.cluster, now, error=self._explain(error))
         jobs: dict[int, Job] = {}
         active: dict[int, QueuedJob] = {}
         for number in numbers:
@@ -254,13 +212,13 @@ class LocalScheduler:
             except RowtuiError as error:
                 jobs[number] = Job(number, JobState.UNKNOWN, reason=error.message)
             except OSError as error:
-                return QueueSnapshot(self._cluster, now, error=self._explain(error))
+                return QueueSnapshot(self.cluster, now, error=self._explain(error))
         trouble = self._wake_if_needed(jobs)
         _give_reasons(jobs, active, trouble)
         chosen = (
             jobs.keys() if job_ids is None else [i for i in dict.fromkeys(job_ids) if i in jobs]
         )
-        return QueueSnapshot(self._cluster, now, tuple(jobs[number] for number in chosen))
+        return QueueSnapshot(self.cluster, now, tuple(jobs[number] for number in chosen))
 
     def _wake_if_needed(self, jobs: dict[int, Job]) -> str:
         """Start a supervisor if there are active jobs; return why that failed, or ""."""

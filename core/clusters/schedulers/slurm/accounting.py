@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Job, JobState, task_token
+from rowtui.core.clusters.schedulers.kind import AccountLimit, Allocations
 from rowtui.core.clusters.schedulers.slurm.parse import (
     COMMENT_PREFIX,
     MOST_JOBS,
@@ -125,28 +125,6 @@ _MINUTES = re.compile(r"GrpTRESMins=(\S*)")
 _LIMIT = re.compile(r"([\w/:]+)=(\d+)\((\d+)\)")
 _SHARE = "Account,User,FairShare"
 HOURS = {"cpu": "CPU-hours", "gres/gpu": "GPU-hours"}
-
-
-class AccountLimit(NamedTuple):
-    """One limit on one account (or on this user in it). Hours; `unit` as in `HOURS`."""
-
-    account: str
-    user: str  # "": all users of the account together
-    unit: str
-    whole: float
-    used: float
-
-
-class Allocations(NamedTuple):
-    """The allocations that could be read. `why`: the reason if there are none.
-
-    `shares`: fair-share factors by account, None if the site has none.
-    """
-
-    found: tuple[AccountLimit, ...] = ()
-    shares: Mapping[str, float | None] = {}
-    default: str = ""  # the account of jobs that name none, if the user has only one
-    why: str = ""
 
 
 async def ask_allocations(transport: Transport, accounts: Collection[str]) -> Allocations:

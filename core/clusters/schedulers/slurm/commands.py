@@ -18,6 +18,7 @@ from rowtui.core.clusters.schedulers.base import (
     DryVerdict,
     Job,
     JobKey,
+    JobSpec,
     JobState,
     OutcomeUnknown,
     Rejected,
@@ -286,3 +287,23 @@ def _weighed(error: str, done: str) -> str:
     if error == "No error" or (_OVER.search(error) and done != "held"):
         return ""
     return f"{error} (it may still be {done})" if _UNCLEAR.search(error) else error
+
+
+def dependency(job: JobSpec) -> str:
+    """Return the sbatch dependency for the jobs that a job waits for, "" for none."""
+    after = [*map(str, job.after), *map(str, job.after_tasks)]
+    parts = ["afterok:" + ":".join(after)] if after else []
+    if job.after_each:
+        parts.append(f"aftercorr:{job.after_each}")
+    return ",".join(parts)
+
+
+def names_account(script: str) -> bool:
+    """Whether the script's own header sets an account."""
+    for line in script.splitlines():
+        if not line.startswith("#"):
+            if line.strip():
+                return False
+        elif line.startswith("#SBATCH") and line[7:].strip().startswith(("--account", "-A")):
+            return True
+    return False

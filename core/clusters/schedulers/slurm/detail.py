@@ -8,22 +8,20 @@ scontrol, sprio and squeue; measured behaviour of 22.05.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Job, JobKey
-from rowtui.core.clusters.schedulers.detail import (
-    MOST_BYTES,
-    MOST_FIELDS,
-    TIMEOUT,
-    CommandOutput,
-    Everybody,
-    SchedulerDetail,
-)
+from rowtui.core.clusters.schedulers.kind import CommandOutput, Everybody, SchedulerDetail
 from rowtui.core.clusters.schedulers.slurm.parse import SlurmFormatError
 from rowtui.core.clusters.schedulers.slurm.queue import QueueForm
 
+TIMEOUT = 60.0  # seconds; Slurm's own clients try for as long
+MOST_BYTES = 4 << 20  # of one answer: some 40,000 jobs of all users
+MOST_FIELDS = 500  # of one job
 _EPOCHS: Mapping[str, str | None] = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 _FIELD = re.compile(r"(?:^|(?<=\s))([A-Z][\w/:&.-]*)=")
 
@@ -147,8 +145,6 @@ async def slurm_everybody(transport: Transport, most: int) -> Everybody:
     stdout, cut = result.stdout, len(result.stdout) >= MOST_BYTES
     if cut:  # the last record is incomplete
         stdout = stdout[: max(0, stdout.rfind(f"{form.mark}>".encode()))]
-    import asyncio
-
     try:
         jobs = (await asyncio.to_thread(form.read, stdout)).jobs
     except SlurmFormatError as error:
@@ -157,8 +153,6 @@ async def slurm_everybody(transport: Transport, most: int) -> Everybody:
 
 
 def _with_users(jobs: Sequence[Job]) -> tuple[tuple[str, Job], ...]:
-    from dataclasses import replace
-
     split = ((job, *job.name.partition(" ")) for job in jobs)
     return tuple((user, replace(job, name=name, token="")) for job, user, _, name in split)
 

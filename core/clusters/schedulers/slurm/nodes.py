@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import plural, visible
 from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
 from rowtui.core.clusters.config.load_node_types import LARGEST_COUNT, LONGEST_BOOT
 from rowtui.core.clusters.model import NodeType
+from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
 from rowtui.core.clusters.schedulers.slurm.describe import gpus_of
 from rowtui.core.clusters.schedulers.slurm.nodes_parse import (
     SLEEPER_FORMAT,
@@ -40,43 +40,6 @@ _CONFIGURATION = ("scontrol", "show", "config")
 _PARTITIONS = ("scontrol", "-o", "show", "partition")
 _NODES = ("scontrol", "-o", "show", "node")
 _SLEEPER = ("sinfo", "-h", "-o", SLEEPER_FORMAT, "-n")
-
-
-class FoundKind(NamedTuple):
-    """Equal nodes of one partition, and how many of them are down or asleep now.
-
-    `example`: the name of one node. `closed`: the state of a partition that accepts no jobs now.
-    """
-
-    kind: NodeType
-    nodes: int
-    down: int = 0
-    asleep: int = 0
-    example: str = ""
-    closed: str = ""
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Lines for the user with facts that the figures do not show."""
-        said = plural(self.nodes, "node")
-        said += f" such as {self.example}" if self.nodes > 1 else f": {self.example}"
-        if self.down:
-            said += f"; {self.down:,} down or drained now"
-        if self.asleep:
-            said += f"; {self.asleep:,} asleep now"
-        lines = [said]
-        if self.kind.boot_seconds:
-            lines.append("boot_time is the longest that Slurm waits for one (ResumeTimeout)")
-        if self.closed:
-            lines.append(f"the partition is {self.closed} now")
-        return tuple(lines)
-
-
-class FoundNodes(NamedTuple):
-    """All kinds, the default partition's first, and notices about unreadable or unknown data."""
-
-    kinds: tuple[FoundKind, ...]
-    notices: tuple[str, ...] = ()
 
 
 async def slurm_node_types(

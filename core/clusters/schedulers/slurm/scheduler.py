@@ -8,6 +8,7 @@ reuse ids. Source: Slurm's manual pages, and measured behaviour of 22.05.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +28,8 @@ from rowtui.core.clusters.schedulers.slurm.accounting import AccountForm
 from rowtui.core.clusters.schedulers.slurm.commands import (
     Word,
     batches,
+    dependency,
+    names_account,
     read_answers,
     read_dry_run,
     read_submission,
@@ -67,6 +70,14 @@ _DONE = {"scancel": "cancelled", "hold": "held", "release": "released"}
 class SlurmScheduler:
     """One Slurm cluster, queried through a transport. Every wait is bounded."""
 
+    kind = "slurm"
+    immediate = False  # jobs are queued, and `submit` returns before they run
+    shared = True  # the queue belongs to the whole cluster
+    place = ""  # every machine of the cluster can query jobs
+    holds = True  # every job can be submitted held
+    forgets = True  # a controller saves the jobs that it has accepted only after some seconds
+    at_once = AT_ONCE  # as many as one connection carries; the controller accepts hundreds
+
     def __init__(
         self,
         cluster: str,
@@ -76,53 +87,13 @@ class SlurmScheduler:
         submit_timeout: float = SUBMIT_TIMEOUT,
         query_timeout: float = QUERY_TIMEOUT,
     ) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._transport: Transport = transport or LocalTransport()
         self._clock = clock
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
         self._has_accounts: bool | None = None  # None: not queried yet
         self._exits: ExitOf = {}
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def kind(self) -> str:
-        """See `Scheduler`."""
-        return "slurm"
-
-    @property
-    def immediate(self) -> bool:
-        """False: jobs are queued, and `submit` returns before they run."""
-        return False
-
-    @property
-    def shared(self) -> bool:
-        """True: the queue belongs to the whole cluster."""
-        return True
-
-    @property
-    def place(self) -> str:
-        """Empty: every machine of the cluster can query jobs."""
-        return ""
-
-    @property
-    def holds(self) -> bool:
-        """True: every job can be submitted held."""
-        return True
-
-    @property
-    def forgets(self) -> bool:
-        """True: a controller saves the jobs that it has accepted only after some seconds."""
-        return True
-
-    @property
-    def at_once(self) -> int:
-        """As many as one connection carries; the controller accepts hundreds."""
-        return AT_ONCE
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Submit one script to sbatch on its standard input, with the token as its comment."""
@@ -199,7 +170,7 @@ class SlurmScheduler:
         searches them in the accounts.
         """
         if job_ids is not None and not job_ids:
-            return QueueSnapshot(self._cluster, self._clock())
+            return QueueSnapshot(self.cluster, self._clock())
         try:
             jobs, complaints = await self._jobs("--me")
         except SlurmFormatError as error:
@@ -212,7 +183,7 @@ class SlurmScheduler:
             jobs += await self._of_others(sorted(wanted - {job.id for job in jobs}))
             jobs += await self._past(sorted(wanted - {job.id for job in jobs}))
         jobs = await self._with_exit_codes(jobs)
-        return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
+        return QueueSnapshot(self.cluster, self._clock(), tuple(jobs))
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
         """Run one squeue for all jobs of this user. See `Scheduler`."""
@@ -236,8 +207,6 @@ class SlurmScheduler:
         own; a hold gives them one. If all active tasks are cancelled, the whole array is cancelled
         instead.
         """
-        import asyncio
-
         asked = {key for key in jobs if key.task is not None}
         known: list[Job] = []
         if asked:
@@ -277,7 +246,6 @@ class SlurmScheduler:
 
         squeue may print errors and still end with status 0. Raises: UnreadableError.
         """
-        import asyncio  # imported here, because `submit` does not need it
 
         async def look(*more: str) -> tuple[SqueueReading, str]:
             form = QueueForm.new()
@@ -328,8 +296,6 @@ class SlurmScheduler:
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
         """Fill in how failed jobs ended, with one more squeue only after a new failure."""
-        import asyncio
-
         failed, is_new = await asyncio.to_thread(lacking_exits, jobs, self._exits)
         if not failed:
             return jobs
@@ -357,8 +323,6 @@ class SlurmScheduler:
 
     async def _accounts(self, *options: str) -> list[Job] | None:
         """Return jobs from sacct; none without accounting, None if the query failed."""
-        import asyncio
-
         if self._has_accounts is False:
             return []
         form = AccountForm.new()
@@ -378,7 +342,7 @@ class SlurmScheduler:
             return None
 
     def _no_answer(self, error: str) -> QueueSnapshot:
-        return QueueSnapshot(self._cluster, self._clock(), error=error or "squeue failed")
+        return QueueSnapshot(self.cluster, self._clock(), error=error or "squeue failed")
 
 
 def _no_such_program(result: CommandResult) -> bool:
@@ -388,35 +352,3 @@ def _no_such_program(result: CommandResult) -> bool:
     """
     words = ("not found", "No such file", "Permission denied")
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
-
-
-def dependency(job: JobSpec) -> str:
-    """Return the sbatch dependency for the jobs that a job waits for, "" for none."""
-    after = [*map(str, job.after), *map(str, job.after_tasks)]
-    parts = ["afterok:" + ":".join(after)] if after else []
-    if job.after_each:
-        parts.append(f"aftercorr:{job.after_each}")
-    return ",".join(parts)
-
-
-def names_account(script: str) -> bool:
-    """Whether the script's own header sets an account."""
-    for line in script.splitlines():
-        if not line.startswith("#"):
-            if line.strip():
-                return False
-        elif line.startswith("#SBATCH") and line[7:].strip().startswith(("--account", "-A")):
-            return True
-    return False
-
-
-def time_limit_signal_option(walltime_seconds: int) -> str:
-    """Return the sbatch option that sends SIGUSR1 to the script alone before its time limit.
-
-    The signal is sent a tenth of the limit before it, at least 10 s and at most 60 s. Slurm checks
-    limits every 30 s and prefers to signal early: up to about 30 s earlier than asked, never later.
-    The script receives the signal at once only while it waits with `wait` for a command in the
-    background. Source: sbatch's manual (--signal).
-    """
-    limit = max(60, -(-walltime_seconds // 60) * 60)  # Slurm counts limits in minutes
-    return f"--signal=B:USR1@{min(60, max(10, limit // 10))}"

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import InvalidFileError
 from rowtui.core.clusters.config.builtin import CLUSTERS, LAUNCHERS
-from rowtui.core.clusters.config.load import ClusterFile, load_clusters, load_launchers
+from rowtui.core.clusters.config.load import ClusterFile, load_clusters
+from rowtui.core.clusters.config.load_launchers import load_launchers
 from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
 
 HEAD = '[[cluster]]\nname = "t"\nscheduler = "slurm"\nidentify.always = false\n'

@@ -53,7 +53,7 @@ def test_only_slurm_clusters_without_partitions_are_asked() -> None:
     assert needs_description(ALPHA)
     assert not needs_description(ALPHA._replace(partitions=(Partition("p"),)))
     assert not needs_description(ALPHA._replace(remote=None))
-    assert not needs_description(ALPHA._replace(scheduler="other"))
+    assert not needs_description(ALPHA._replace(scheduler="grid_engine"))
 
 
 def test_another_host_or_user_is_another_cluster(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ async def test_the_difference_of_the_clocks_is_what_it_must_be_at_least(
 ) -> None:
     clock = iter((1000.0, 1001.0))
     answers = Answers(true="", date=told, scontrol="")
-    seen = await visit(ALPHA._replace(scheduler="other"), answers, clock=lambda: next(clock))
+    seen = await visit(ALPHA._replace(scheduler="grid_engine"), answers, clock=lambda: next(clock))
     assert seen.ahead == ahead
     assert (seen.error, seen.described, seen.version, seen.rsync) == ("", None, "", "")
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec, Rejected
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.clusters.schedulers.local.processes import identify_process
 
 PROGRAM = """
 import asyncio, secrets, sys
 from pathlib import Path
 from rowtui.core.clusters.schedulers.base import JobSpec
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 job = JobSpec(secrets.token_hex(6), "name", sys.argv[2], Path(sys.argv[1]), "log")
 print(asyncio.run(BashScheduler().submit(job)), flush=True)
 """

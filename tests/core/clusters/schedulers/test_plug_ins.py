@@ -10,33 +10,52 @@ from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.config.load import ClusterFile, load_clusters
 from rowtui.core.clusters.model import Cluster, Identify
 from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec
-from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
+from rowtui.core.clusters.schedulers.kind import scheduler_names
 from rowtui.core.project.context.connections import scheduler_of
 from rowtui.core.submission.sending.fence import job_key_of
 
 THEIRS = """\
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
+from rowtui.core.clusters.schedulers.kind import SchedulerKind
 
 
-class Theirs(BashScheduler):
+class TheirScheduler(BashScheduler):
     kind = "theirs"
 
-    def __init__(self, cluster, transport=None, *, query_timeout):
-        super().__init__(cluster)
+
+class Theirs(SchedulerKind):
+    name = "theirs"
+    runs_here = True
+
+    def connect(self, cluster, transport, query_timeout):
+        return TheirScheduler(cluster)
 
 
 class Misnamed(Theirs):
-    kind = "slurm"
+    name = "slurm"
 
 
-def fails(cluster, transport, *, query_timeout):
+class Refusing(Theirs):
+    name = "refusing"
+
+    def connect(self, cluster, transport, query_timeout):
+        raise ValueError("password=1234")
+
+
+def fails():
     raise ValueError("password=1234")
+
+
+def nothing():
+    return 3
 """
 POINTS = """\
 [rowtui.schedulers]
 theirs = their_scheduler:Theirs
 misnamed = their_scheduler:Misnamed
 fails = their_scheduler:fails
+nothing = their_scheduler:nothing
+refusing = their_scheduler:Refusing
 gone = their_scheduler:Gone
 slurm = their_scheduler:Misnamed
 """
@@ -107,6 +126,8 @@ async def test_a_scheduler_of_another_package_is_configured_and_runs_jobs(tmp_pa
         ("misnamed", "its plug-in calls itself 'slurm'"),
         ("fails", "its plug-in failed with ValueError"),
         ("gone", "its plug-in failed with AttributeError"),
+        ("nothing", "its plug-in makes no scheduler"),
+        ("refusing", "its plug-in failed with ValueError"),
     ],
 )
 def test_a_plug_in_that_is_of_no_use_is_named_without_its_own_words(
@@ -134,6 +155,15 @@ def test_a_scheduler_that_is_not_installed_is_an_error_with_file_line_and_names(
     assert problem.message == "`scheduler` cannot be 'htcondor'"
     assert "'grid_engine'" in problem.hint
     assert "'slurm'" in problem.hint
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_configured_scheduler_of_no_use_is_an_error_with_file_and_line(tmp_path: Path) -> None:
+    (problem,) = configured(tmp_path, "gone").problems
+
+    assert problem.line == 3
+    assert problem.message == "scheduler 'gone': its plug-in failed with AttributeError"
+    assert "their_scheduler:Gone" in problem.hint
 
 
 def test_a_cluster_whose_scheduler_is_not_there_never_runs_jobs_on_this_machine() -> None:

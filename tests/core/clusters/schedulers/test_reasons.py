@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
+from rowtui.core.clusters.schedulers.kind import reason_tables
 from rowtui.core.clusters.schedulers.local.planning import PRIORITY, RESOURCES
 from rowtui.core.clusters.schedulers.local.scheduler import DEPENDENCY
 from rowtui.core.clusters.schedulers.reason_table import in_words
-from rowtui.core.clusters.schedulers.reasons import TABLES, ReasonExplanation, explain, how_long
+from rowtui.core.clusters.schedulers.reasons import ReasonExplanation, explain, how_long
 from rowtui.core.clusters.schedulers.slurm.load import _NOT_FOR_ROOM
 from rowtui.core.clusters.schedulers.slurm.parse import job_state, reason_of
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
@@ -441,7 +442,7 @@ def test_every_signal_of_this_system_can_be_told() -> None:
 
 
 def test_a_table_explains_its_own_words_first() -> None:
-    assert all(table.find("a word that nobody uses") is None for table in TABLES)
+    assert all(table.find("a word that nobody uses") is None for table in reason_tables())
 
 
 @pytest.mark.slurm

@@ -84,7 +84,9 @@ def test_ours_are_there_and_say_what_they_do() -> None:
         made = find_execution(name)
         assert made.name == name
         assert made.summary
-    with pytest.raises(ExecutionError, match="there is no execution 'sequentail'") as caught:
+    with pytest.raises(
+        ExecutionError, match="there is no execution plug-in 'sequentail'"
+    ) as caught:
         find_execution("sequentail")
     assert "did you mean 'sequential'?" in caught.value.hint
 
@@ -128,6 +130,6 @@ def test_a_plug_in_that_fails_pauses_the_run_and_loses_nothing(
 
 def test_a_plug_in_that_is_not_installed_is_an_error_before_anything_runs(here: Path) -> None:
     root = chained(here / "p", "")
-    with pytest.raises(ExecutionError, match="there is no execution 'theirs'"):
+    with pytest.raises(ExecutionError, match="there is no execution plug-in 'theirs'"):
         drive(root, run=chosen(root, "theirs"))
     assert not (root / "workspace").exists()

@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.schedulers.slurm.options import native_options
 from rowtui.core.mapping.model.decision import MappingOutcome, Placement
 from rowtui.core.mapping.model.request import Amounts
 from rowtui.core.submission.plan.apply_placement import PlacedRequest, placed
-from rowtui.core.submission.scripts.header import name_line, options_for, shared_header
-from rowtui.core.submission.scripts.sbatch_options import native_options
+from rowtui.core.submission.scripts.header import (
+    options_for,
+    script_header,
+)
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions
 
 from tests.core.submission.conftest import HOSTILE, make_request
@@ -45,8 +48,7 @@ def place(
 
 
 def header(found: PlacedRequest) -> list[str]:
-    shared = shared_header(found.request, SLURM, found.partition)
-    return [name_line(found.request.action, ["a"]), *shared]
+    return script_header(found.request, ["a"], SLURM, found.partition)
 
 
 def custom(**params: Any) -> tuple[str, ...]:

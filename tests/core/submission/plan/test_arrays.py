@@ -64,7 +64,7 @@ def test_the_script_of_an_array_runs_the_task_that_it_is_told(
     real: RealProject, tmp_path: Path
 ) -> None:
     plan = arrays(real.plan("n"))
-    script = array_script(plan.jobs[2:9])
+    script = array_script(plan.jobs[2:9], "slurm")
     assert subprocess.run(["bash", "-n"], input=script.encode(), check=True).returncode == 0
 
     for task, code in ((4, 0), (0, 3)):
@@ -89,10 +89,10 @@ def test_what_all_tasks_say_stands_once_but_for_plans_of_older_versions(real: Re
     plan = arrays(real.plan("n"))
     other = plan.jobs[1].script.replace("_IN_MINUTES=", "_IN_MINUTES=1")
 
-    assert array_script(plan.jobs).count("export ACTION_NAME=") == 1
+    assert array_script(plan.jobs, "slurm").count("export ACTION_NAME=") == 1
     older = (plan.jobs[0], replace(plan.jobs[1], script=other))
-    assert array_script(older).count("export ACTION_NAME=") == 2
-    assert array_script(older).count("_IN_MINUTES=1") >= 1
+    assert array_script(older, "slurm").count("export ACTION_NAME=") == 2
+    assert array_script(older, "slurm").count("_IN_MINUTES=1") >= 1
 
 
 async def test_an_array_is_sent_once_and_each_task_is_a_job_of_its_own(

@@ -12,7 +12,8 @@ from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import JobKey, JobSpec
 from rowtui.core.clusters.schedulers.local.machine import user_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
-from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler, dependency
+from rowtui.core.clusters.schedulers.slurm.commands import dependency
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 from rowtui.core.groups.model import Group, JobRequest
 from rowtui.core.groups.request import job_requests
 from rowtui.core.state.model import State

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.engine.local.group_rows import end_detail
 from rowtui.core.state.model import MISSING_PRODUCTS, LastEnd, LastOutcome
 from rowtui.core.submission.plan.dependencies import UPSTREAM_FAILED

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.grid_engine_header import grid_engine_header
+from rowtui.core.submission.scripts.header import shared_header
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import SmallProject, make_request
@@ -25,7 +25,7 @@ def header(
 ) -> list[str]:
     options = {"e": SubmitOptions(account=account, custom=custom)}
     action = Action(0, "one", "echo {directory}", resources=resources, submit_options=options)
-    lines = grid_engine_header(make_request(action, 3), ENGINE, partition)
+    lines = shared_header(make_request(action, 3), ENGINE, partition)
     assert lines[:4] == ["#$ -S /bin/bash", "#$ -cwd", "#$ -j y", "#$ -notify"]
     return [line.removeprefix("#$ ") for line in lines[4:]]
 

@@ -6,7 +6,11 @@ import subprocess
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.scripts.header import job_name, log_path, name_line, shared_header
+from rowtui.core.submission.scripts.header import (
+    job_name,
+    log_path,
+    script_header,
+)
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import make_request
@@ -23,8 +27,7 @@ NAMES = ["a", "b", "c d"]
 def header(
     action: Action, partition: Partition, cluster: Cluster = SLURM, names: list[str] = NAMES
 ) -> list[str]:
-    shared = shared_header(make_request(action, len(names)), cluster, partition)
-    return [name_line(action, names), *shared]
+    return script_header(make_request(action, len(names)), names, cluster, partition)
 
 
 def lines(text: str) -> list[str]:

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rowtui.core.base.text import header_value
 from rowtui.core.submission.scripts.quote import (
     QuotingError,
     file_name_part,
-    header_value,
     quote,
     quote_all,
 )

@@ -24,7 +24,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.bash.scheduler import BashScheduler
 from rowtui.core.clusters.schedulers.local.machine import host_name
 from rowtui.core.clusters.schedulers.local.scheduler import LocalScheduler
 from rowtui.core.state.model import LastOutcome, Submitted

@@ -18,6 +18,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     Unreachable,
 )
+from rowtui.core.clusters.schedulers.grid_engine.accounts import read_accounts
 from rowtui.core.clusters.schedulers.grid_engine.parse import (
     QstatFormatError,
     common_beginning,
@@ -25,7 +26,6 @@ from rowtui.core.clusters.schedulers.grid_engine.parse import (
     key_words,
     marked_name,
     name_and_token,
-    read_accounts,
     read_answers,
     read_error_reasons,
     read_queue,

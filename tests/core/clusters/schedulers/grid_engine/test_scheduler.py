@@ -19,13 +19,16 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     Unreachable,
 )
-from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
 from rowtui.core.clusters.schedulers.grid_engine.scheduler import GridEngineScheduler
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 
 from tests.eventually import eventually_async
 from tests.rig.grid_engine import GridEngineCluster
 
 pytestmark = [pytest.mark.slow]
+
+
+GRID_ENGINE = scheduler_kind("grid_engine")
 
 
 class LostAnswers:
@@ -302,14 +305,14 @@ async def test_qstat_tells_why_a_job_waits_and_none_of_its_environment(
     array = await accepted(scheduler, spec("t-0a", "true", "a %A_%a", tasks=(0, 1, 2), held=True))
     after = await accepted(scheduler, spec("t-1", after=(array,)))
     transport = grid_engine.transport
-    told = await ask_detail("grid_engine", transport, JobKey(array, 1), estimate=True)
+    told = await GRID_ENGINE.detail(transport, JobKey(array, 1), estimate=True)
     [part] = told.asked
     fields = dict(part.fields)
     assert (fields["job_number"], fields["job-array tasks"]) == (str(array), "1-3:1")
     assert "env_list" not in fields
     assert told.problem == "Grid Engine gives no estimate of the start"
-    [part] = (await ask_detail("grid_engine", transport, JobKey(after), estimate=False)).asked
+    [part] = (await GRID_ENGINE.detail(transport, JobKey(after), estimate=False)).asked
     assert dict(part.fields)["jid_predecessor_list"] == str(array)
-    [part] = (await ask_detail("grid_engine", transport, JobKey(99_999), estimate=False)).asked
+    [part] = (await GRID_ENGINE.detail(transport, JobKey(99_999), estimate=False)).asked
     assert part.problem == "Following jobs do not exist: 99999"
-    assert (await ask_everybody("grid_engine", transport, 10)).problem
+    assert (await GRID_ENGINE.everybody(transport, 10)).problem

@@ -22,7 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     task_token,
 )
-from rowtui.core.clusters.schedulers.detail import ask_detail
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.clusters.schedulers.slurm.detail import UNRANKED
 from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
@@ -372,7 +372,7 @@ async def test_the_parts_of_a_priority_add_up_to_it_and_a_task_has_that_of_its_a
     try:
         for key in (JobKey(array, 1), JobKey(array)):
             detail = await eventually_async(  # until the controller has looked at it once
-                lambda key=key: ask_detail("slurm", transport, key, estimate=False),  # type: ignore[misc]
+                lambda key=key: scheduler_kind("slurm").detail(transport, key, estimate=False),  # type: ignore[misc]
                 lambda detail: detail.priority,
                 every=0.1,
             )
@@ -382,7 +382,7 @@ async def test_the_parts_of_a_priority_add_up_to_it_and_a_task_has_that_of_its_a
             assert dict(parts)["nice"] == -7
             assert dict(parts)["job size"] > 0
             assert abs(sum(part for _, part in parts) - total) <= len(parts)  # each is rounded
-        unranked = await ask_detail("slurm", transport, JobKey(later), estimate=False)
+        unranked = await scheduler_kind("slurm").detail(transport, JobKey(later), estimate=False)
         assert (unranked.priority, unranked.asked[1].problem) == ((), UNRANKED)
     finally:
         cluster.run(f"scancel {runs} {array} {later}")

@@ -6,7 +6,8 @@ import asyncio
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
 from rowtui.core.clusters.schedulers.base import JobKey
-from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody, read_lines
+from rowtui.core.clusters.schedulers.grid_engine.kind import read_lines
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.clusters.schedulers.slurm.detail import read_fields, read_priority, read_start
 
 SHOWN = """JobId=3 JobName=me with space
@@ -59,14 +60,14 @@ class Silent(LocalTransport):
 
 
 def test_a_cluster_that_does_not_answer_says_so_in_each_part() -> None:
-    detail = asyncio.run(ask_detail("slurm", Silent(), JobKey(1), estimate=True))
+    detail = asyncio.run(scheduler_kind("slurm").detail(Silent(), JobKey(1), estimate=True))
     assert [bool(one.problem) for one in detail.asked] == [True] * 3
     assert detail.start is None
-    assert "no answer" in asyncio.run(ask_everybody("slurm", Silent(), 10)).problem
+    assert "no answer" in asyncio.run(scheduler_kind("slurm").everybody(Silent(), 10)).problem
 
 
 def test_a_scheduler_that_offers_nothing_says_so() -> None:
     assert "is not asked" in asyncio.run(
-        ask_detail("bash", Silent(), JobKey(1), estimate=False)
+        scheduler_kind("bash").detail(Silent(), JobKey(1), estimate=False)
     ).problem  # fmt: skip
-    assert asyncio.run(ask_everybody("local", Silent(), 10)).problem
+    assert asyncio.run(scheduler_kind("local").everybody(Silent(), 10)).problem

@@ -22,9 +22,10 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     task_token,
 )
-from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
+from rowtui.core.clusters.schedulers.kind import scheduler_kind
 from rowtui.core.clusters.schedulers.reasons import explain
-from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler, time_limit_signal_option
+from rowtui.core.clusters.schedulers.slurm.kind import time_limit_signal_option
+from rowtui.core.clusters.schedulers.slurm.scheduler import SlurmScheduler
 
 from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
@@ -545,7 +546,7 @@ async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
         assert sentence in explain(waits[told], time.time()).sentence
 
     transport = LocalTransport({"SLURM_CONF": str(slurm.conf)})
-    detail = await ask_detail("slurm", transport, JobKey(second), estimate=True)
+    detail = await scheduler_kind("slurm").detail(transport, JobKey(second), estimate=True)
     shown, sprio, *estimated = detail.asked
     fields = dict(shown.fields)
     assert (fields["JobId"], fields["JobState"], fields["Partition"]) == (
@@ -557,24 +558,24 @@ async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
     assert detail.start > time.time()
     assert (detail.ahead, detail.waiting) == (1, 5)  # the array counts as one
 
-    named = await ask_detail("slurm", transport, JobKey(first), estimate=False)
+    named = await scheduler_kind("slurm").detail(transport, JobKey(first), estimate=False)
     assert dict(named.asked[0].fields)["JobName"] == "a b=c"
-    held = await ask_detail("slurm", transport, JobKey(array, 2), estimate=True)
+    held = await scheduler_kind("slurm").detail(transport, JobKey(array, 2), estimate=True)
     assert dict(held.asked[0].fields)["ArrayTaskId"] == "2"
     assert "Invalid" not in held.asked[1].problem
     assert held.ahead is None
-    running = await ask_detail("slurm", transport, JobKey(runs), estimate=True)
+    running = await scheduler_kind("slurm").detail(transport, JobKey(runs), estimate=True)
     assert [one.command.split()[0] for one in running.asked] == ["scontrol"]
     assert "does not wait" in running.problem
-    gone = await ask_detail("slurm", transport, JobKey(999_999), estimate=False)
+    gone = await scheduler_kind("slurm").detail(transport, JobKey(999_999), estimate=False)
     assert "Invalid job id" in gone.asked[0].problem
 
-    everybody = await ask_everybody("slurm", transport, 1_000)
+    everybody = await scheduler_kind("slurm").everybody(transport, 1_000)
     assert not everybody.problem
     assert {job.id for _, job in everybody.jobs} >= {runs, first, second, array, after, later}
     [(user, job)] = [it for it in everybody.jobs if it[1].id == first]
     assert (job.name, job.token) == ("a b=c", "")
     assert user == slurm.run("id -un").stdout.strip()
-    few = await ask_everybody("slurm", transport, 2)
+    few = await scheduler_kind("slurm").everybody(transport, 2)
     assert (len(few.jobs), few.cut) == (2, True)
     slurm.clean()

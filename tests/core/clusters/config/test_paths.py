@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.core.clusters.config.load_remote import mapped, remote_path
 from rowtui.core.clusters.model import PathPrefix
-from rowtui.core.clusters.paths import mapped, remote_path
 
 HOME = PathPrefix("/home/me", "/nfs/home/me")
 DATA = PathPrefix("/home/me/data", "/lustre/me")

@@ -4,17 +4,17 @@ The input is evaluated values; the result is options, each one line of a batch h
 reads back as exactly these words. Options are refused with the reason if they would change what a
 job is (`--array`, `--wrap`), its owner, or where rowtui finds the job and its log. Source: sbatch's
 manual (options, their short forms; unambiguous prefixes are accepted), and the options that
-`SlurmScheduler.submit` and `shared_header` pass themselves.
+`SlurmScheduler.submit` and `SlurmKind.header` pass themselves.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.text import visible
-from rowtui.core.submission.scripts.quote import header_value
+from rowtui.core.base.text import header_value, visible
 
 _NO_JOB = "no job would be submitted"
 _ORDER = "rowtui says itself which job waits for which"
@@ -51,6 +51,54 @@ _YES = frozenset({"true", "yes", "on", "1", "t", "y"})
 _NO = frozenset({"false", "no", "off", "0", "f", "n", "none", ""})
 
 
+# Parameter -> the option of sbatch that it becomes.
+_OPTIONS: Mapping[str, str] = {
+    "qos": "--qos",
+    "constraint": "--constraint",
+    "reservation": "--reservation",
+    "licenses": "--licenses",
+    "gres": "--gres",
+    "nice": "--nice",
+    "nodes": "--nodes",
+    "nodelist": "--nodelist",
+    "exclude": "--exclude",
+    "tmp": "--tmp",
+    "switches": "--switches",
+    "container": "--container",
+    "mail_type": "--mail-type",
+    "mail_user": "--mail-user",
+    "begin": "--begin",
+    "deadline": "--deadline",
+}
+# Parameter -> the option that it turns on, and values it may have instead of yes or no.
+_SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "exclusive": ("--exclusive", ("user", "mcs")),
+    "requeue": ("--requeue", ()),
+}
+_NATIVE = ("nativeSpecification", "native_specification", "submit_native_specification")
+
+
+def placement_options(params: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the options of sbatch for a destination's parameters, and the unknown parameters.
+
+    Raises: RowtuiError for an invalid value.
+    """
+    options: list[str] = []
+    unknown = []
+    for name, value in params.items():
+        if name in _OPTIONS:
+            options.append(option(_OPTIONS[name], name, value))
+        elif name in _SWITCHES:
+            flag, kinds = _SWITCHES[name]
+            options += switch(flag, name, value, kinds)
+        elif name not in _NATIVE:
+            unknown.append(name)
+    for name in _NATIVE:
+        if text := params.get(name):
+            options += native_options(name, text)
+    return options, unknown
+
+
 def option(flag: str, name: str, value: Any) -> str:
     """Return `--flag=value` for the parameter `name`.
 
@@ -81,8 +129,6 @@ def native_options(name: str, text: Any) -> list[str]:
     Raises: RowtuiError for text that is no list of options, and for an option that rowtui needs
     itself.
     """
-    import shlex
-
     try:
         words = shlex.split(one_line(name, text))
     except ValueError as error:

@@ -15,7 +15,7 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.core.base.files import write_all
 from rowtui.core.clusters.schedulers.base import (
@@ -38,68 +38,27 @@ from rowtui.core.clusters.schedulers.local.processes import (
 )
 from rowtui.core.secrets.model import is_secret
 
-if TYPE_CHECKING:
-    from rowtui.core.clusters.commands import Transport
-
 _OVER = "jobs of this cluster are over when they have been submitted"
-
-
-def make_bash(
-    cluster: str,
-    _transport: Transport | None = None,
-    *,
-    query_timeout: float = 0.0,  # noqa: ARG001
-) -> BashScheduler:
-    """Create the scheduler for `plug_ins`. Jobs run on this machine, so no timeout is needed."""
-    return BashScheduler(cluster)
 
 
 class BashScheduler:
     """Scheduler of a cluster that runs jobs inside `submit`. Ids count the jobs that it ran."""
 
+    kind = "bash"
+    immediate = True  # jobs have ended when `submit` returns
+    shared = False  # there is no queue to poll
+    holds = False  # a job runs at once
+    forgets = False  # jobs are processes of this machine
+    at_once = 1  # jobs run one after the other
+
     def __init__(self, cluster: str = "none") -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._ran = 0
-
-    @property
-    def cluster(self) -> str:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def kind(self) -> str:
-        """See `Scheduler`."""
-        return "bash"
-
-    @property
-    def immediate(self) -> bool:
-        """True: jobs have ended when `submit` returns."""
-        return True
-
-    @property
-    def shared(self) -> bool:
-        """False: there is no queue to poll."""
-        return False
 
     @property
     def place(self) -> str:
         """The name of this machine, because only it can check whether a job still runs."""
         return host_name()
-
-    @property
-    def holds(self) -> bool:
-        """False: a job runs at once."""
-        return False
-
-    @property
-    def forgets(self) -> bool:
-        """False: jobs are processes of this machine."""
-        return False
-
-    @property
-    def at_once(self) -> int:
-        """One: jobs run one after the other."""
-        return 1
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Run the job to its end; reject it, with the way it ended, unless it completed."""
@@ -149,7 +108,7 @@ class BashScheduler:
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """Return an empty queue."""
-        return QueueSnapshot(self._cluster, time.time())
+        return QueueSnapshot(self.cluster, time.time())
 
     async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
         """Return no folders, because there is no queue."""

@@ -1,0 +1,64 @@
+"""Read launchers.toml: the user's prefixes of commands, merged with the built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rowtui.core.base.files import row_config_folder
+from rowtui.core.base.text import visible
+from rowtui.core.clusters.config.builtin import LAUNCHERS
+from rowtui.core.clusters.config.load import open_toml
+from rowtui.core.clusters.model import (
+    Launcher,
+    Launchers,
+)
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+
+_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+
+def load_launchers(environ: Mapping[str, str]) -> Launchers:
+    """Return the built-in launchers, replaced by the user's of the same name and cluster.
+
+    Raises: InvalidFileError with every problem of launchers.toml.
+    """
+    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
+    folder = row_config_folder(environ)
+    file = None if folder is None else open_toml(folder / "launchers.toml")
+    if file is not None:
+        for name, by_cluster in _launchers(file).items():
+            entry = merged.setdefault(name, {})
+            entry.update(by_cluster)
+            if "none" in by_cluster and "local" not in by_cluster:
+                entry["local"] = by_cluster["none"]  # both are this machine
+            if "default" not in entry:
+                hint = f"add [{visible(name)}.default]"
+                file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
+        file.raise_if_errors()
+    return Launchers(merged)
+
+
+def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
+    found: dict[str, dict[str, Launcher]] = {}
+    for name in file.top:
+        by_cluster = file.top.table(name)
+        for cluster in by_cluster or ():
+            table = by_cluster.table(cluster) if by_cluster is not None else None
+            if table is not None:
+                found.setdefault(name, {})[cluster] = _launcher(table)
+            else:
+                hint = f"write [{visible(name)}.default] above it"
+                file.problems[-1] = file.problems[-1]._replace(hint=hint)
+        if by_cluster is not None and not by_cluster.values:
+            found.setdefault(name, {})
+    return found
+
+
+def _launcher(table: TomlTable) -> Launcher:
+    table.only(_LAUNCHER)
+    return Launcher(
+        table.string("executable"),
+        table.string("processes"),
+        table.string("threads_per_process"),
+        table.string("gpus_per_process"),
+    )
