@@ -2,7 +2,7 @@
 
 The input is a `dirs.<...>.rtc` container and the value files that it names; the result implements
 the `Directories` protocol. Files are opened on first use: the status of a million directories needs
-only their number. Source: docs/architecture.md; formats in docs/formats.md.
+only their number. Source: docs/background/state.md; formats in docs/formats.md.
 """
 
 from __future__ import annotations

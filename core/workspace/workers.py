@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from rowtui.core.base.errors import RowtuiError
 
-# Measured on 2 cores (docs/architecture.md): starting processes is worthwhile from about here.
+# Measured on 2 cores (docs/background/state.md): starting processes is worthwhile from about here.
 PROCESSES_PAY_FROM = 5_000
 DEFAULT_PROCESSES = 4
 DEFAULT_THREADS = 8

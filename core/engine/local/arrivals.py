@@ -4,7 +4,7 @@ If the only change is staged completions, the records in memory take them at onc
 follows; any other change (another directory, workflow, commit, or file of Row's) is left to the
 full synchronisation. Until they are saved, staged files stay in place: other processes find them,
 and a crash of this process loses nothing. Decisions wait until all shown records are saved
-(`SavedTurn`). Source: docs/architecture.md, "Nothing is locked".
+(`SavedTurn`). Source: docs/background/state.md, generations.
 """
 
 from __future__ import annotations

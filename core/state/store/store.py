@@ -4,7 +4,7 @@ Generation g is the file `.row/rowtui/done.<g>.rtc`; the highest is current. Rea
 and write nothing. A commit writes a temporary file and links it to the next number; link(2) fails
 if another process was faster, and the edit is then repeated on that process's records. Files that a
 slow reader may still need are not deleted early, even if the clock jumps. Source:
-docs/architecture.md.
+docs/background/state.md.
 """
 
 from __future__ import annotations

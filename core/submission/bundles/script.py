@@ -4,7 +4,7 @@ The input is planned jobs of one bundle. The result is bash text: the header, ta
 the fixed driver (`bundle_shell.py`), which exits before bash reads further, and then the parts of
 the jobs' own scripts. When a job starts, `sed` assembles its script from these parts, so that a job
 runs exactly what it would run alone, and no process ever reads the scripts of all jobs. Source:
-measured behaviour of srun (docs/architecture.md).
+measured behaviour of srun (docs/background/submission.md).
 """
 
 from __future__ import annotations
