@@ -100,10 +100,3 @@ def test_the_walks_name_a_file_in_nearly_every_step() -> None:
     steps = re.findall(r"^\d+\. (.*?)(?=^\d+\. |^\*\*|\Z)", walks, re.MULTILINE | re.DOTALL)
     assert len(steps) == 36
     assert len([step for step in steps if ".py`" not in step]) <= 2
-
-
-@pytest.mark.parametrize("page", [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"], ids=str)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose(page))
-    local = [link for link in links if not link.startswith(("http:", "https:", "mailto:"))]
-    assert [link for link in local if not (page.parent / link).exists()] == []
