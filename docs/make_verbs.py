@@ -74,10 +74,10 @@ OTHER_NAMES = {
 _INTRODUCTION = """\
 # Verbs
 
-Written by `docs/make_verbs.py` from the dashboard's commands and from the command line's grammar.
-A verb has one name in both. `*` marks verbs that change something: the dashboard asks before it
-acts. A key is shown with its view; a verb with `:` has no key: it is typed, or chosen from the
-palette (`ctrl+p`), and runs in the terminal in front of the dashboard.
+`docs/make_verbs.py` writes this page from the dashboard's commands and from the command line's
+grammar. A verb has the same name in both. `*` marks verbs that change something: the dashboard asks
+before it acts. A key is shown with its view. A verb with `:` has no key: type it, or choose it from
+the palette (`ctrl+p`); it runs in the terminal in front of the dashboard.
 
 | on the command line | what it does | in the dashboard |
 |---|---|---|
