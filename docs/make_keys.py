@@ -1,14 +1,15 @@
 """Write docs/keys.md from the dashboard's registry of commands: `python docs/make_keys.py`.
 
-The registry (`tui/commands/registry.py`) is what the dashboard itself reads, so the table cannot be
-wrong; a test says when it was not written again after a change.
+The dashboard reads the same registry (`tui/commands/registry.py`), so the table is correct; a test
+fails if the page was not written again after a change.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-
-from rowtui.tui.commands.command import TITLES, VIEWS, Command
+from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.command import VIEWS
+from rowtui.tui.commands.command import Command
 from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 
@@ -17,12 +18,12 @@ PATH = Path(__file__).with_name("keys.md")
 _INTRODUCTION = """\
 # Keys of the dashboard
 
-Written by `docs/make_keys.py` from `tui/commands/registry.py`. `?` in the dashboard shows the keys
-that work in the view at hand; `ctrl+p` lists all commands by name, and `:` takes them as typed
-words. A command that cannot be used now says why.
+`docs/make_keys.py` writes this page from `tui/commands/registry.py`. `?` in the dashboard shows the
+keys of the current view; `ctrl+p` lists all commands by name, and `:` accepts them as typed words.
+A command that cannot be used now shows the reason.
 
-Those that change something outside the dashboard are marked with *: they ask before they act, and
-they are off in `rowtui --read-only`.
+Commands that change something outside the dashboard are marked with *: they ask before they act,
+and `rowtui --read-only` disables them.
 
 To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
 
@@ -31,8 +32,8 @@ To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
 "list.line-down" = "j,down,ctrl+n"
 ```
 
-Where two commands want one key, a message at the start says which of them keeps it; `:keys` shows
-the file and what became of it.
+Where two commands want one key, a message at the start states which of them keeps the key; `:keys`
+shows the file and the resulting keys.
 """
 
 

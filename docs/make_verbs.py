@@ -14,10 +14,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
-
 from rowtui.cli.parser import build_parser
-from rowtui.tui.commands.command import TITLES, Command
-from rowtui.tui.commands.registry import BY_ID, COMMANDS
+from rowtui.tui.commands.command import TITLES
+from rowtui.tui.commands.command import Command
+from rowtui.tui.commands.registry import BY_ID
+from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("verbs.md")
@@ -75,10 +76,10 @@ OTHER_NAMES = {
 _INTRODUCTION = """\
 # Verbs
 
-Written by `docs/make_verbs.py` from the dashboard's commands and from the command line's grammar.
-A verb has one name in both. `*` marks verbs that change something: the dashboard asks before it
-acts. A key is shown with its view; a verb with `:` has no key: it is typed, or chosen from the
-palette (`ctrl+p`), and runs in the terminal in front of the dashboard.
+`docs/make_verbs.py` writes this page from the dashboard's commands and from the command line's
+grammar. A verb has the same name in both. `*` marks verbs that change something: the dashboard asks
+before it acts. A key is shown with its view. A verb with `:` has no key: type it, or choose it from
+the palette (`ctrl+p`); it runs in the terminal in front of the dashboard.
 
 | on the command line | what it does | in the dashboard |
 |---|---|---|

@@ -31,6 +31,9 @@ def test_every_folder_says_what_it_is_for() -> None:
     for folder in folders():
         text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
         assert text, folder
+        summary, _, paragraph = text.partition("\n\n")
+        assert "\n" not in summary, folder
+        assert paragraph, f"{folder}: say what it takes, gives and leaves to others"
 
 
 def test_the_architecture_names_every_folder() -> None:

@@ -21,7 +21,7 @@ from rowtui.core.state.columns import is_wide, single_bytes
 from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
 from rowtui.core.workflow.model import Action, Condition
 
-# With more directories, numpy is worth its import time (measured, see docs/architecture.md).
+# With more directories, numpy is worth its import time (measured, see docs/background/speed.md).
 NUMPY_FROM = 250_000
 FEW = 100  # so few directories are evaluated one by one
 _SHOWN: Final = 60  # characters of a value in a message

@@ -25,7 +25,7 @@ from rowtui.core.state.columns import single_bytes, total_key, wide_numbers
 from rowtui.core.state.model import Directories, DirectorySet, PointerColumn, bit_set, positions
 from rowtui.core.workflow.model import Action
 
-# With more directories, numpy is worth its import time (measured, see docs/architecture.md).
+# With more directories, numpy is worth its import time (measured, see docs/background/speed.md).
 NUMPY_FROM = 250_000
 _MAGIC: Final = b"rowtui order 1\n"
 

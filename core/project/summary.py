@@ -4,7 +4,7 @@
 identity of everything on which it depended is stored in `.row/rowtui/summary.json`, with the text
 of the status table once it was printed. While everything is unchanged, a command needs a few stats
 for any number of directories. To start fast, this module imports only the lightest modules of the
-standard library. Source: docs/architecture.md, cheap starts.
+standard library. Source: docs/background/state.md, cheap starts.
 """
 
 from __future__ import annotations

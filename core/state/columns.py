@@ -3,7 +3,7 @@
 The input is the directories' values and a pointer. The result holds, for every directory, the rank
 of its value among the distinct values. These are sorted in an order that extends Row's comparison:
 null, booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with
-each distinct value once, and sorts compare ranks. Source: docs/architecture.md.
+each distinct value once, and sorts compare ranks. Source: docs/background/state.md.
 """
 
 from __future__ import annotations

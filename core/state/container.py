@@ -3,7 +3,7 @@
 The module converts sections and a small JSON object into bytes and back, without numpy, one section
 at a time. Layout: an eight-byte magic, the version and the header's length and CRC-32 (three u32),
 the header (`meta` and the table of sections), then the sections, each at a multiple of 64 bytes
-with its own CRC-32. Numbers are little-endian. Source: docs/architecture.md.
+with its own CRC-32. Numbers are little-endian. Source: docs/background/state.md.
 """
 
 from __future__ import annotations

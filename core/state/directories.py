@@ -2,7 +2,7 @@
 
 The input is a `dirs.<...>.rtc` container and the value files that it names; the result implements
 the `Directories` protocol. Files are opened on first use: the status of a million directories needs
-only their number. Source: docs/architecture.md; formats in docs/formats.md.
+only their number. Source: docs/background/state.md; formats in docs/formats.md.
 """
 
 from __future__ import annotations
@@ -12,20 +12,28 @@ import mmap
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from rowtui.core.base.values import MISSING, resolve
-from rowtui.core.state.columns import RankColumn, rank_values
-from rowtui.core.state.container import Container, CorruptCacheError
-from rowtui.core.state.model import DirectorySet, bit_set, positions
-from rowtui.core.state.names import NameTable, flags
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+from typing import NamedTuple
+from rowtui.core.base.values import MISSING
+from rowtui.core.base.values import resolve
+from rowtui.core.state.columns import RankColumn
+from rowtui.core.state.columns import rank_values
+from rowtui.core.state.container import Container
+from rowtui.core.state.container import CorruptCacheError
+from rowtui.core.state.model import DirectorySet
+from rowtui.core.state.model import bit_set
+from rowtui.core.state.model import positions
+from rowtui.core.state.names import NameTable
+from rowtui.core.state.names import flags
 from rowtui.core.state.row.postcard import is_utf8
-
-if TYPE_CHECKING:
-    from rowtui.core.state.columns import RankColumn
 
 NO_VALUE = 0xFFFFFFFF  # in value_size: a bad directory, or no value file
 Stamp = tuple[int, int]  # (mtime_ns, size) of a value file; (0, 0) if there is none

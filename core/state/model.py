@@ -2,7 +2,7 @@
 
 Directories are positions 0..n-1 in the list of names sorted by bytes. A set of directories is a
 Python integer used as a bit set (bit i is position i): `&`, `|`, `~` and `bit_count` on a million
-directories take microseconds and need no numpy (measured: docs/architecture.md).
+directories take microseconds and need no numpy (measured: docs/background/state.md).
 """
 
 from __future__ import annotations

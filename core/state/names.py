@@ -3,7 +3,7 @@
 The input is sorted names as one blob with offsets. The result gives a name by position, a position
 by name (bisect on the blob, no objects per name), and the set of positions of many names at once. A
 `Remap` maps positions when directories are added or removed. A million names are looked up without
-a million Python objects (docs/architecture.md).
+a million Python objects (docs/background/state.md).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The input is a handful of paths (folders whose entries matter, files whose conte
 watcher yields the sets of changed paths. A stat of each path every two seconds decides, because
 jobs finish on other machines, and inotify reports only changes by this one. On local file systems
 inotify triggers an immediate check. No path is watched recursively: a million watches take a minute
-and kernel memory, and fail if the user's limit is lower (measured; docs/architecture.md).
+and kernel memory, and fail if the user's limit is lower (measured; docs/background/state.md).
 """
 
 from __future__ import annotations

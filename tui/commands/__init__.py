@@ -1,6 +1,7 @@
-"""All commands of the dashboard, and the verbs that they start.
+"""All commands of the dashboard: one registry for the footer, the help, the palette and the `:` line.
 
-To add a command to a view, edit two files:
+Each command is a value with an id, keys, a label and a reason that says when the command cannot be
+used. What a command shows is left to the views. To add a command to a view, edit two files:
 
 1. Add an entry to the tuple of the view, for example `QUEUE` in `running.py`: id (`queue.fold`),
    keys, label and description. A function above the tuple returns the reason why the

@@ -4,7 +4,7 @@ If the only change is staged completions, the records in memory take them at onc
 follows; any other change (another directory, workflow, commit, or file of Row's) is left to the
 full synchronisation. Until they are saved, staged files stay in place: other processes find them,
 and a crash of this process loses nothing. Decisions wait until all shown records are saved
-(`SavedTurn`). Source: docs/architecture.md, "Nothing is locked".
+(`SavedTurn`). Source: docs/background/state.md, generations.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ import contextlib
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
-
+from typing import TYPE_CHECKING
+from typing import Literal
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.state.records import with_news, with_staged, without_mended
+from rowtui.core.state.records import with_news
+from rowtui.core.state.records import with_staged
+from rowtui.core.state.records import without_mended
 from rowtui.core.state.row.row_files import import_row_files
-from rowtui.core.state.row.staging import list_staged, read_staged
+from rowtui.core.state.row.staging import list_staged
+from rowtui.core.state.row.staging import read_staged
 from rowtui.core.workspace.list import workspace_mtime_ns
 from rowtui.core.workspace.update import STAMPS_UP_TO
 

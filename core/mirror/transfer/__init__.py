@@ -1,4 +1,5 @@
 """Ways to copy files to and from a cluster: SFTP, rsync, or commands only.
 
-Takes lists of files from `core/mirror`, which decides what is copied.
+Takes lists of files and an open transport, gives written files on either side, each renamed into
+its place when complete. `core/mirror` decides which files are copied.
 """

@@ -1,4 +1,5 @@
 """A network.toml as a `Network`: parsing, checking, building and writing.
 
-Gives every problem with its position. Reading the rows of sources is left to `core/runs`.
+Takes text, gives a `Network` or every problem with its position. Reading the rows of sources is
+left to `core/runs`.
 """

@@ -1,4 +1,5 @@
 """The jobs of all clusters in one list, with filters, rows and problems.
 
-Takes polls, gives bounded values for screens.
+Takes polls and the project's job records, gives bounded values for screens. When a cluster is
+polled is left to `core/clusters/polling`.
 """

@@ -1,1 +1,5 @@
-"""What a run may use, has used, and will need: limits, estimates, simulated runs."""
+"""What a run may use, has used, and will need: limits, estimates, simulated runs.
+
+Takes a job graph, a plan and the journal of a run, gives the jobs that keep within the limits, a
+question for the others, and forecasts. Submitting is left to `core/runs/execution`.
+"""

@@ -5,7 +5,7 @@ Each text defines `rowtui_survey`, which is called once; `rowtui_choose LANE`, c
 returns whether the scheduler has restarted the bundle, or will. These functions use
 `rowtui_number`, `rowtui_share` (CPUs), `rowtui_memory` (MB, or `-` if not stated), `rowtui_devices`
 (GPUs), `rowtui_processes` and `rowtui_steps` of the job, and the tables of `bundle_script.py`.
-Source: srun's manual; measurements on Slurm 22.05 (docs/architecture.md).
+Source: srun's manual; measurements on Slurm 22.05 (docs/background/submission.md).
 """
 
 from __future__ import annotations

@@ -1,1 +1,5 @@
-"""View 7: the log of a job."""
+"""View 7: the log of a job.
+
+Takes pages of a log, gives lines that are safe to show. Reading and counting the rows is left to
+`core/project/views`.
+"""
