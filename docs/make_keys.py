@@ -7,9 +7,8 @@ fails if the page was not written again after a change.
 from __future__ import annotations
 
 from pathlib import Path
-from rowtui.tui.commands.command import TITLES
-from rowtui.tui.commands.command import VIEWS
-from rowtui.tui.commands.command import Command
+
+from rowtui.tui.commands.command import TITLES, VIEWS, Command
 from rowtui.tui.commands.registry import COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 

@@ -14,11 +14,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
+
 from rowtui.cli.parser import build_parser
-from rowtui.tui.commands.command import TITLES
-from rowtui.tui.commands.command import Command
-from rowtui.tui.commands.registry import BY_ID
-from rowtui.tui.commands.registry import COMMANDS
+from rowtui.tui.commands.command import TITLES, Command
+from rowtui.tui.commands.registry import BY_ID, COMMANDS
 from rowtui.tui.line.commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("verbs.md")

@@ -12,27 +12,16 @@ import mmap
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
-from rowtui.core.base.values import MISSING
-from rowtui.core.base.values import resolve
-from rowtui.core.state.columns import RankColumn
-from rowtui.core.state.columns import rank_values
-from rowtui.core.state.container import Container
-from rowtui.core.state.container import CorruptCacheError
-from rowtui.core.state.model import DirectorySet
-from rowtui.core.state.model import bit_set
-from rowtui.core.state.model import positions
-from rowtui.core.state.names import NameTable
-from rowtui.core.state.names import flags
+from typing import Any, Literal, NamedTuple
+
+from rowtui.core.base.values import MISSING, resolve
+from rowtui.core.state.columns import RankColumn, rank_values
+from rowtui.core.state.container import Container, CorruptCacheError
+from rowtui.core.state.model import DirectorySet, bit_set, positions
+from rowtui.core.state.names import NameTable, flags
 from rowtui.core.state.row.postcard import is_utf8
 
 NO_VALUE = 0xFFFFFFFF  # in value_size: a bad directory, or no value file

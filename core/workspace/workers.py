@@ -11,13 +11,8 @@ started only if the file system was seen to make a thread wait.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from typing import Any
-from typing import Literal
-from typing import NamedTuple
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 # Measured on 2 cores (docs/background/state.md): starting processes is worthwhile from about here.
 PROCESSES_PAY_FROM = 5_000

@@ -1,4 +1,4 @@
-"""All commands of the dashboard: one registry for the footer, the help, the palette and the `:` line.
+"""All commands of the dashboard: one registry for footer, help, palette and the `:` line.
 
 Each command is a value with an id, keys, a label and a reason that says when the command cannot be
 used. What a command shows is left to the views. To add a command to a view, edit two files:

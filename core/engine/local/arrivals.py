@@ -14,15 +14,12 @@ import contextlib
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.state.records import with_news
-from rowtui.core.state.records import with_staged
-from rowtui.core.state.records import without_mended
+from rowtui.core.state.records import with_news, with_staged, without_mended
 from rowtui.core.state.row.row_files import import_row_files
-from rowtui.core.state.row.staging import list_staged
-from rowtui.core.state.row.staging import read_staged
+from rowtui.core.state.row.staging import list_staged, read_staged
 from rowtui.core.workspace.list import workspace_mtime_ns
 from rowtui.core.workspace.update import STAMPS_UP_TO
 

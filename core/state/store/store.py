@@ -13,31 +13,27 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NamedTuple
-from zlib import adler32
-from zlib import crc32
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import adler32, crc32
+
 from rowtui.core.base.errors import RowtuiError
-from rowtui.core.base.files import publish_new
-from rowtui.core.base.files import sync_folder
-from rowtui.core.base.files import temporary_sibling
-from rowtui.core.base.files import write_synced
+from rowtui.core.base.files import publish_new, sync_folder, temporary_sibling, write_synced
 from rowtui.core.base.text import visible
-from rowtui.core.state.container import Container
-from rowtui.core.state.container import CorruptCacheError
+from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import State
-from rowtui.core.state.store.stored import Identity
-from rowtui.core.state.store.stored import Stored
-from rowtui.core.state.store.stored import identity_by
-from rowtui.core.state.store.stored import identity_of
-from rowtui.core.state.store.stored import unpack_stored
-from rowtui.core.state.store.stored import with_known_directories
-from rowtui.core.state.store.stored import with_submitted_due
+from rowtui.core.state.store.stored import (
+    Identity,
+    Stored,
+    identity_by,
+    identity_of,
+    unpack_stored,
+    with_known_directories,
+    with_submitted_due,
+)
 
 if TYPE_CHECKING:
     from rowtui.core.state.store.pack_stored import PackedSets

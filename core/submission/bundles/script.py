@@ -12,23 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.base.text import visible
 from rowtui.core.clusters.schedulers.base import JobSpec
-from rowtui.core.clusters.schedulers.kind import SchedulerKind
-from rowtui.core.clusters.schedulers.kind import scheduler_kind
-from rowtui.core.submission.bundles.header import LOG_NAME
-from rowtui.core.submission.bundles.header import bundle_header
-from rowtui.core.submission.bundles.header import bundle_name
-from rowtui.core.submission.bundles.launch import PROCESSES
-from rowtui.core.submission.bundles.launch import STEPS
+from rowtui.core.clusters.schedulers.kind import SchedulerKind, scheduler_kind
+from rowtui.core.submission.bundles.header import LOG_NAME, bundle_header, bundle_name
+from rowtui.core.submission.bundles.launch import PROCESSES, STEPS
 from rowtui.core.submission.bundles.shell import DRIVER
-from rowtui.core.submission.plan.model import InBundle
-from rowtui.core.submission.plan.model import PlannedJob
+from rowtui.core.submission.plan.model import InBundle, PlannedJob
 from rowtui.core.submission.scripts.quote import quote
-from rowtui.core.submission.scripts.script_parts import FIXED
-from rowtui.core.submission.scripts.script_parts import ScriptParts
-from rowtui.core.submission.scripts.script_parts import split_script
+from rowtui.core.submission.scripts.script_parts import FIXED, ScriptParts, split_script
 
 if TYPE_CHECKING:
     from rowtui.core.submission.plan.dependencies import After

@@ -32,7 +32,7 @@ host = "{name}"
 config = ["{config}"]
 {where}
 """
-HAPPENED = "rowtui.core.runs.execution.autopilot:_happened"
+HAPPENED = "rowtui.core.runs.execution.autopilot:happened_text"
 SENT = "rowtui.core.runs.execution.autopilot:Autopilot._settle_plan"
 SEES_ALL = 'paths = [{{ local = "/", remote = "/" }}]'
 MAPPING = """\
