@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from rowtui.cli.parser import build_parser
+from rowtui.core.clusters.schedulers.slurm import options as placed
 from rowtui.core.mapping.engine.explain import decide
 from rowtui.core.mapping.engine.helper_functions import HELPERS
 from rowtui.core.mapping.engine.mapper import Mapper
@@ -29,7 +30,6 @@ from rowtui.core.mapping.model.tags import (
     SchedulingTags,
     tag_clashes,
 )
-from rowtui.core.submission.plan import apply_placement as placed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mapping.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

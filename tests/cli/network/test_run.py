@@ -203,7 +203,7 @@ def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) ->
     assert "the currency in which" in here("network", "run", "--yes", "--max-cost", "20").err
     assert "is not a time" in here("network", "run", "--yes", "--until", "soon").err
     assert "no scheduling plug-in" in here("network", "run", "--yes", "--priority", "odd").err
-    assert "no execution 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
+    assert "no execution plug-in 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
     assert 'no run "x"' in here("network", "run", "--yes", "--run", "x").err
     unknown = here("network", "run", "--yes", "--to", "local,anvl/cpu").err
     assert "there is no cluster 'anvl'; known: " in unknown
