@@ -44,7 +44,6 @@ from rowtui.core.project.project import Project
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import clusters as to
-    from rowtui.core.clusters.schedulers.kind import FoundKind, FoundNodes
 
 _MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
 

@@ -35,7 +35,6 @@ from rowtui.core.project.views.views import ClusterView
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import jobs as to
-    from rowtui.core.engine.api.json.jobs import JobRecords
 
 
 def queue_json(

@@ -171,7 +171,7 @@ def lint(args: argparse.Namespace, out: Output) -> int:
         texts = {source.name: source.data for source in found.sources}
         for finding in findings:
             out.lines(_lines(finding, texts, out))
-        out.print(_summary_lint(counts, len(found.sources)))
+        out.print(_lint_summary(counts, len(found.sources)))
     bad = counts["error"] or (args.strict and counts["warning"])
     return 1 if bad else 0
 
@@ -229,7 +229,7 @@ def source_lines(place: FilePosition, texts: Mapping[str, bytes]) -> Sequence[st
     return number + shown, " " * 6 + " | " + " " * display_width(before) + "^"
 
 
-def _summary_lint(counts: Mapping[str, int], files: int) -> str:
+def _lint_summary(counts: Mapping[str, int], files: int) -> str:
     if not files and not any(counts.values()):
         return "There are no mapping files."
     said = [plural(number, name) for name, number in counts.items() if number]

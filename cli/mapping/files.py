@@ -16,7 +16,6 @@ from rowtui.core.mapping.files.sources import find_sources, sources_from
 from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
-    from rowtui.core.mapping.files.source_places import FoundSources
     from rowtui.core.project.mapping import ProjectMapping
 
 SHOWN = 5  # problems of mapping files that other commands name individually

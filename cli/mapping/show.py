@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rowtui.cli.mapping.files import usual_files
 from rowtui.cli.output.output import Output
@@ -20,9 +20,6 @@ from rowtui.core.mapping.files.source_places import MappingSource
 from rowtui.core.mapping.model.configuration import Configuration, MappingFile
 from rowtui.core.mapping.model.decision_json import origin_data, plain, problem_data
 from rowtui.core.mapping.model.request import Person
-
-if TYPE_CHECKING:
-    from rowtui.core.mapping.files.source_places import MappingSource
 
 
 def run(args: argparse.Namespace, out: Output) -> int:

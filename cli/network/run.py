@@ -8,7 +8,7 @@ import os
 import sys
 from asyncio import CancelledError
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rowtui.cli.environment import cluster_name
 from rowtui.cli.loop import run as run_async
@@ -35,9 +35,6 @@ from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import source_directories
 from rowtui.core.runs.views import NetworkView
 from rowtui.core.submission.plan.model import CPU_HOURS, GPU_HOURS
-
-if TYPE_CHECKING:
-    from rowtui.core.runs.execution.messages import AutopilotMessage
 
 INTERRUPTED = 130
 _OF_SIMULATION = ("seconds", "machines", "gantt")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rowtui.cli.jobs.queue_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
@@ -27,9 +26,6 @@ from rowtui.core.engine.api.json.jobs import (
 from rowtui.core.groups.select import matches
 from rowtui.core.project.project import Project
 from rowtui.core.project.queue.needs import unable_to_start
-
-if TYPE_CHECKING:
-    from rowtui.core.engine.api.json.jobs import JobRecords
 
 _NAMED = 10  # jobs of one reason that are named below the table
 

@@ -38,7 +38,6 @@ from rowtui.core.submission.sending.fence import without_directory
 
 if TYPE_CHECKING:
     from rowtui.core.base.json import network as to
-    from rowtui.core.runs.execution.messages import AutopilotMessage
 
 CELLS = 20
 _SAID = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.core.base.lean_numpy import np
 from rowtui.core.groups.form import GroupCut
@@ -20,11 +20,6 @@ from rowtui.core.groups.model import Group
 from rowtui.core.groups.order import ActionOrder
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.workflow.model import Action
-
-if TYPE_CHECKING:
-    from rowtui.core.groups.form import GroupCut
-    from rowtui.core.groups.order import ActionOrder
-
 
 BIN = 4096
 """Directories of one bin: a page reads a few bins, an event changes the counts of some."""

@@ -11,17 +11,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from rowtui.core.base.errors import RowtuiError
 from rowtui.core.engine.process import frames
 from rowtui.core.engine.process.errors import EngineLost, UnknownPlan, from_value, how_it_ended
 from rowtui.core.engine.process.frames import SeenPlans
 from rowtui.core.engine.process.start import EngineProcess
-
-if TYPE_CHECKING:
-    from rowtui.core.engine.process.start import EngineProcess
-
 
 # One life of the engine's process: calls and streams over its socket, until it is lost.
 #

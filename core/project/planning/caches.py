@@ -20,7 +20,6 @@ from rowtui.core.groups.request import is_linear
 from rowtui.core.groups.status import is_renewed, status_of
 
 if TYPE_CHECKING:
-    from rowtui.core.groups.order import ActionOrder
     from rowtui.core.state.directories import StoredDirectories
     from rowtui.core.state.model import DirectorySet, State
     from rowtui.core.state.store.store import Store

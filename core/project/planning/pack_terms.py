@@ -20,7 +20,7 @@ from rowtui.core.submission.plan.charges import Money, bundle_prices, charges_of
 from rowtui.core.submission.plan.model import CPU_HOURS, PlannedJob
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster, NodeType
+    from rowtui.core.clusters.model import Cluster
     from rowtui.core.project.project import Project
     from rowtui.core.submission.plan.model import Plan, PlannedDestination
 

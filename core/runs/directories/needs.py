@@ -19,7 +19,6 @@ from rowtui.core.project.scan import look_again
 from rowtui.core.runs.directories.inputs import InputSample, MissingMember, SampleInputs
 
 if TYPE_CHECKING:
-    from rowtui.core.network.graph.dynamic_graph import Growth
     from rowtui.core.project.project import Project
 
 
